@@ -1,0 +1,71 @@
+# kraftwire: `make demo` shows what it does, `make test` checks it; `make help` lists the rest.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+KRAFTWIRE := $(BIN)/kraftwire
+# -n: one worker per core; the two cores of a small machine halve the time.
+PYTEST := $(BIN)/python -m pytest -q
+CAPTURE := codec_tests/captures/librdkafka_mock.jsonl
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types check format generate fuzz bench update-kafka clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
+
+setup: $(VENV)/.ready ## Make .venv with everything the project needs
+
+$(VENV)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "kraftwire needs Python 3.11 or newer; name one: make PYTHON=python3.12 setup"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: setup ## Regenerate the codecs and decode captured traffic
+	@echo "== kraftwire generate: the codecs are what the specs say"
+	@$(KRAFTWIRE) generate 2>/dev/null
+	@$(KRAFTWIRE) check
+	@echo
+	@echo "== kraftwire capture decode: frames that librdkafka exchanged with its mock broker"
+	@$(KRAFTWIRE) capture decode $(CAPTURE) -o table
+	@echo
+	@echo "== one of them in full"
+	@$(KRAFTWIRE) capture decode $(CAPTURE) --frame 3 -o table
+
+test: setup ## Run every test that needs no Kafka
+	$(PYTEST) -n auto codec_tests
+	@echo "Left out: the nightly mutation runs (make fuzz) and the benchmarks (make bench)."
+
+lint: setup ## Check style, imports and layers
+	$(BIN)/ruff check .
+	$(BIN)/black --check --quiet . || { echo "format with: make format"; exit 1; }
+	$(BIN)/lint-imports
+
+types: setup ## Check type hints
+	$(BIN)/mypy
+
+check: setup ## Show drift between the specs and the generated code
+	$(KRAFTWIRE) check
+
+format: setup ## Format the code we write by hand
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/black --quiet .
+
+generate: setup ## Write the codecs of all spec sets
+	$(KRAFTWIRE) generate
+
+fuzz: setup ## The long mutation and property runs (about an hour)
+	$(PYTEST) -n auto -m nightly --timeout 7200 codec_tests
+
+bench: setup ## Time decoding and encoding, and show that decoding is linear
+	$(BIN)/python codec_tests/bench/linear.py
+
+update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs Maven)
+	@test -n "$(VERSION)" || { echo "say which release: make update-kafka VERSION=4.4.0"; exit 2; }
+	PYTHON=$(BIN)/python message_specs/update_kafka.sh $(VERSION)
+	$(KRAFTWIRE) generate
+
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

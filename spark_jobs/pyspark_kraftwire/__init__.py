@@ -1,0 +1,1 @@
+"""Log segments as Spark DataFrames; this source root has no code yet."""
