@@ -1,0 +1,34 @@
+"""What all tests share: how many oracle cases ran is printed, and the file's absence too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import oracle
+import pytest
+
+_KEY = "oracle"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let a worker of pytest-xdist hand its counts to the process that prints them."""
+    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[_KEY] = [oracle.oracle_counts, oracle.oracle_absences]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Collect the counts of a worker that is done."""
+    counts, absences = getattr(node, "workeroutput", {}).get(_KEY, [[], []])
+    oracle.oracle_counts += [tuple(count) for count in counts]
+    oracle.oracle_absences += [item for item in absences if item not in oracle.oracle_absences]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how many cases of the oracle ran, or that its file was not there."""
+    lines = oracle.oracle_summary()
+    if lines:
+        terminalreporter.write_sep("=", "oracle")
+    for line in sorted(lines):
+        terminalreporter.write_line(line)

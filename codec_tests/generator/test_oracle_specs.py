@@ -1,0 +1,151 @@
+"""The front half decides as Kafka's generator does, apart from the listed deviations."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import oracle_deviations
+from kraftwire_generator import names
+from kraftwire_generator.check import check_message
+from kraftwire_generator.check_fields import ENTITY_TYPES
+from kraftwire_generator.defaults import default_value
+from kraftwire_generator.errors import Finding
+from kraftwire_generator.field_types import Primitive, Struct
+from kraftwire_generator.parse import parse_message
+from kraftwire_generator.resolve import resolve
+from kraftwire_generator.spec import MessageSpec
+from kraftwire_generator.versions import VersionRange
+from oracle import oracle_section, report_oracle_count
+
+
+def test_names() -> None:
+    cases = oracle_section("names")
+    functions: dict[str, Callable[..., object]] = {
+        "capitalizeFirst": names.capitalize_first,
+        "lowerCaseFirst": names.lower_case_first,
+        "firstIsCapitalized": names.first_is_capitalized,
+        "toSnakeCase": names.to_snake_case,
+        "stripSuffix": _strip_suffix_or_none,
+    }
+    assert set(cases) == set(functions)
+    for function, calls in cases.items():
+        for *arguments, expected in calls:
+            assert functions[function](*arguments) == expected, (function, arguments)
+    report_oracle_count("names", sum(map(len, cases.values())), 0)
+
+
+def _strip_suffix_or_none(text: str, suffix: str) -> str | None:
+    try:
+        return names.strip_suffix(text, suffix)
+    except ValueError:
+        return None
+
+
+def test_entity_types() -> None:
+    cases = oracle_section("entity_types")
+    ours = {name: wanted and wanted.name for name, wanted in ENTITY_TYPES.items()}
+    assert ours == cases
+    report_oracle_count("entity_types", len(cases), 0)
+
+
+def test_versions() -> None:
+    cases = oracle_section("versions")
+    seen = {
+        f"parse {text}": _parse(text, default) == result for text, default, result in cases["parse"]
+    }
+    seen |= {f"refuse {text}": _parse(text, None) is None for text in cases["parse_errors"]}
+    for operation in ("intersect", "subtract", "contains_version", "contains_range"):
+        for left, right, expected in cases[operation]:
+            outcome = _operate(operation, VersionRange.parse(left), right)
+            seen[f"{operation} {left} {right}"] = outcome == expected
+    _compare("versions", seen, oracle_deviations.VERSIONS)
+
+
+def _parse(text: str | None, default: str | None) -> str | None:
+    """What a range prints as; None where it cannot be read."""
+    try:
+        return str(VersionRange.parse(text if text and text.strip() else default or ""))
+    except ValueError:
+        return "none" if default == "NONE" and not text else None
+
+
+def _operate(operation: str, left: VersionRange, right: Any) -> object:
+    if operation == "contains_version":
+        return right in left
+    other = VersionRange.parse(right)
+    if operation == "contains_range":
+        return left.covers(other)
+    result = left.intersect(other) if operation == "intersect" else left.subtract(other)
+    return None if result is None else str(result)
+
+
+def test_spec_validation() -> None:
+    seen = {}
+    for case in oracle_section("spec_validation"):
+        refused = any(finding.severity == "error" for finding in _findings(case))
+        seen[case["id"]] = refused == (case["outcome"] != "ok")
+    _compare("spec_validation", seen, oracle_deviations.SPEC_VALIDATION)
+
+
+def _text(case: dict[str, Any]) -> str:
+    return case["spec_text"] if "spec_text" in case else json.dumps(case["spec"])
+
+
+def _findings(case: dict[str, Any]) -> list[Finding]:
+    spec, findings = parse_message(_text(case), "case.json")
+    if spec is None:
+        return findings
+    resolved, problems = resolve(spec)
+    return [*findings, *problems, *check_message(resolved)]
+
+
+def test_default_values() -> None:
+    """`default_value` gives what Kafka's converter prints of an untouched message."""
+    seen = {}
+    for case in oracle_section("spec_validation"):
+        spec, _ = parse_message(_text(case), "case.json")
+        listed = case["id"] in oracle_deviations.SPEC_VALIDATION
+        if spec is not None and not listed and "default_json" in case:
+            seen[case["id"]] = all(
+                _prints_defaults(spec, json.loads(text)) for text in case["default_json"].values()
+            )
+    _compare("spec_validation, values of defaults", seen, oracle_deviations.DEFAULT_VALUES)
+
+
+def _prints_defaults(spec: MessageSpec, printed: dict[str, object]) -> bool:
+    # Kafka prints records as their size, and structs field by field.
+    fields = {
+        names.lower_case_first(field.name): field
+        for field in spec.fields
+        if field.type != Primitive("records") and not isinstance(field.type, Struct)
+    }
+    return all(
+        _as_json(default_value(fields[name])) == value
+        for name, value in printed.items()
+        if name in fields
+    )
+
+
+def _as_json(value: object) -> object:
+    if isinstance(value, uuid.UUID):
+        return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
+    return [] if value == () else value
+
+
+def _compare(section: str, agrees: dict[str, bool], deviations: dict[str, str]) -> None:
+    """Every case agrees with Kafka, or is listed and does not."""
+    assert agrees
+    unlisted = [case for case, agreed in agrees.items() if not agreed and case not in deviations]
+    assert not unlisted, f"{section}: these cases deviate and are not listed: {unlisted}"
+    stale = [case for case in deviations if agrees.get(case, True)]
+    assert not stale, f"{section}: these cases are listed and do not deviate: {stale}"
+    report_oracle_count(section, len(agrees), len(deviations))

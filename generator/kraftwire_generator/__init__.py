@@ -1,0 +1,1 @@
+"""Turns message specs into Python: parse, resolve, check, plan, render, emit; see `cli`."""

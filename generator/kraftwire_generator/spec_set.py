@@ -1,0 +1,108 @@
+"""A directory of specs -> `SpecSet`, with every finding of every file in one run.
+
+The set's files are all `*.json` below the directory; the first sub-directory on the way to
+a file is its module ("" for files in the directory itself). `set.toml` may tell more, see
+set_settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kraftwire_generator.check import check_message
+from kraftwire_generator.check_set import check_set
+from kraftwire_generator.errors import Finding
+from kraftwire_generator.parse import read_message
+from kraftwire_generator.resolve import ResolvedMessage, resolve
+from kraftwire_generator.set_settings import SETTINGS_FILE, SetSettings, read_settings
+
+
+@dataclass(frozen=True)
+class SpecSet:
+    """The messages of a directory, each with its module, and what `set.toml` says of them."""
+
+    directory: Path
+    title: str
+    release: str
+    base_release: str | None
+    draft: bool
+    records: Mapping[str, str]
+    modules: Mapping[str, str]
+    messages: tuple[tuple[str, ResolvedMessage], ...]
+
+
+def load_set(directory: Path) -> tuple[SpecSet | None, list[Finding]]:
+    """The set in a directory, and all that is wrong with it, in the order of its files.
+
+    Messages with errors are in the set as far as they could be read; only a directory that
+    holds no specs gives no set.
+    """
+    files = sorted(path for path in directory.rglob("*.json") if path.is_file())
+    if not files:
+        what = "has no specs" if directory.is_dir() else "is not a directory"
+        advice = "name a directory with spec files (*.json) in it"
+        return None, [Finding(directory.as_posix(), 1, "", f"{what}; {advice}")]
+    settings, findings = read_settings(directory)
+    messages: list[tuple[str, ResolvedMessage]] = []
+    unread: set[str] = set()
+    for file in files:
+        resolved, problems = load_message(file)
+        findings.extend(problems)
+        if resolved is None:
+            unread.add(file.stem)
+        else:
+            messages.append((_module(file, directory), resolved))
+    specs = [(module, resolved.spec) for module, resolved in messages]
+    findings.extend(check_set(specs, draft=settings.draft, unread=unread))
+    findings.extend(_unknown_modules(settings, directory, files))
+    place = {file.as_posix(): index for index, file in enumerate(files)}
+    findings.sort(key=lambda finding: (place.get(finding.file, -1), finding.line))
+    return _spec_set(directory, settings, messages), findings
+
+
+def load_message(file: Path) -> tuple[ResolvedMessage | None, list[Finding]]:
+    """Parse, resolve and check one file."""
+    spec, findings = read_message(file)
+    if spec is None:
+        return None, findings
+    resolved, problems = resolve(spec)
+    return resolved, [*findings, *problems, *check_message(resolved)]
+
+
+def _module(file: Path, directory: Path) -> str:
+    return file.relative_to(directory).parts[0] if file.parent != directory else ""
+
+
+def _unknown_modules(settings: SetSettings, directory: Path, files: list[Path]) -> list[Finding]:
+    """Modules that `set.toml` names and the directory does not have."""
+    known = {_module(file, directory) for file in files}
+    named = [(f"records.{log}", module) for log, module in settings.records.items()]
+    named += [(f"modules.{module}", module) for module in settings.modules]
+    there = ", ".join(sorted(known - {""})) or "none"
+    return [
+        Finding(
+            (directory / SETTINGS_FILE).as_posix(),
+            1,
+            path,
+            f"there is no module {module!r} in this set; its modules are: {there}",
+        )
+        for path, module in named
+        if module not in known
+    ]
+
+
+def _spec_set(
+    directory: Path, settings: SetSettings, messages: list[tuple[str, ResolvedMessage]]
+) -> SpecSet:
+    return SpecSet(
+        directory=directory,
+        title=settings.title,
+        release=settings.release,
+        base_release=settings.base_release,
+        draft=settings.draft,
+        records=settings.records,
+        modules=settings.modules,
+        messages=tuple(messages),
+    )
