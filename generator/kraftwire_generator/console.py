@@ -1,0 +1,55 @@
+"""What the generator's commands share: exit codes, and where output goes.
+
+Data goes to standard output and diagnostics to standard error. Exit codes: 0 done,
+1 findings, 2 could not do it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+from kraftwire_generator.errors import SpecError
+
+EXIT_FINDINGS = 1
+EXIT_FAILURE = 2
+
+
+class CouldNotDoIt(click.ClickException):
+    """A command that could not do what it was asked for, and why."""
+
+    exit_code = EXIT_FAILURE
+
+
+@contextmanager
+def reporting_failures() -> Iterator[None]:
+    """Turn the failures that a user can mend into a message and exit code 2."""
+    try:
+        yield
+    except SpecError as error:
+        count = len(error.findings)
+        summary = f"\n{count} errors in the specs" if count > 1 else ""
+        raise CouldNotDoIt(printable(str(error)) + summary) from None
+    except OSError as error:
+        raise CouldNotDoIt(printable(f"{error.filename or ''}: {error.strerror}")) from None
+
+
+def printable(text: str) -> str:
+    """The text without characters that a terminal would act on."""
+    return "".join(
+        char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text
+    )
+
+
+@contextmanager
+def progress_bar(label: str, length: int) -> Iterator[Callable[[str], None]]:
+    """A progress bar on a terminal; nothing where standard error is a file or a pipe."""
+    if not sys.stderr.isatty() or length < 2:
+        yield lambda name: None
+        return
+    bar = click.progressbar(length=length, label=label, file=sys.stderr, item_show_func=str)
+    with bar:
+        yield lambda name: bar.update(1, name)

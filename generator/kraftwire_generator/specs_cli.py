@@ -1,0 +1,88 @@
+"""The command group `specs`: what brings message specs into a spec set.
+
+Data goes to standard output, as a table on a terminal and as JSON Lines otherwise;
+everything else goes to standard error. Exit codes: 0 done, 2 could not do it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from kraftwire_generator.errors import SpecError
+from kraftwire_generator.importing import ImportReport, import_specs
+
+
+class _CouldNotDoIt(click.ClickException):
+    exit_code = 2
+
+
+@click.group()
+def specs() -> None:
+    """Bring Kafka's message specs into a spec set."""
+
+
+@specs.command("import")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The spec set to write: DIR/<module>/<Name>.json, set.toml and error_codes.toml.",
+)
+def import_command(sources: tuple[str, ...], out: Path) -> None:
+    """Import the message specs of a release of Kafka, any release.
+
+    A SOURCE is one of Kafka's published jars, a directory with Kafka's source tree, or
+    PATH@REVISION of a git repository. Only facts are written: names, types, versions, tags,
+    defaults, flags. Modules of DIR that no SOURCE holds stay as they are.
+
+    \b
+    Examples:
+      kraftwire specs import kafka-clients-4.4.0.jar kafka-raft-4.4.0.jar --out specs/kafka
+      kraftwire specs import ~/src/kafka@3.9.1 --out specs/kafka-3.9
+    """
+    try:
+        report = import_specs(sources, out)
+    except SpecError as error:
+        raise _CouldNotDoIt(_printable(str(error))) from None
+    _print_modules(report)
+    _print_summary(report, out)
+
+
+def _print_modules(report: ImportReport) -> None:
+    rows = [(module.module, module.specs, module.release) for module in report.modules]
+    if not sys.stdout.isatty():
+        for name, count, release in rows:
+            click.echo(json.dumps({"module": name, "specs": count, "release": release}))
+        return
+    width = max(len(name) for name, _, _ in rows)
+    click.echo(f"{'module':<{width}}  specs  release")
+    for name, count, release in rows:
+        click.echo(f"{name:<{width}}  {count:>5}  {release}")
+
+
+def _print_summary(report: ImportReport, out: Path) -> None:
+    counts = (
+        f"{len(report.changed)} files written, {len(report.removed)} removed, "
+        f"{len(report.unchanged)} unchanged"
+    )
+    lines = [f"{out}: Apache Kafka {report.release}, {counts}"]
+    kept = [module.module for module in report.modules if not module.imported]
+    if kept:
+        lines.append(f"kept from an earlier import, since no source holds them: {', '.join(kept)}")
+    if report.error_codes is None:
+        lines.append("no source holds the error codes; they are in the kafka-clients jar")
+    lines += [f"{source}: holds no message specs" for source in report.empty_sources]
+    click.echo(_printable("\n".join(lines)), err=True)
+
+
+def _printable(text: str) -> str:
+    """The text without characters that a terminal would act on."""
+    return "".join(
+        char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text
+    )
