@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import oracle
 import pytest
+
+import oracle
 
 _KEY = "oracle"
 

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-import oracle_deviations
 from kraftwire_generator import names
 from kraftwire_generator.check import check_message
 from kraftwire_generator.check_fields import ENTITY_TYPES
@@ -20,6 +19,8 @@ from kraftwire_generator.parse import parse_message
 from kraftwire_generator.resolve import resolve
 from kraftwire_generator.spec import MessageSpec
 from kraftwire_generator.versions import VersionRange
+
+import oracle_deviations
 from oracle import oracle_section, report_oracle_count
 
 

@@ -12,12 +12,8 @@ from pathlib import Path
 
 import click
 
-from kraftwire_generator.errors import SpecError
+from kraftwire_generator.console import printable, reporting_failures
 from kraftwire_generator.importing import ImportReport, import_specs
-
-
-class _CouldNotDoIt(click.ClickException):
-    exit_code = 2
 
 
 @click.group()
@@ -46,10 +42,8 @@ def import_command(sources: tuple[str, ...], out: Path) -> None:
       kraftwire specs import kafka-clients-4.4.0.jar kafka-raft-4.4.0.jar --out specs/kafka
       kraftwire specs import ~/src/kafka@3.9.1 --out specs/kafka-3.9
     """
-    try:
+    with reporting_failures():
         report = import_specs(sources, out)
-    except SpecError as error:
-        raise _CouldNotDoIt(_printable(str(error))) from None
     _print_modules(report)
     _print_summary(report, out)
 
@@ -78,11 +72,4 @@ def _print_summary(report: ImportReport, out: Path) -> None:
     if report.error_codes is None:
         lines.append("no source holds the error codes; they are in the kafka-clients jar")
     lines += [f"{source}: holds no message specs" for source in report.empty_sources]
-    click.echo(_printable("\n".join(lines)), err=True)
-
-
-def _printable(text: str) -> str:
-    """The text without characters that a terminal would act on."""
-    return "".join(
-        char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text
-    )
+    click.echo(printable("\n".join(lines)), err=True)

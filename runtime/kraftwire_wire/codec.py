@@ -1,0 +1,80 @@
+"""Codecs: one message in one version, bound to the engine that reads and writes it.
+
+`codec_for` is the one place where an engine is chosen. The engine of emitted Python code
+is always there; generated classes do not know which one runs them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from kraftwire_wire.errors import DecodeError, EncodeError, UnsupportedVersion
+from kraftwire_wire.reader import ClassicReader, CompactReader
+from kraftwire_wire.writer import ClassicWriter, CompactWriter
+
+if TYPE_CHECKING:
+    from kraftwire_wire.message import Message
+
+M = TypeVar("M", bound="Message")
+
+
+class Codec(Generic[M]):
+    """Reads and writes one version of one message through its emitted Python code."""
+
+    __slots__ = ("_reader", "_writer", "message", "version")
+
+    def __init__(self, message: type[M], version: int) -> None:
+        self.message = message
+        self.version = version
+        flexible = version in message.FLEXIBLE_VERSIONS
+        self._reader = CompactReader if flexible else ClassicReader
+        self._writer = CompactWriter if flexible else ClassicWriter
+
+    def decode(self, data: bytes, *, lenient: bool = False) -> M:
+        """Read one message that fills `data`; see `Message.decode`."""
+        if not isinstance(data, bytes):
+            data = memoryview(data).tobytes()
+        message, end = self.decode_from(data, lenient=lenient)
+        if not lenient:
+            self.check_end(data, end)
+        return message
+
+    def check_end(self, data: bytes, end: int) -> None:
+        """Refuse bytes behind the end of a message."""
+        left = len(data) - end
+        if left:
+            noun = "byte follows" if left == 1 else "bytes follow"
+            reason = f"{left} {noun} the end of {self.message.__name__} version {self.version}"
+            raise DecodeError(reason, offset=end)
+
+    def decode_from(
+        self, data: bytes, position: int = 0, *, lenient: bool = False
+    ) -> tuple[M, int]:
+        """Read one message that starts at `position`, and say where it ends."""
+        if not isinstance(data, bytes):
+            data = memoryview(data).tobytes()
+        reader = self._reader(data, position, lenient=lenient)
+        message = self.message._decode(reader, self.version)
+        return message, reader.position
+
+    def encode(self, message: M) -> bytes:
+        """The bytes of a message; see `Message.encode`."""
+        if not isinstance(message, self.message):
+            given = type(message).__qualname__
+            raise EncodeError(f"a codec of {self.message.__name__} cannot write {given}")
+        writer = self._writer()
+        message._encode(writer, self.version)
+        return bytes(writer.buffer)
+
+
+_codecs: dict[tuple[type[Message], int], Codec[Any]] = {}
+
+
+def codec_for(message: type[M], version: int) -> Codec[M]:
+    """The codec of a message in a version; `UnsupportedVersion` where it has none."""
+    codec = _codecs.get((message, version))
+    if codec is None:
+        if version not in message.VALID_VERSIONS:
+            raise UnsupportedVersion(message.__name__, version, message.VALID_VERSIONS)
+        codec = _codecs[message, version] = Codec(message, version)
+    return codec

@@ -1,0 +1,88 @@
+"""The errors that reading and writing messages can raise; all derive from `KraftwireError`.
+
+An error carries the path of the field it is about, such as `topics[2].name`. The path
+grows from the inside out: whoever reads a nested value calls `inside` with its own step
+while the error passes through.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+
+class KraftwireError(Exception):
+    """Anything that kraftwire refuses to do with the data it was given."""
+
+
+class FieldError(KraftwireError):
+    """An error about one field of a message: `path` says which, `reason` says what is wrong."""
+
+    def __init__(self, reason: str, path: str = "") -> None:
+        super().__init__(reason, path)
+        self.reason = reason
+        self.path = path
+
+    def inside(self, step: str) -> Self:
+        """Put `step` before the path, and return the error to be raised again."""
+        if not self.path:
+            self.path = step
+        else:
+            self.path = step + self.path if self.path[0] == "[" else f"{step}.{self.path}"
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}" if self.path else self.reason
+
+
+class DecodeError(FieldError):
+    """Input that is not a valid encoding.
+
+    `offset` is the byte, counted from the start of the input, at which the refused value
+    starts; None where the input is JSON, which has no bytes.
+    """
+
+    def __init__(self, reason: str, path: str = "", offset: int | None = None) -> None:
+        super().__init__(reason, path)
+        self.offset = offset
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, int | None]]:
+        return type(self), (self.reason, self.path, self.offset)
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if self.offset is None else f"{text} (at byte {self.offset})"
+
+
+class EncodeError(FieldError):
+    """A message that has no encoding in the version asked for."""
+
+
+class UnsupportedVersion(KraftwireError):
+    """A version outside the valid range of a message."""
+
+    def __init__(self, name: str, version: int, valid: range) -> None:
+        super().__init__(name, version, valid)
+        self.name = name
+        self.version = version
+        self.valid = valid
+
+    def __str__(self) -> str:
+        return f"{self.name} has no version {self.version}; it has {format_versions(self.valid)}"
+
+
+class RuntimeTooOld(KraftwireError):
+    """Generated code that needs a newer `kraftwire_wire` than the one installed."""
+
+
+def format_versions(versions: range) -> str:
+    """Versions as people write them: `none`, `3`, `0-4`."""
+    if not versions:
+        return "none"
+    if len(versions) == 1:
+        return str(versions[0])
+    return f"{versions[0]}-{versions[-1]}"
+
+
+def count_of(number: int, noun: str) -> str:
+    """`1 byte`, `2 bytes`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,362 @@
+"""Messages as JSON objects in the form of Kafka's own converter, read off `LAYOUT`.
+
+Rules of writing:
+- a message has a JSON form in a version exactly when it has an encoding there: `to_json`
+  encodes first, so that it refuses what `encode` refuses, in the same words, and the JSON
+  then says what the bytes say (a lone surrogate is `?`, a subclass of int is an int);
+- keys are the spec's names with a small first letter, in the order of the spec; tagged
+  fields are there only where they differ from their default;
+- uuids are base64url without padding, bytes base64, NaN and the infinities strings;
+- `java` holds what Kafka prints: records as `""`, unknown tagged fields not at all;
+  `lossless` has the records, and a struct's unknown tagged fields under one more key.
+
+Rules of reading, where Kafka lets errors pass:
+- whatever the object, the outcome is a message that encodes in that version, or a
+  `DecodeError` with a path in JSON keys;
+- every untagged field of the version must be there, and nothing else may be: neither
+  unknown keys nor fields of other versions;
+- a value has its type: true is no number, 5.0 and "5" are no integers;
+- in place of records, the size that Kafka's request log prints is taken too; the records
+  themselves are lost there and come back empty, as from `""`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import operator
+import re
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from uuid import UUID
+
+from kraftwire_wire.codec import codec_for
+from kraftwire_wire.errors import DecodeError, UnsupportedVersion, format_versions
+from kraftwire_wire.forms import FIXED_FORMATS, MAX_LENGTH, MAX_STRING_LENGTH
+from kraftwire_wire.layout import Field, Layout
+from kraftwire_wire.text import encode_text
+
+if TYPE_CHECKING:
+    from kraftwire_wire.message import JsonStyle, Message
+    from kraftwire_wire.message import Struct as MessageStruct
+
+    M = TypeVar("M", bound=Message)
+    S = TypeVar("S", bound=MessageStruct)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+UNKNOWN_TAGS = "_unknownTaggedFields"
+
+_SIZE_SUFFIX = "SizeInBytes"
+_UUID = re.compile("([A-Za-z0-9_-]{22})(==)?")
+_SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def to_json(message: Message, version: int, style: JsonStyle) -> dict[str, Any]:
+    """The message as a JSON object; `UnsupportedVersion` and `EncodeError` as `encode`."""
+    if style not in ("lossless", "java"):
+        raise ValueError(f"no JSON style {style!r}; there are lossless and java")
+    codec_for(type(message), version).encode(message)
+    return _JsonWriter(type(message), version, lossless=style == "lossless").struct(message)
+
+
+def from_json(cls: type[M], obj: object, version: int) -> M:
+    """The message that a JSON object describes, or a `DecodeError`."""
+    if version not in cls.VALID_VERSIONS:
+        raise UnsupportedVersion(cls.__name__, version, cls.VALID_VERSIONS)
+    return _JsonReader(cls, version).struct(cls, obj)
+
+
+def _is_optional_struct(field: Field) -> bool:
+    """True for a tagged struct whose None means `not sent`."""
+    if field.tag is None or field.is_array or not field.is_struct:
+        return False
+    return field.default is None and not field.nullable
+
+
+class _JsonWriter:
+    """Writes one message, of which it is known that it has an encoding."""
+
+    def __init__(self, message: type[Message], version: int, *, lossless: bool) -> None:
+        self._message = message
+        self._version = version
+        self._lossless = lossless
+
+    def struct(self, value: MessageStruct) -> dict[str, Any]:
+        result = {
+            field.json_name: self._field(field, getattr(value, field.name))
+            for field in value.LAYOUT.fields
+            if self._is_written(field, getattr(value, field.name))
+        }
+        if value.unknown_tagged_fields and self._lossless:
+            result[UNKNOWN_TAGS] = [
+                {"tag": int(tag), "data": _base64(raw)} for tag, raw in value.unknown_tagged_fields
+            ]
+        return result
+
+    def _is_written(self, field: Field, value: object) -> bool:
+        if self._version not in field.tagged:
+            return self._version in field.versions
+        if _is_optional_struct(field):
+            return value is not None and value != self._struct_type(field)()
+        if field.default is None:
+            return value is not None
+        if field.default == ():
+            return value != ([] if field.is_array else self._struct_type(field)())
+        return value != field.default and not (_is_nan(value) and _is_nan(field.default))
+
+    def _field(self, field: Field, value: Any) -> Any:
+        if value is None:
+            # A tagged struct that was not sent has its defaults in the versions before tags.
+            return self.struct(self._struct_type(field)()) if _is_optional_struct(field) else None
+        if not field.is_array:
+            return self._value(field, value)
+        return [self._value(field, item) for item in value]
+
+    def _value(self, field: Field, value: Any) -> Any:
+        if field.is_struct:
+            return self.struct(value)
+        match field.element_type:
+            case "string":
+                return encode_text(value).decode()
+            case "uuid":
+                return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
+            case "bytes":
+                return _base64(value)
+            case "records":
+                return _base64(value) if self._lossless else ""
+            case "bool":
+                return value
+            case "float64":
+                return _float(float(value))
+        return int(operator.index(value))
+
+    def _struct_type(self, field: Field) -> type[MessageStruct]:
+        struct_type: type[MessageStruct] = getattr(self._message, field.element_type)
+        return struct_type
+
+
+def _base64(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
+
+
+def _is_nan(value: object) -> bool:
+    return value != value
+
+
+def _float(value: float) -> float | str:
+    if math.isnan(value):
+        return "NaN"
+    return value if math.isfinite(value) else f"{'-' if value < 0 else ''}Infinity"
+
+
+class _JsonReader:
+    """Reads one message; every error gets its path on the way out."""
+
+    def __init__(self, message: type[Message], version: int) -> None:
+        self._message = message
+        self._version = version
+
+    def struct(self, struct_type: type[S], obj: object) -> S:
+        if not isinstance(obj, dict):
+            raise _wrong("an object", obj)
+        result = struct_type()
+        fields = _fields_by_key(struct_type.LAYOUT)
+        for key in obj:
+            if key != UNKNOWN_TAGS:
+                self._check_key(struct_type, fields.get(key), key)
+        for field in struct_type.LAYOUT.fields:
+            key = self._given_key(field, obj)
+            if key is not None:
+                setattr(result, field.name, _at(key, self._field, field, key, obj[key]))
+        if UNKNOWN_TAGS in obj:
+            tags = _at(UNKNOWN_TAGS, self._unknown_tags, result, obj[UNKNOWN_TAGS])
+            result.unknown_tagged_fields = tags
+        return result
+
+    def _check_key(self, struct_type: type[S], field: Field | None, key: object) -> None:
+        name = struct_type.LAYOUT.name
+        if not isinstance(key, str):
+            raise DecodeError(f"a key that is {_describe(key)}; keys are strings")
+        if field is None:
+            raise DecodeError(f"{name} has no field of this name", key)
+        if self._version not in field.versions:
+            versions = format_versions(field.versions)
+            reason = f"not a field of version {self._version}; its versions are {versions}"
+            raise DecodeError(reason, key)
+
+    def _given_key(self, field: Field, obj: dict[str, Any]) -> str | None:
+        """The key under which the object has a field; None where it may be missing."""
+        size_key = field.json_name + _SIZE_SUFFIX
+        size_given = field.type == "records" and size_key in obj
+        if field.json_name in obj:
+            if size_given:
+                raise DecodeError(f"given beside {field.json_name}, which says it all", size_key)
+            return field.json_name
+        if size_given:
+            return size_key
+        if self._version in field.versions and self._version not in field.tagged:
+            reason = f"missing; it is mandatory in version {self._version}"
+            raise DecodeError(reason, field.json_name)
+        return None
+
+    def _field(self, field: Field, key: str, value: object) -> object:
+        if key != field.json_name:
+            return _read_size(value)
+        if value is None:
+            if self._version in field.nullable:
+                return None
+            raise DecodeError(f"null, but version {self._version} has no null here")
+        if not field.is_array:
+            return self._value(field, value)
+        if not isinstance(value, list):
+            raise _wrong("an array", value)
+        return [_at(f"[{index}]", self._value, field, item) for index, item in enumerate(value)]
+
+    def _value(self, field: Field, value: object) -> object:
+        if field.is_struct:
+            return self.struct(getattr(self._message, field.element_type), value)
+        match field.element_type:
+            case "string":
+                return _read_string(value)
+            case "uuid":
+                return _read_uuid(value)
+            case "bytes" | "records":
+                return _read_bytes(value)
+            case "bool":
+                if isinstance(value, bool):
+                    return value
+                raise _wrong("true or false", value)
+            case "float64":
+                return _read_float(value)
+        return _read_int(field.element_type, value)
+
+    def _unknown_tags(self, owner: MessageStruct, value: object) -> list[tuple[int, bytes]]:
+        layout = owner.LAYOUT
+        if self._version not in layout.flexible:
+            raise DecodeError(f"version {self._version} has no tagged fields")
+        if not isinstance(value, list):
+            raise _wrong("an array", value)
+        writer = _JsonWriter(self._message, self._version, lossless=True)
+        written = {
+            field.tag
+            for field in layout.fields
+            if self._version in field.tagged
+            and writer._is_written(field, getattr(owner, field.name))
+        }
+        tags: list[tuple[int, bytes]] = []
+        for index, item in enumerate(value):
+            previous = tags[-1][0] if tags else -1
+            tags.append(_at(f"[{index}]", _read_unknown_tag, item, previous, written))
+        return tags
+
+
+def _at(step: str, read: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Call a reading function; a `DecodeError` out of it gets a step of its path."""
+    try:
+        return read(*arguments, **named)
+    except DecodeError as error:
+        raise error.inside(step) from None
+
+
+def _fields_by_key(layout: Layout) -> dict[str, Field]:
+    sizes = {
+        field.json_name + _SIZE_SUFFIX: field for field in layout.fields if field.type == "records"
+    }
+    return sizes | {field.json_name: field for field in layout.fields}
+
+
+# -- values of primitive types -------------------------------------------------------------
+
+
+def _read_int(type_name: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _wrong(type_name, value)
+    try:
+        struct.pack(f">{FIXED_FORMATS[type_name]}", value)
+    except (struct.error, OverflowError):
+        raise DecodeError(f"{_describe(value)} does not fit into {type_name}") from None
+    return int(value)
+
+
+def _read_float(value: object) -> float:
+    if isinstance(value, str) and value in _SPECIAL_FLOATS:
+        return _SPECIAL_FLOATS[value]
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _wrong("a number, NaN, Infinity or -Infinity", value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise DecodeError(f"{_describe(value)} does not fit into float64") from None
+
+
+def _read_string(value: object) -> str:
+    if not isinstance(value, str):
+        raise _wrong("a string", value)
+    size = len(encode_text(value))
+    if size > MAX_STRING_LENGTH:
+        raise DecodeError(f"string of {size} bytes, at most {MAX_STRING_LENGTH} can be written")
+    return str(value)
+
+
+def _read_uuid(value: object) -> UUID:
+    match = _UUID.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise _wrong("a uuid (22 characters of base64url)", value)
+    return UUID(bytes=base64.urlsafe_b64decode(match[1] + "=="))
+
+
+def _read_bytes(value: object) -> bytes:
+    if not isinstance(value, str):
+        raise _wrong("base64", value)
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        raise _wrong("base64", value) from None
+
+
+def _read_size(value: object) -> bytes:
+    """What Kafka's request log prints in place of records: how many bytes they had."""
+    _read_int("uint32", value)
+    return b""
+
+
+def _read_unknown_tag(item: object, previous: int, written: set[int | None]) -> tuple[int, bytes]:
+    if not isinstance(item, dict) or set(item) != {"tag", "data"}:
+        raise _wrong('an object with the keys "tag" and "data"', item)
+    tag = _at("tag", _read_tag_number, item["tag"], previous, written)
+    return tag, _at("data", _read_bytes, item["data"])
+
+
+def _read_tag_number(value: object, previous: int, written: set[int | None]) -> int:
+    tag = _read_int("int32", value)
+    if not 0 <= tag < MAX_LENGTH:
+        raise DecodeError(f"tag {tag} is outside 0 to {MAX_LENGTH - 1}")
+    if tag <= previous:
+        raise DecodeError(f"tag {tag} after tag {previous}; tags must ascend")
+    if tag in written:
+        raise DecodeError(f"tag {tag} is a field of this struct and is set there")
+    return tag
+
+
+def _wrong(wanted: str, value: object) -> DecodeError:
+    return DecodeError(f"{_describe(value)} where {wanted} must be")
+
+
+def _describe(value: object) -> str:
+    """What stands in the JSON: short values as they are, everything else by its kind."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "an array"
+    if isinstance(value, int) and value.bit_length() > 128:
+        return "a very large number"
+    if isinstance(value, str) and len(value) > 40:
+        return f"a string of {len(value)} characters"
+    if value is None or isinstance(value, int | float | str):
+        return json.dumps(value)
+    return f"a Python {type(value).__name__}"

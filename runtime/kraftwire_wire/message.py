@@ -1,0 +1,98 @@
+"""`Message` and `Struct`: what every generated class inherits.
+
+A generated class says how its fields are read and written (`_decode`, `_encode`) and what
+they are (`LAYOUT`). Everything public is here, so that an engine can take the place of
+the emitted code without a class being generated anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+from kraftwire_wire.codec import Codec, codec_for
+from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
+from kraftwire_wire.layout import Layout
+from kraftwire_wire.reader import Reader
+from kraftwire_wire.writer import Writer
+
+JsonStyle = Literal["lossless", "java"]
+
+
+class Struct:
+    """A struct of a message; its fields are attributes, compared by value."""
+
+    __slots__ = ()
+
+    LAYOUT: ClassVar[Layout]
+
+    unknown_tagged_fields: list[tuple[int, bytes]]
+
+    @classmethod
+    def _decode(cls, reader: Reader, version: int) -> Self:
+        raise NotImplementedError
+
+    def _encode(self, writer: Writer, version: int) -> None:
+        raise NotImplementedError
+
+
+class Message(Struct):
+    """A message of the protocol: a struct that stands alone, with versions of its own."""
+
+    __slots__ = ()
+
+    API_KEY: ClassVar[int | None]
+    VALID_VERSIONS: ClassVar[range]
+    FLEXIBLE_VERSIONS: ClassVar[range]
+
+    @classmethod
+    def decode(cls, data: bytes, version: int, *, lenient: bool = False) -> Self:
+        """Read one message that fills `data`.
+
+        Raises `UnsupportedVersion` for a version outside `VALID_VERSIONS`, and
+        `DecodeError` with field path and byte offset for anything that is not a valid
+        encoding, trailing bytes included. With `lenient`, reads as Kafka's own classes do.
+        """
+        return codec_for(cls, version).decode(data, lenient=lenient)
+
+    def encode(self, version: int) -> bytes:
+        """The message's bytes in a version, unknown tagged fields included.
+
+        Raises `UnsupportedVersion`, or `EncodeError` with the path of the field that has
+        no form in that version.
+        """
+        return codec_for(type(self), version).encode(self)
+
+    @classmethod
+    def codec(cls, version: int) -> Codec[Self]:
+        """The codec of one version, for reading and writing many messages."""
+        return codec_for(cls, version)
+
+    def to_json(self, version: int, *, style: JsonStyle = "lossless") -> dict[str, Any]:
+        """The message as a JSON object in Kafka's form.
+
+        `lossless` adds what Kafka leaves out (records, unknown tagged fields), so that
+        `from_json` gives an equal message; `java` holds exactly what Kafka prints.
+        """
+        from kraftwire_wire.json_form import to_json
+
+        return to_json(self, version, style)
+
+    @classmethod
+    def from_json(cls, obj: object, version: int) -> Self:
+        """The message that a JSON object of either style describes.
+
+        Raises `DecodeError` with the field's path, without an offset.
+        """
+        from kraftwire_wire.json_form import from_json
+
+        return from_json(cls, obj, version)
+
+    @classmethod
+    def header_version(cls, version: int) -> int:
+        """The version of the request or response header that goes before the message."""
+        for versions, header_version in cls.LAYOUT.headers:
+            if version in versions:
+                return header_version
+        if cls.LAYOUT.headers:
+            raise UnsupportedVersion(cls.__name__, version, cls.VALID_VERSIONS)
+        raise KraftwireError(f"{cls.__name__} has no header: it is no request and no response")

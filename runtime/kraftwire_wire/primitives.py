@@ -1,0 +1,235 @@
+"""Reading and writing what has a fixed size: numbers, booleans, uuids; and varints.
+
+The base of the readers and writers, which keep the same rules: a reader raises
+`DecodeError` and a writer `EncodeError`, with the field, and nothing else.
+"""
+
+from __future__ import annotations
+
+import struct
+from struct import Struct
+from typing import Any
+from uuid import UUID
+
+from kraftwire_wire.errors import DecodeError, EncodeError, count_of
+from kraftwire_wire.forms import (
+    BOOL,
+    FIXED_FORMATS,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT16,
+    UINT32,
+)
+
+_CODE_NAMES = {code: name for name, code in FIXED_FORMATS.items()}
+
+# What `pack` raises for a value without the form; TypeError comes out of an `__index__`.
+NOT_PACKED = (struct.error, OverflowError, TypeError)
+
+
+class PrimitiveReader:
+    """A position in a byte string, and the methods that move it over values of fixed size."""
+
+    __slots__ = ("data", "end", "lenient", "position", "sizeless_elements")
+
+    def __init__(self, data: bytes, position: int = 0, *, lenient: bool = False) -> None:
+        self.data = data
+        self.position = position
+        self.end = len(data)
+        self.lenient = lenient
+        self.sizeless_elements = 0
+
+    def fail(self, field: str, reason: str, offset: int | None = None) -> DecodeError:
+        """The error for a field whose value starts at `offset`, or at the position."""
+        return DecodeError(reason, field, self.position if offset is None else offset)
+
+    def _take(self, field: str, size: int, start: int) -> int:
+        """Move over `size` bytes and return where they begin; `start` is for the message."""
+        position = self.position
+        if size > self.end - position:
+            raise self._short(field, size, start)
+        self.position = position + size
+        return position
+
+    def _short(self, field: str, size: int, start: int) -> DecodeError:
+        left = self.end - self.position
+        reason = f"needs {count_of(size, 'byte')}, the input has {left} left"
+        return self.fail(field, reason, start)
+
+    def read_fixed(self, form: Struct, fields: tuple[str, ...]) -> tuple[Any, ...]:
+        """Read neighbouring fields of fixed size in one step."""
+        position = self.position
+        if form.size > self.end - position:
+            raise self._short_run(form, fields)
+        self.position = position + form.size
+        return form.unpack_from(self.data, position)
+
+    def _short_run(self, form: Struct, fields: tuple[str, ...]) -> DecodeError:
+        """The error for a run of fields that ends too early, at the field that is cut off."""
+        for field, code in zip(fields, form.format.lstrip(">"), strict=True):
+            size = Struct(">" + code).size
+            if size > self.end - self.position:
+                return self._short(field, size, self.position)
+            self.position += size
+        raise AssertionError("a run of fields was called short but fits")
+
+    def _read_one(self, form: Struct, field: str) -> Any:
+        position = self.position
+        if form.size > self.end - position:
+            raise self._short(field, form.size, position)
+        self.position = position + form.size
+        return form.unpack_from(self.data, position)[0]
+
+    def read_bool(self, field: str) -> bool:
+        """One byte; every value but zero is true."""
+        value: bool = self._read_one(BOOL, field)
+        return value
+
+    def read_int8(self, field: str) -> int:
+        """One byte, signed."""
+        value: int = self._read_one(INT8, field)
+        return value
+
+    def read_int16(self, field: str) -> int:
+        """Two bytes, signed."""
+        value: int = self._read_one(INT16, field)
+        return value
+
+    def read_uint16(self, field: str) -> int:
+        """Two bytes, unsigned."""
+        value: int = self._read_one(UINT16, field)
+        return value
+
+    def read_int32(self, field: str) -> int:
+        """Four bytes, signed."""
+        value: int = self._read_one(INT32, field)
+        return value
+
+    def read_uint32(self, field: str) -> int:
+        """Four bytes, unsigned."""
+        value: int = self._read_one(UINT32, field)
+        return value
+
+    def read_int64(self, field: str) -> int:
+        """Eight bytes, signed."""
+        value: int = self._read_one(INT64, field)
+        return value
+
+    def read_float64(self, field: str) -> float:
+        """Eight bytes, IEEE 754."""
+        value: float = self._read_one(FLOAT64, field)
+        return value
+
+    def read_uuid(self, field: str) -> UUID:
+        """Sixteen bytes."""
+        position = self._take(field, 16, self.position)
+        return UUID(bytes=self.data[position : position + 16])
+
+    def read_unsigned_varint(self, field: str) -> int:
+        """LEB128 of 32 bits in at most five bytes; higher bits are dropped, as Kafka does."""
+        data, start, end = self.data, self.position, self.end
+        if start < end and data[start] < 0x80:  # nearly every length is this short
+            self.position = start + 1
+            return data[start]
+        value = 0
+        for position in range(start, min(start + 5, end)):
+            byte = data[position]
+            value |= (byte & 0x7F) << (7 * (position - start))
+            if byte < 0x80:
+                self.position = position + 1
+                return value & 0xFFFFFFFF
+        if end - start < 5:
+            raise self.fail(field, "varint is cut off by the end of the input")
+        raise self.fail(field, "varint is longer than 5 bytes")
+
+
+class PrimitiveWriter:
+    """A buffer, and the methods that append values of fixed size to it."""
+
+    __slots__ = ("buffer",)
+
+    def __init__(self) -> None:
+        self.buffer = bytearray()
+
+    def write_fixed(self, form: Struct, fields: tuple[str, ...], *values: Any) -> None:
+        """Write neighbouring numbers in one step; not bools, which `pack` makes of any value."""
+        try:
+            self.buffer += form.pack(*values)
+        except NOT_PACKED:
+            codes = form.format.lstrip(">")
+            for field, code, value in zip(fields, codes, values, strict=True):
+                self._write_one(Struct(">" + code), field, value)
+            raise AssertionError("a run of values was refused, but each of them fits") from None
+
+    def _write_one(self, form: Struct, field: str, value: Any) -> None:
+        try:
+            self.buffer += form.pack(value)
+        except NOT_PACKED:
+            raise self._wrong_number(field, form.format[1:], value) from None
+
+    @staticmethod
+    def _wrong_number(field: str, code: str, value: object) -> EncodeError:
+        name = _CODE_NAMES[code]
+        if hasattr(value, "__index__"):
+            return EncodeError(f"{describe(value)} does not fit into {name}", field)
+        return EncodeError(f"{describe(value)} where {name} must be", field)
+
+    def write_bool(self, field: str, value: bool) -> None:
+        """One byte, 0 or 1."""
+        if value is not True and value is not False:
+            raise EncodeError(f"{describe(value)} where bool must be", field)
+        self.buffer.append(value)
+
+    def write_int8(self, field: str, value: int) -> None:
+        """One byte, signed."""
+        self._write_one(INT8, field, value)
+
+    def write_int16(self, field: str, value: int) -> None:
+        """Two bytes, signed."""
+        self._write_one(INT16, field, value)
+
+    def write_uint16(self, field: str, value: int) -> None:
+        """Two bytes, unsigned."""
+        self._write_one(UINT16, field, value)
+
+    def write_int32(self, field: str, value: int) -> None:
+        """Four bytes, signed."""
+        self._write_one(INT32, field, value)
+
+    def write_uint32(self, field: str, value: int) -> None:
+        """Four bytes, unsigned."""
+        self._write_one(UINT32, field, value)
+
+    def write_int64(self, field: str, value: int) -> None:
+        """Eight bytes, signed."""
+        self._write_one(INT64, field, value)
+
+    def write_float64(self, field: str, value: float) -> None:
+        """Eight bytes, IEEE 754."""
+        self._write_one(FLOAT64, field, value)
+
+    def write_uuid(self, field: str, value: UUID) -> None:
+        """Sixteen bytes."""
+        if not isinstance(value, UUID):
+            raise EncodeError(f"{describe(value)} where uuid.UUID must be", field)
+        self.buffer += value.bytes
+
+    def write_unsigned_varint(self, value: int) -> None:
+        """LEB128 of a number from 0 to 2**32 - 1; the caller has checked the range."""
+        while value > 0x7F:
+            self.buffer.append(value & 0x7F | 0x80)
+            value >>= 7
+        self.buffer.append(value)
+
+
+def describe(value: object) -> str:
+    """A value in an error message: its type, and the value where that is short."""
+    kind = type(value).__name__
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # thousands of digits, thousands of levels
+        return kind
+    return f"{kind} {text}" if len(text) <= 40 else kind

@@ -1,0 +1,327 @@
+"""Reading the values of the wire format out of a byte string.
+
+Rules, kept by every method:
+- nothing is allocated before its length is known to lie within the input;
+- input that cannot be read raises `DecodeError` with the field and the byte offset at
+  which the value starts, and nothing else;
+- `lenient` reads what Kafka's own generated classes read; without it, input that Kafka
+  would silently misread is an error.
+
+A message is read by one of two readers: `ClassicReader` for its older versions and
+`CompactReader` for its flexible ones. They differ in how lengths are written, and only
+the compact one meets tag sections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import unpack_from
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kraftwire_wire.errors import DecodeError, count_of
+from kraftwire_wire.forms import (
+    FIXED_FORMATS,
+    FIXED_SIZES,
+    MAX_LENGTH,
+    MAX_STRING_LENGTH,
+)
+from kraftwire_wire.primitives import PrimitiveReader
+from kraftwire_wire.text import decode_as_java
+
+if TYPE_CHECKING:
+    from kraftwire_wire.message import Struct as MessageStruct
+
+    S = TypeVar("S", bound=MessageStruct)
+
+SIZELESS_PER_BYTE = 4
+"""How many elements that take no bytes a message may hold for each byte of the input."""
+
+
+class Reader(PrimitiveReader):
+    """Adds what has a length: strings, bytes, arrays, structs; the base of both readers."""
+
+    __slots__ = ()
+
+    def tag_not_in_version(self, field: str, version: int) -> DecodeError:
+        """The error for a known tag that was sent in a version that does not have it."""
+        return self.fail(field, f"tag sent in version {version}, which does not have it")
+
+    # -- lengths, which the two readers write differently -----------------------------
+
+    def _read_string_length(self, field: str) -> int:
+        raise NotImplementedError
+
+    def _read_length(self, field: str) -> int:
+        """The length of bytes or the count of an array; negative stands for null."""
+        raise NotImplementedError
+
+    # -- strings and bytes -------------------------------------------------------------
+
+    def read_nullable_string(self, field: str) -> str | None:
+        """A string, or null."""
+        start = self.position
+        length = self._read_string_length(field)
+        return None if length < 0 else self._read_text(field, length, start)
+
+    def read_string(self, field: str) -> str:
+        """A string; null is an error."""
+        start = self.position
+        length = self._read_string_length(field)
+        if length < 0:
+            raise self.fail(field, "null where a string must be", start)
+        return self._read_text(field, length, start)
+
+    def _read_text(self, field: str, length: int, start: int) -> str:
+        position = self._take(field, length, start)
+        raw = self.data[position : position + length]
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            if self.lenient:
+                return decode_as_java(raw)
+            reason = f"not UTF-8: {error.reason}"
+            raise self.fail(field, reason, position + error.start) from None
+
+    def read_nullable_bytes(self, field: str) -> bytes | None:
+        """Bytes (copied out of the input), or null."""
+        start = self.position
+        length = self._read_length(field)
+        if length < 0:
+            return None
+        position = self._take(field, length, start)
+        return self.data[position : position + length]
+
+    def read_bytes(self, field: str) -> bytes:
+        """Bytes (copied out of the input); null is an error."""
+        start = self.position
+        value = self.read_nullable_bytes(field)
+        if value is None:
+            raise self.fail(field, "null where bytes must be", start)
+        return value
+
+    # Record batches travel as bytes; what is in them is the business of kraftwire.log.
+    read_nullable_records = read_nullable_bytes
+    read_records = read_bytes
+
+    def read_classic_nullable_string(self, field: str) -> str | None:
+        """A string with the int16 length, whatever the message's form; or null."""
+        start = self.position
+        length = self.read_int16(field)
+        return None if length < 0 else self._read_text(field, length, start)
+
+    def read_classic_string(self, field: str) -> str:
+        """A string with the int16 length, whatever the message's form; null is an error."""
+        start = self.position
+        value = self.read_classic_nullable_string(field)
+        if value is None:
+            raise self.fail(field, "null where a string must be", start)
+        return value
+
+    def read_classic_nullable_bytes(self, field: str) -> bytes | None:
+        """Bytes with the int32 length, whatever the message's form; or null."""
+        start = self.position
+        length = self.read_int32(field)
+        if length < 0:
+            return None
+        position = self._take(field, length, start)
+        return self.data[position : position + length]
+
+    def read_classic_bytes(self, field: str) -> bytes:
+        """Bytes with the int32 length, whatever the message's form; null is an error."""
+        start = self.position
+        value = self.read_classic_nullable_bytes(field)
+        if value is None:
+            raise self.fail(field, "null where bytes must be", start)
+        return value
+
+    # -- arrays and structs --------------------------------------------------------------
+
+    def _read_count(self, field: str) -> int:
+        """The count of an array, checked against the input; negative stands for null."""
+        start = self.position
+        count = self._read_length(field)
+        left = self.end - self.position
+        if count > left:
+            raise self.fail(
+                field,
+                f"array of {count_of(count, 'element')}, "
+                f"the input has {count_of(left, 'byte')} left",
+                start,
+            )
+        return count
+
+    def read_nullable_array(self, field: str, element: str) -> list[Any] | None:
+        """An array of a primitive type, given by its name in the spec language; or null."""
+        start = self.position
+        count = self._read_count(field)
+        if count < 0:
+            return None
+        code = FIXED_FORMATS.get(element)
+        if code is not None:
+            position = self._take(field, count * FIXED_SIZES[element], start)
+            return list(unpack_from(f">{count}{code}", self.data, position))
+        read_element = self.read_uuid if element == "uuid" else self.read_string
+        items: list[Any] = []
+        try:
+            for _ in range(count):
+                items.append(read_element(""))
+        except DecodeError as error:
+            raise error.inside(f"{field}[{len(items)}]") from None
+        return items
+
+    def read_array(self, field: str, element: str) -> list[Any]:
+        """An array of a primitive type, given by its name in the spec language."""
+        start = self.position
+        items = self.read_nullable_array(field, element)
+        if items is None:
+            raise self.fail(field, "null where an array must be", start)
+        return items
+
+    def read_nullable_structs(self, field: str, struct: type[S], version: int) -> list[S] | None:
+        """An array of structs, or null."""
+        count = self._read_count(field)
+        if count < 0:
+            return None
+        first = self.position
+        items: list[S] = []
+        try:
+            for _ in range(count):
+                items.append(struct._decode(self, version))
+        except DecodeError as error:
+            raise error.inside(f"{field}[{len(items)}]") from None
+        if count and self.position == first:
+            self._count_sizeless(field, count)
+        return items
+
+    def read_structs(self, field: str, struct: type[S], version: int) -> list[S]:
+        """An array of structs; null is an error."""
+        start = self.position
+        items = self.read_nullable_structs(field, struct, version)
+        if items is None:
+            raise self.fail(field, "null where an array must be", start)
+        return items
+
+    def _count_sizeless(self, field: str, count: int) -> None:
+        """Bound the elements that take no bytes, which a count could otherwise multiply freely."""
+        self.sizeless_elements += count
+        if self.sizeless_elements > SIZELESS_PER_BYTE * self.end:
+            raise self.fail(field, "far more empty elements than the input has bytes")
+
+    def read_struct(self, field: str, struct: type[S], version: int) -> S:
+        """A struct."""
+        try:
+            return struct._decode(self, version)
+        except DecodeError as error:
+            raise error.inside(field) from None
+
+    def read_nullable_struct(self, field: str, struct: type[S], version: int) -> S | None:
+        """A struct behind a marker byte, of which a negative value stands for null."""
+        return None if self.read_int8(field) < 0 else self.read_struct(field, struct, version)
+
+    def read_tagged_nullable_struct(self, field: str, struct: type[S], version: int) -> S | None:
+        """A nullable struct as the payload of a tag: zero is null, one precedes the struct."""
+        if self.read_unsigned_varint(field) == 0:
+            return None
+        return self.read_struct(field, struct, version)
+
+    # -- tag sections ----------------------------------------------------------------------
+
+    def read_tags(self, *fields: str) -> Iterator[int]:
+        """The tags of a section, one by one; the caller reads each payload in between.
+
+        `fields` are the names of the known tags, from 0 on.
+        """
+        if self.position < self.end and self.data[self.position] == 0:
+            self.position += 1
+            return
+        previous = -1
+        for _ in range(self._read_tag_count()):
+            start = self.position
+            tag = self.read_unsigned_varint("tag")
+            if not previous < tag < MAX_LENGTH and not self.lenient:
+                raise self._wrong_tag(tag, previous, start)
+            previous = tag
+            if tag >= len(fields):
+                yield tag
+                continue
+            size = self._read_tag_size(fields[tag])
+            payload = self.position
+            yield tag
+            read = self.position - payload
+            if read != size and not self.lenient:
+                reason = f"tag {tag} announces {count_of(size, 'byte')}, its value takes {read}"
+                raise self.fail(fields[tag], reason, start)
+
+    def _wrong_tag(self, tag: int, previous: int, start: int) -> DecodeError:
+        if tag >= MAX_LENGTH:
+            # Kafka's numbers are signed: it can read such a tag, but not write it back.
+            problem = f"is above the highest, {MAX_LENGTH - 1}"
+        else:
+            problem = "is sent twice" if tag == previous else f"comes after tag {previous}"
+        return self.fail("tag", f"tag {tag} {problem}", start)
+
+    def _read_tag_count(self) -> int:
+        start = self.position
+        count = self.read_unsigned_varint("tags")
+        if self.lenient:
+            # Java reads a signed number here, and counts up to a negative one not at all.
+            return 0 if count > 0x7FFFFFFF else count
+        if count * 2 > self.end - self.position:
+            left = self.end - self.position
+            raise self.fail(
+                "tags",
+                f"{count_of(count, 'tag')}, the input has {count_of(left, 'byte')} left",
+                start,
+            )
+        return count
+
+    def _read_tag_size(self, field: str) -> int:
+        start = self.position
+        size = self.read_unsigned_varint(field)
+        if size > self.end - self.position and not self.lenient:
+            raise self._short(field, size, start)
+        return size
+
+    def read_unknown_tag(self, tag: int) -> tuple[int, bytes]:
+        """The payload of a tag that the version does not know, to be kept with its number."""
+        start = self.position
+        size = self.read_unsigned_varint(f"tag {tag}")
+        position = self._take(f"tag {tag}", size, start)
+        return tag, self.data[position : position + size]
+
+    def read_unknown_tags(self) -> list[tuple[int, bytes]]:
+        """A section in a struct that knows no tags."""
+        return [self.read_unknown_tag(tag) for tag in self.read_tags()]
+
+
+class ClassicReader(Reader):
+    """Reads the versions before the flexible ones: int16 and int32 lengths, -1 for null."""
+
+    __slots__ = ()
+
+    def _read_string_length(self, field: str) -> int:
+        return self.read_int16(field)
+
+    def _read_length(self, field: str) -> int:
+        return self.read_int32(field)
+
+
+class CompactReader(Reader):
+    """Reads flexible versions: lengths are varints of the length plus one, zero for null."""
+
+    __slots__ = ()
+
+    def _read_length(self, field: str) -> int:
+        length = self.read_unsigned_varint(field) - 1
+        if length > 0x7FFFFFFE and self.lenient:
+            # Java reads a signed number here, and takes every negative one for null.
+            return -1
+        return length
+
+    def _read_string_length(self, field: str) -> int:
+        start = self.position
+        length = self._read_length(field)
+        if length > MAX_STRING_LENGTH:
+            reason = f"string of {length} bytes, at most {MAX_STRING_LENGTH} are allowed"
+            raise self.fail(field, reason, start)
+        return length

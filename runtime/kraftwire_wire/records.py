@@ -1,0 +1,198 @@
+"""Framings around messages that are stored: how a record's key and value say what they are.
+
+- metadata logs (cluster metadata, remote-log metadata): the value is a frame version,
+  always 1, the record's id and its version, each an unsigned varint, then the message;
+- coordinator logs: the key is the record's id as int16 and the key message in version 0;
+  the value is its version as int16 and the value message, or null for a tombstone;
+- control batches: the key is a version and a type, both int16; the value is a message in
+  the version that its first two bytes name;
+- blobs inside messages (consumer protocol, principals): a version as int16, then the message.
+
+Logs are named as in `Registry.record`.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from struct import Struct as Form
+from typing import NamedTuple, TypeVar
+
+from kraftwire_wire.errors import DecodeError, EncodeError, KraftwireError
+from kraftwire_wire.message import Message
+from kraftwire_wire.reader import CompactReader
+from kraftwire_wire.registry import RecordClasses, Registry
+from kraftwire_wire.writer import CompactWriter
+
+M = TypeVar("M", bound=Message)
+
+_FRAME_VERSION = 1
+_INT16 = Form(">h")
+_CONTROL_KEY = Form(">hh")
+
+
+class Versioned(NamedTuple):
+    """A stored message, and the version it was stored in."""
+
+    message: Message
+    version: int
+
+
+class ControlType(IntEnum):
+    """What a record of a control batch is about."""
+
+    ABORT = 0
+    COMMIT = 1
+    LEADER_CHANGE = 2
+    SNAPSHOT_HEADER = 3
+    SNAPSHOT_FOOTER = 4
+    KRAFT_VERSION = 5
+    KRAFT_VOTERS = 6
+
+
+_CONTROL_MESSAGES: dict[int, str] = {
+    ControlType.ABORT: "EndTxnMarker",
+    ControlType.COMMIT: "EndTxnMarker",
+    ControlType.LEADER_CHANGE: "LeaderChangeMessage",
+    ControlType.SNAPSHOT_HEADER: "SnapshotHeaderRecord",
+    ControlType.SNAPSHOT_FOOTER: "SnapshotFooterRecord",
+    ControlType.KRAFT_VERSION: "KRaftVersionRecord",
+    ControlType.KRAFT_VOTERS: "VotersRecord",
+}
+_END_OF_TRANSACTION = (ControlType.ABORT, ControlType.COMMIT)
+
+
+def decode_metadata_record(registry: Registry, log: str, value: bytes) -> Versioned:
+    """The value of a record of a metadata log."""
+    reader = CompactReader(value)
+    frame_version = reader.read_unsigned_varint("frame version")
+    if frame_version != _FRAME_VERSION:
+        reason = f"{frame_version}, where only {_FRAME_VERSION} is known"
+        raise DecodeError(reason, "frame version", 0)
+    start = reader.position
+    record_id = reader.read_unsigned_varint("record id")
+    record = _record_classes(registry, log, record_id, start).value
+    version = reader.read_unsigned_varint("record version")
+    return Versioned(_decode_rest(record, version, value, reader.position), version)
+
+
+def encode_metadata_record(message: Message, version: int) -> bytes:
+    """The value of a metadata log's record that holds `message`."""
+    record_id, body = _record_id(message), message.encode(version)
+    writer = CompactWriter()
+    for number in (_FRAME_VERSION, record_id, version):
+        writer.write_unsigned_varint(number)
+    return bytes(writer.buffer) + body
+
+
+def decode_coordinator_key(registry: Registry, log: str, key: bytes) -> Message:
+    """The key of a record of a coordinator's log; its API_KEY is the record's id."""
+    record_id = _read_int16(key, "record id")
+    key_class, _ = _coordinator_classes(registry, log, record_id)
+    return _decode_rest(key_class, key_class.VALID_VERSIONS[0], key, _INT16.size)
+
+
+def encode_coordinator_key(message: Message) -> bytes:
+    """The key of a coordinator's record."""
+    return _INT16.pack(_record_id(message)) + message.encode(message.VALID_VERSIONS[0])
+
+
+def decode_coordinator_value(
+    registry: Registry, log: str, record_id: int, value: bytes | None
+) -> Versioned | None:
+    """The value of a coordinator's record; None for a tombstone."""
+    if value is None:
+        return None
+    _, value_class = _coordinator_classes(registry, log, record_id)
+    return decode_prefixed(value_class, value)
+
+
+def decode_prefixed(message: type[Message], data: bytes) -> Versioned:
+    """A message behind its version as int16."""
+    version = _read_int16(data, "version")
+    return Versioned(_decode_rest(message, version, data, _INT16.size), version)
+
+
+def encode_prefixed(message: Message, version: int) -> bytes:
+    """A message behind its version as int16; so are the values of coordinators' records."""
+    body = message.encode(version)
+    return _INT16.pack(version) + body
+
+
+def decode_control_key(key: bytes) -> ControlType | int:
+    """The type of a control record; a number where it is a type of the future.
+
+    Later versions of the key may append to it, so what follows the type is left unread.
+    """
+    if len(key) < _CONTROL_KEY.size:
+        raise DecodeError(f"{len(key)} bytes are no control record key", offset=0)
+    version, number = _CONTROL_KEY.unpack_from(key)
+    if version < 0:
+        raise DecodeError(f"version {version} of a control record key", "version", 0)
+    try:
+        return ControlType(number)
+    except ValueError:
+        return int(number)
+
+
+def encode_control_key(control_type: int) -> bytes:
+    """The key of a control record, version 0."""
+    if not 0 <= control_type <= 0x7FFF:
+        raise EncodeError(f"{control_type} is no type of a control record")
+    return _CONTROL_KEY.pack(0, control_type)
+
+
+def decode_control_value(registry: Registry, control_type: int, value: bytes) -> Versioned:
+    """The value of a control record of a known type."""
+    name = _CONTROL_MESSAGES.get(control_type)
+    if name is None:
+        raise KraftwireError(f"no message is known for control records of type {control_type}")
+    message = registry.message(name)
+    if control_type in _END_OF_TRANSACTION:
+        return decode_prefixed(message, value)
+    # These messages hold their own version in their first field.
+    version = _read_int16(value, "version")
+    return Versioned(_decode_rest(message, version, value, 0), version)
+
+
+def encode_control_value(control_type: int, message: Message, version: int) -> bytes:
+    """The value of a control record."""
+    if control_type in _END_OF_TRANSACTION:
+        return encode_prefixed(message, version)
+    return message.encode(version)
+
+
+def _coordinator_classes(
+    registry: Registry, log: str, record_id: int
+) -> tuple[type[Message], type[Message]]:
+    key, value = _record_classes(registry, log, record_id, 0)
+    if key is None:
+        raise KraftwireError(f"{log} is not the log of a coordinator: its records have no keys")
+    return key, value
+
+
+def _record_classes(registry: Registry, log: str, record_id: int, offset: int) -> RecordClasses:
+    """The classes of a record whose id stands at `offset`."""
+    if record_id not in registry.record_ids.get(log, (record_id,)):
+        raise DecodeError(f"no {log} record has id {record_id}", "record id", offset)
+    return registry.record(log, record_id)
+
+
+def _decode_rest(message: type[M], version: int, data: bytes, start: int) -> M:
+    """The message that fills the bytes from `start` on."""
+    codec = message.codec(version)
+    decoded, end = codec.decode_from(data, start)
+    codec.check_end(data, end)
+    return decoded
+
+
+def _record_id(message: Message) -> int:
+    if message.API_KEY is None:
+        raise EncodeError(f"{type(message).__name__} has no record id")
+    return message.API_KEY
+
+
+def _read_int16(data: bytes, what: str) -> int:
+    if len(data) < _INT16.size:
+        raise DecodeError(f"needs 2 bytes, there are {len(data)}", what, 0)
+    number: int = _INT16.unpack_from(data)[0]
+    return number

@@ -1,0 +1,227 @@
+"""A spec set's messages by name, by API key and by record id; loaded when first asked for.
+
+The tables are plain names and numbers, written by the generator into the package of the
+set, so that importing a package imports none of its messages.
+
+Requests and responses travel behind headers. Which header version goes with which body is
+in each message's LAYOUT; the one exception that cannot be is here: a broker that does not
+know the version of an ApiVersionsRequest answers in version 0 with error 35 (KIP-511).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from struct import Struct as Form
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kraftwire_wire.errors import DecodeError, EncodeError, KraftwireError
+
+if TYPE_CHECKING:
+    from kraftwire_wire.message import Message
+
+API_VERSIONS = 18
+UNSUPPORTED_VERSION = 35
+
+_KEY_AND_VERSION = Form(">hh")
+
+
+class RecordClasses(NamedTuple):
+    """The classes of one kind of stored record; metadata records have no key."""
+
+    key: type[Message] | None
+    value: type[Message]
+
+
+class Registry:
+    """The messages of one generated package."""
+
+    def __init__(
+        self,
+        package: str,
+        *,
+        release: str,
+        messages: Mapping[str, str],
+        requests: Mapping[int, str],
+        responses: Mapping[int, str],
+        records: Mapping[str, Mapping[int, tuple[str | None, str]]],
+    ) -> None:
+        """`messages` maps each name to its module; the other tables refer to those names."""
+        self.package = package
+        self.release = release
+        self._messages = messages
+        self._requests = requests
+        self._responses = responses
+        self._records = records
+        self.record_ids = {log: tuple(ids) for log, ids in records.items()}
+        """The record ids of each log that has typed records."""
+
+    # -- finding classes -------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of all messages, in alphabetical order."""
+        return iter(self._messages)
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._messages
+
+    @property
+    def api_keys(self) -> tuple[int, ...]:
+        """The API keys that have a request."""
+        return tuple(self._requests)
+
+    def message(self, name: str) -> type[Message]:
+        """The class of a message by its name."""
+        module = self._messages.get(name)
+        if module is None:
+            raise KraftwireError(f"{self.package} has no message {name!r}")
+        loaded: type[Message] = getattr(import_module(f"{self.package}.{module}"), name)
+        return loaded
+
+    def request(self, api_key: int) -> type[Message]:
+        """The request with an API key."""
+        return self._by_key(self._requests, api_key, "request")
+
+    def response(self, api_key: int) -> type[Message]:
+        """The response with an API key."""
+        return self._by_key(self._responses, api_key, "response")
+
+    def _by_key(self, table: Mapping[int, str], api_key: int, what: str) -> type[Message]:
+        name = table.get(api_key)
+        if name is None:
+            raise KraftwireError(f"{self.package} has no {what} with API key {api_key}")
+        return self.message(name)
+
+    def record(self, log: str, record_id: int) -> RecordClasses:
+        """The classes of a record, by the log it is stored in and its id there.
+
+        Logs of the Kafka set: cluster-metadata, remote-log, group, share, transaction.
+        """
+        ids = self._records.get(log)
+        if ids is None:
+            known = ", ".join(self._records) or "none"
+            raise KraftwireError(f"{self.package} knows no records of {log!r}; it knows {known}")
+        names = ids.get(record_id)
+        if names is None:
+            raise KraftwireError(f"{self.package} has no {log} record with id {record_id}")
+        key, value = names
+        return RecordClasses(self.message(key) if key else None, self.message(value))
+
+    # -- requests --------------------------------------------------------------------------
+
+    def decode_request_header(self, frame: bytes, *, lenient: bool = False) -> tuple[Any, int]:
+        """The header of a request, and where its body starts.
+
+        Works for versions of a known API that are newer than the set, so that a broker can
+        still answer them.
+        """
+        if len(frame) < _KEY_AND_VERSION.size:
+            raise DecodeError(f"{len(frame)} bytes are no request", offset=0)
+        api_key, version = _KEY_AND_VERSION.unpack_from(frame)
+        if api_key not in self._requests:
+            raise DecodeError(f"no request has API key {api_key}", "request_api_key", 0)
+        request = self.request(api_key)
+        known = min(max(version, request.VALID_VERSIONS[0]), request.VALID_VERSIONS[-1])
+        header = self.message("RequestHeader")
+        codec = header.codec(request.header_version(known))
+        return codec.decode_from(frame, lenient=lenient)
+
+    def decode_request(self, frame: bytes, *, lenient: bool = False) -> tuple[Any, Message]:
+        """A request without its length prefix: the header and the message."""
+        header, start = self.decode_request_header(frame, lenient=lenient)
+        request = self.request(header.request_api_key)
+        return header, _decode_body(request, header.request_api_version, frame, start, lenient)
+
+    def request_header(
+        self, message: Message, version: int, *, correlation_id: int, client_id: str | None = None
+    ) -> Any:
+        """The header to send before a request."""
+        header: Any = self.message("RequestHeader")()
+        header.request_api_key = message.API_KEY
+        header.request_api_version = version
+        header.correlation_id = correlation_id
+        header.client_id = client_id
+        return header
+
+    def encode_request(self, header: Any, message: Message) -> bytes:
+        """A request without its length prefix, in the version that the header names."""
+        _check_kind(message, "request", header)
+        version = header.request_api_version
+        body = message.encode(version)
+        return bytes(header.encode(message.header_version(version))) + body
+
+    # -- responses -------------------------------------------------------------------------
+
+    def decode_response(
+        self, frame: bytes, request_header: Any, *, lenient: bool = False
+    ) -> tuple[Any, Message]:
+        """The response to a request, without its length prefix: the header and the message."""
+        response = self.response(request_header.request_api_key)
+        version = request_header.request_api_version
+        header_codec = self.message("ResponseHeader").codec(_response_header(response, version))
+        header: Any
+        header, start = header_codec.decode_from(frame, lenient=lenient)
+        expected = request_header.correlation_id
+        if header.correlation_id != expected and not lenient:
+            reason = f"answers request {header.correlation_id}, not request {expected}"
+            raise DecodeError(reason, "correlation_id", 0)
+        if response.API_KEY == API_VERSIONS:
+            error_code = int.from_bytes(frame[start : start + 2], signed=True)
+            version = 0 if error_code == UNSUPPORTED_VERSION else version
+        return header, _decode_body(response, version, frame, start, lenient)
+
+    def encode_response(
+        self, request_header: Any, message: Message, header: Any | None = None
+    ) -> bytes:
+        """The response to a request, without its length prefix.
+
+        `header` carries unknown tagged fields where there are any to send.
+        """
+        _check_kind(message, "response", request_header)
+        version = request_header.request_api_version
+        if header is None:
+            new_header: Any = self.message("ResponseHeader")()
+            new_header.correlation_id = request_header.correlation_id
+            header = new_header
+        if message.API_KEY == API_VERSIONS and _error_code(message) == UNSUPPORTED_VERSION:
+            version = 0
+        body = message.encode(version)
+        return bytes(header.encode(_response_header(type(message), version))) + body
+
+
+def _check_kind(message: Message, kind: str, request_header: Any) -> None:
+    """Refuse a message that does not go with a request header."""
+    name, key = type(message).__name__, request_header.request_api_key
+    if message.LAYOUT.type != kind:
+        raise EncodeError(f"{name} is not a {kind}")
+    if key != message.API_KEY:
+        reason = f"{key} is not the API key of {name}, {message.API_KEY}"
+        raise EncodeError(reason, "request_api_key")
+
+
+def _decode_body(
+    message: type[Message], version: int, frame: bytes, start: int, lenient: bool
+) -> Message:
+    """The rest of a frame as one message; offsets of errors count from the frame's start."""
+    codec = message.codec(version)
+    decoded, end = codec.decode_from(frame, start, lenient=lenient)
+    if not lenient:
+        codec.check_end(frame, end)
+    return decoded
+
+
+def _response_header(response: type[Message], version: int) -> int:
+    """The header version of a response, also of one to an ApiVersionsRequest of the future."""
+    if response.API_KEY == API_VERSIONS:
+        return 0
+    if version not in response.VALID_VERSIONS:
+        response.codec(version)  # raises UnsupportedVersion
+    return response.header_version(version)
+
+
+def _error_code(message: Message) -> int:
+    code: int = getattr(message, "error_code", 0)
+    return code

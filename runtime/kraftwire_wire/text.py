@@ -1,0 +1,36 @@
+"""UTF-8 as Java reads and writes it, where that differs from Python."""
+
+from __future__ import annotations
+
+import codecs
+
+_ERRORS = "kraftwire_java"
+
+
+def encode_text(value: str) -> bytes:
+    """UTF-8 as Java writes it: surrogate pairs are one character, single surrogates `?`."""
+    try:
+        return value.encode()
+    except UnicodeEncodeError:
+        paired = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        return paired.encode("utf-8", "replace")
+
+
+def decode_as_java(raw: bytes) -> str:
+    """Text out of any bytes, with replacement characters exactly where Java puts them."""
+    return raw.decode(errors=_ERRORS)
+
+
+def _replace_as_java_does(error: UnicodeError) -> tuple[str, int]:
+    """One replacement character for a surrogate encoded in UTF-8, where Python writes three."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    data, start, end = error.object, error.start, error.end
+    if data[start] == 0xED and data[start + 1 : start + 2] >= b"\xa0":
+        end = start + 1
+        while end < min(start + 3, len(data)) and data[end] & 0xC0 == 0x80:
+            end += 1
+    return "\ufffd", end
+
+
+codecs.register_error(_ERRORS, _replace_as_java_does)

@@ -1,0 +1,303 @@
+"""Writing the values of the wire format into a growing buffer.
+
+Every method takes the field's name, for the error, and its value. A value that the wire
+format has no form for (a wrong type, an integer out of range, null where none may be)
+raises `EncodeError` with the field, and nothing else.
+
+`ClassicWriter` and `CompactWriter` are the counterparts of the two readers.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from kraftwire_wire.errors import EncodeError
+from kraftwire_wire.forms import (
+    FIXED_FORMATS,
+    INT16,
+    INT32,
+    MAX_LENGTH,
+    MAX_STRING_LENGTH,
+)
+from kraftwire_wire.primitives import NOT_PACKED, PrimitiveWriter, describe
+from kraftwire_wire.text import encode_text
+
+if TYPE_CHECKING:
+    from kraftwire_wire.message import Struct as MessageStruct
+
+
+class Writer(PrimitiveWriter):
+    """Adds what has a length: strings, bytes, arrays, structs; the base of both writers."""
+
+    __slots__ = ()
+
+    def field_not_in_version(self, field: str, version: int) -> EncodeError:
+        """The error for a field that is set although the version has no place for it."""
+        return EncodeError(
+            f"version {version} does not have this field, and it may not be left out; "
+            "set it to its default or write another version",
+            field,
+        )
+
+    def null_not_allowed(self, field: str) -> EncodeError:
+        """The error for None in a version in which the field cannot be null."""
+        return EncodeError("None, but this version has no null here", field)
+
+    # -- lengths, which the two writers write differently ------------------------------
+
+    def _write_string_length(self, length: int) -> None:
+        raise NotImplementedError
+
+    def _write_length(self, length: int) -> None:
+        """The length of bytes or the count of an array; -1 stands for null."""
+        raise NotImplementedError
+
+    # -- strings and bytes ---------------------------------------------------------------
+
+    def write_string(self, field: str, value: str | None) -> None:
+        """A string of at most 32,767 bytes of UTF-8; None is an error."""
+        raw = self._text(field, value)
+        self._write_string_length(len(raw))
+        self.buffer += raw
+
+    def write_nullable_string(self, field: str, value: str | None) -> None:
+        """A string, or None."""
+        if value is None:
+            self._write_string_length(-1)
+        else:
+            self.write_string(field, value)
+
+    def write_classic_string(self, field: str, value: str | None) -> None:
+        """A string with the int16 length, whatever the message's form; None is an error."""
+        raw = self._text(field, value)
+        self.buffer += INT16.pack(len(raw))
+        self.buffer += raw
+
+    def write_classic_nullable_string(self, field: str, value: str | None) -> None:
+        """A string with the int16 length, whatever the message's form; or None."""
+        if value is None:
+            self.buffer += b"\xff\xff"
+        else:
+            self.write_classic_string(field, value)
+
+    def _text(self, field: str, value: str | None) -> bytes:
+        if value is None:
+            raise self.null_not_allowed(field)
+        if not isinstance(value, str):
+            raise EncodeError(f"{describe(value)} where str must be", field)
+        raw = encode_text(value)
+        if len(raw) > MAX_STRING_LENGTH:
+            reason = f"string of {len(raw)} bytes, at most {MAX_STRING_LENGTH} can be written"
+            raise EncodeError(reason, field)
+        return raw
+
+    def write_bytes(self, field: str, value: bytes | None) -> None:
+        """Bytes; None is an error."""
+        raw = self._raw(field, value)
+        self._write_length(len(raw))
+        self.buffer += raw
+
+    def write_nullable_bytes(self, field: str, value: bytes | None) -> None:
+        """Bytes, or None."""
+        if value is None:
+            self._write_length(-1)
+        else:
+            self.write_bytes(field, value)
+
+    # Record batches travel as bytes; what is in them is the business of kraftwire.log.
+    write_records = write_bytes
+    write_nullable_records = write_nullable_bytes
+
+    def write_classic_bytes(self, field: str, value: bytes | None) -> None:
+        """Bytes with the int32 length, whatever the message's form; None is an error."""
+        raw = self._raw(field, value)
+        self.buffer += INT32.pack(len(raw))
+        self.buffer += raw
+
+    def write_classic_nullable_bytes(self, field: str, value: bytes | None) -> None:
+        """Bytes with the int32 length, whatever the message's form; or None."""
+        if value is None:
+            self.buffer += b"\xff\xff\xff\xff"
+        else:
+            self.write_classic_bytes(field, value)
+
+    def _raw(self, field: str, value: bytes | None) -> bytes:
+        if value is None:
+            raise self.null_not_allowed(field)
+        if isinstance(value, (bytearray, memoryview)):
+            value = bytes(value)
+        if not isinstance(value, bytes):
+            raise EncodeError(f"{describe(value)} where bytes must be", field)
+        if len(value) >= MAX_LENGTH:
+            raise EncodeError(f"{len(value)} bytes, more than a length can say", field)
+        return value
+
+    # -- arrays and structs ----------------------------------------------------------------
+
+    def _write_count(self, field: str, items: list[Any] | None) -> list[Any]:
+        if items is None:
+            raise self.null_not_allowed(field)
+        if not isinstance(items, (list, tuple)):
+            raise EncodeError(f"{describe(items)} where a list must be", field)
+        if len(items) >= MAX_LENGTH:
+            raise EncodeError(f"{len(items)} elements, more than a count can say", field)
+        self._write_length(len(items))
+        return items
+
+    def write_array(self, field: str, element: str, items: list[Any] | None) -> None:
+        """An array of a primitive type, given by its name in the spec language."""
+        items = self._write_count(field, items)
+        code = FIXED_FORMATS.get(element)
+        if code is not None and code != "?":
+            try:
+                self.buffer += struct.pack(f">{len(items)}{code}", *items)
+                return
+            except NOT_PACKED:
+                pass  # the loop below finds the element that is wrong
+        write = getattr(self, f"write_{element}")
+        for index, item in enumerate(items):
+            write(f"{field}[{index}]", item)
+
+    def write_nullable_array(self, field: str, element: str, items: list[Any] | None) -> None:
+        """An array of a primitive type, or None."""
+        if items is None:
+            self._write_length(-1)
+        else:
+            self.write_array(field, element, items)
+
+    def write_structs(
+        self, field: str, struct_type: type[MessageStruct], items: list[Any] | None, version: int
+    ) -> None:
+        """An array of structs; None is an error."""
+        for index, item in enumerate(self._write_count(field, items)):
+            self.write_struct(f"{field}[{index}]", struct_type, item, version)
+
+    def write_nullable_structs(
+        self, field: str, struct_type: type[MessageStruct], items: list[Any] | None, version: int
+    ) -> None:
+        """An array of structs, or None."""
+        if items is None:
+            self._write_length(-1)
+        else:
+            self.write_structs(field, struct_type, items, version)
+
+    def write_struct(
+        self, field: str, struct_type: type[MessageStruct], value: Any, version: int
+    ) -> None:
+        """A struct; None is an error."""
+        if not isinstance(value, struct_type):
+            if value is None:
+                raise self.null_not_allowed(field)
+            wanted = struct_type.__qualname__
+            raise EncodeError(f"{describe(value)} where {wanted} must be", field)
+        try:
+            value._encode(self, version)
+        except EncodeError as error:
+            raise error.inside(field) from None
+
+    def write_nullable_struct(
+        self, field: str, struct_type: type[MessageStruct], value: Any, version: int
+    ) -> None:
+        """A struct behind a marker byte, or None as the marker -1."""
+        if value is None:
+            self.buffer.append(0xFF)
+        else:
+            self.buffer.append(1)
+            self.write_struct(field, struct_type, value, version)
+
+    def write_tagged_nullable_struct(
+        self, field: str, struct_type: type[MessageStruct], value: Any, version: int
+    ) -> None:
+        """A nullable struct as the payload of a tag: one before the struct, or zero for None."""
+        if value is None:
+            self.buffer.append(0)
+        else:
+            self.buffer.append(1)
+            self.write_struct(field, struct_type, value, version)
+
+    # -- tag sections ------------------------------------------------------------------------
+
+    def write_tags(self, tags: TagSection, unknown: list[tuple[int, bytes]]) -> None:
+        """A tag section: the known tags that were added and the unknown ones, in order."""
+        section = [(tag, bytes(payload.buffer)) for tag, payload in tags.payloads]
+        if unknown:
+            _check_unknown_tags(unknown, {tag for tag, _ in section})
+            section = sorted([*section, *unknown], key=lambda entry: entry[0])
+        self.write_unsigned_varint(len(section))
+        for tag, raw in section:
+            self.write_unsigned_varint(tag)
+            self.write_unsigned_varint(len(raw))
+            self.buffer += raw
+
+    def write_unknown_tags(self, unknown: list[tuple[int, bytes]]) -> None:
+        """The tag section of a struct that knows no tags."""
+        if unknown:
+            self.write_tags(TagSection(), unknown)
+        else:
+            self.buffer.append(0)
+
+    def no_tags_in_version(self, version: int) -> EncodeError:
+        """The error for unknown tagged fields in a version that has no tag sections."""
+        reason = f"version {version} has no tagged fields; clear the list or write a later version"
+        return EncodeError(reason, "unknown_tagged_fields")
+
+
+class ClassicWriter(Writer):
+    """Writes the versions before the flexible ones: int16 and int32 lengths, -1 for null."""
+
+    __slots__ = ()
+
+    def _write_string_length(self, length: int) -> None:
+        self.buffer += INT16.pack(length)
+
+    def _write_length(self, length: int) -> None:
+        self.buffer += INT32.pack(length)
+
+
+class CompactWriter(Writer):
+    """Writes flexible versions: lengths are varints of the length plus one, zero for null."""
+
+    __slots__ = ()
+
+    def _write_length(self, length: int) -> None:
+        self.write_unsigned_varint(length + 1)
+
+    _write_string_length = _write_length
+
+
+class TagSection:
+    """The known tags of one struct while they are collected, in ascending order."""
+
+    __slots__ = ("payloads",)
+
+    def __init__(self) -> None:
+        self.payloads: list[tuple[int, CompactWriter]] = []
+
+    def add(self, tag: int) -> CompactWriter:
+        """A writer for the payload of the next tag."""
+        payload = CompactWriter()
+        self.payloads.append((tag, payload))
+        return payload
+
+
+def _check_unknown_tags(unknown: list[tuple[int, bytes]], written: set[int]) -> None:
+    """Refuse a list of unknown tags that would not make a valid section."""
+    field = "unknown_tagged_fields"
+    if not isinstance(unknown, (list, tuple)):
+        raise EncodeError(f"{describe(unknown)} where a list must be", field)
+    previous = -1
+    for index, entry in enumerate(unknown):
+        where = f"{field}[{index}]"
+        if not (isinstance(entry, tuple) and len(entry) == 2):
+            raise EncodeError(f"{describe(entry)} where a pair of tag and bytes must be", where)
+        tag, raw = entry
+        if not isinstance(tag, int) or not isinstance(raw, bytes):
+            raise EncodeError("not a pair of an int and bytes", where)
+        if not 0 <= tag < MAX_LENGTH:
+            raise EncodeError(f"tag {describe(tag)} is outside 0 to {MAX_LENGTH - 1}", where)
+        if tag <= previous:
+            raise EncodeError(f"tag {tag} after tag {previous}; tags must ascend", where)
+        if tag in written:
+            raise EncodeError(f"tag {tag} is a field of this struct and is set there", where)
+        previous = tag
