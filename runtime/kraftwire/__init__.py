@@ -1,0 +1,1 @@
+"""Everything that reads or speaks the binary forms of Kafka, built on generated codecs."""
