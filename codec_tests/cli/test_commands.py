@@ -1,0 +1,246 @@
+"""The group: laziness, help, completion, and how processes end."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from cli.sample_messages import request_bytes, response_bytes
+from kraftwire.cli import main
+from kraftwire.cli.commands import ROWS, Row
+from kraftwire.cli.output import print_json, print_table, printable
+from kraftwire_wire.framing import add_size
+
+RUN = "from kraftwire.cli import main; main(prog_name='kraftwire')"
+SECONDS = 60
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+def start(*args: str, before: str = "", **streams: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", f"{before}\n{RUN}", *args]
+    return subprocess.Popen(command, env=ENVIRONMENT, **streams)  # type: ignore[call-overload, no-any-return]
+
+
+def finish(*args: str, before: str = "") -> tuple[int, str, str]:
+    process = start(*args, before=before, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    out, err = process.communicate(timeout=SECONDS)
+    return process.returncode, out.decode(), err.decode()
+
+
+# -- help ----------------------------------------------------------------------------------
+
+
+def test_help_lists_the_commands_and_imports_none() -> None:
+    before = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print(*sorted(sys.modules), file=sys.stderr))"
+    )
+    code, out, err = finish("--help", before=before)
+    assert code == 0
+    for row in ROWS:
+        assert row.name in out
+        assert row.help in out
+    assert "_KRAFTWIRE_COMPLETE=bash_source kraftwire" in out
+    loaded = err.split()
+    assert "kraftwire.cli.decode" not in loaded
+    assert not {"rich", "jinja2", "kraftwire_generator", "kraftwire_messages"} & set(loaded)
+
+
+def test_version() -> None:
+    result = CliRunner().invoke(main, ["--version"])
+    assert result.exit_code == 0
+    assert result.stdout.startswith("kraftwire, version ")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+def test_every_command_has_help_with_an_example(row: Row) -> None:
+    result = CliRunner().invoke(main, [row.name, "--help"], catch_exceptions=False)
+    assert result.exit_code == 0
+    command = main.get_command(click.Context(main), row.name)
+    if not isinstance(command, click.Group):
+        assert "Example" in result.stdout
+
+
+def test_unknown_command_is_suggested() -> None:
+    result = CliRunner().invoke(main, ["deocde"])
+    assert result.exit_code == 2
+    assert "did you mean decode?" in result.stderr
+
+
+def test_closed_output_is_no_accident() -> None:
+    process = start(
+        "fields", "Vote", before="import sys; sys.stdout = None", stderr=subprocess.PIPE
+    )
+    _, err = process.communicate(timeout=SECONDS)
+    assert (process.returncode, err) == (0, b"")
+
+
+def test_completion_of_commands() -> None:
+    words = {
+        "_KRAFTWIRE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "kraftwire de",
+        "COMP_CWORD": "1",
+    }
+    result = CliRunner().invoke(main, [], env=words, prog_name="kraftwire")
+    assert result.stdout == "plain,decode\n"
+
+
+# -- a missing extra -----------------------------------------------------------------------
+
+HIDE = """
+import sys
+class Hide:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {package!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Hide())
+"""
+
+
+@pytest.mark.parametrize("package", ["jinja2", "black"])
+def test_missing_extra_is_reported_with_its_cure(package: str) -> None:
+    code, out, err = finish("generate", "--help", before=HIDE.format(package=package))
+    assert code == 2
+    assert out == ""
+    assert "pip install 'kraftwire[generator]'" in err
+    assert "Traceback" not in err
+
+
+def test_missing_extra_does_not_touch_the_other_commands() -> None:
+    code, out, _ = finish("fields", "Vote", before=HIDE.format(package="jinja2"))
+    assert code == 0
+    assert out
+
+
+def test_missing_spec_set_is_reported() -> None:
+    code, _, err = finish("fields", "Vote", before=HIDE.format(package="kraftwire_messages"))
+    assert code == 2
+    assert "Error: --messages kraftwire_messages.kafka: " in err
+    assert "Traceback" not in err
+
+
+# -- how processes end ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("output", ["json", "table"])
+def test_closed_pipe_ends_quietly(tmp_path: Path, output: str) -> None:
+    path = tmp_path / "votes.bin"
+    path.write_bytes(add_size(request_bytes("VoteRequest", 2)) * 1000)
+    args = ("decode", "--request", str(path), "-o", output)
+    process = start(*args, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(1)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(SECONDS) == 141
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_interrupt_ends_quietly() -> None:
+    # Raised from within, while the command reads its input.
+    before = (
+        "import os, signal, sys, threading\n"
+        "class Input:\n"
+        "    def read(self, size=-1):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        threading.Event().wait(30)\n"
+        "import kraftwire.cli.decode as decode\n"
+        "decode.Options.read = lambda self, file: Input().read()\n"
+    )
+    code, out, err = finish("decode", "--request", "-", before=before)
+    assert (code, out, err) == (130, "", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_full_disk_is_reported() -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = start("fields", "Vote", stdout=full.fileno(), stderr=subprocess.PIPE)
+        _, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 2
+    assert b"No space left" in err
+    assert b"Traceback" not in err
+
+
+# -- a terminal ----------------------------------------------------------------------------
+
+
+def on_a_terminal(*args: str) -> tuple[int, str]:
+    """The exit code, and what a command writes to a terminal."""
+    import pty  # POSIX alone has it
+
+    master, terminal = pty.openpty()
+    process = start(*args, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline and select.select([master], [], [], SECONDS)[0]:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:  # Linux says so when the other side is closed
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(master)
+    return process.wait(SECONDS), shown.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+def test_terminal_gets_a_table_without_the_control_characters_of_the_data(tmp_path: Path) -> None:
+    path = tmp_path / "vote.bin"
+    path.write_bytes(response_bytes("VoteResponse", 1))
+    code, shown = on_a_terminal("decode", "--response", str(path), "--name", "52", "--version", "1")
+    assert code == 0
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in shown
+    assert "\\u001b[31m [bold]" in shown
+    assert "\x1b[31m" not in shown
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+def test_binary_is_not_for_terminals(tmp_path: Path) -> None:
+    path = tmp_path / "vote.json"
+    path.write_text("{}")
+    code, shown = on_a_terminal("encode", str(path), "-o", "binary")
+    assert code == 2
+    assert "binary is not for terminals" in shown
+
+
+# -- output helpers ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain é 日本", "plain é 日本"),
+        ("a\nb\tc", "a\\nb\\tc"),
+        ("\x1b[0m\x7f\x9b", "\\x1b[0m\\x7f\\x9b"),
+        ("\u202egnp", "\\u202egnp"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_printable(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+def test_json_lines_are_ascii(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"é\x7f": "\ud800\x9b"})
+    assert capsys.readouterr().out == '{"\\u00e9\\u007f":"\\ud800\\u009b"}\n'
+
+
+def test_table_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(["a", "b"], [["x\n", None], ["longer", 12]], "title\x07")
+    assert capsys.readouterr().out == "title\\x07\na       b\nx\\n\nlonger  12\n"
+
+
+def test_table_without_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(["a", "b"], [])
+    assert capsys.readouterr().out == "a  b\n"

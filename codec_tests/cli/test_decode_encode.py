@@ -1,0 +1,434 @@
+"""`decode` and `encode`: the same bytes back, every form of input, every kind of refusal."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.sample_messages import filled, request_bytes, response_bytes
+from kraftwire.cli import main
+from kraftwire_messages.kafka import registry
+from kraftwire_wire.framing import add_size
+from kraftwire_wire.records import (
+    encode_coordinator_key,
+    encode_metadata_record,
+    encode_prefixed,
+)
+
+VOTE = request_bytes("VoteRequest", 2)
+
+
+def run(*args: str, stdin: bytes | str | None = None) -> Result:
+    return CliRunner().invoke(main, list(args), input=stdin, catch_exceptions=False)
+
+
+def done(*args: str, stdin: bytes | str | None = None) -> Result:
+    result = run(*args, stdin=stdin)
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+def decoded(*args: str, stdin: bytes | str | None = None) -> Any:
+    (line,) = done("decode", *args, stdin=stdin).stdout.splitlines()
+    return json.loads(line)
+
+
+def encoded(obj: str, *args: str) -> bytes:
+    return done("encode", "-o", "binary", *args, stdin=obj).stdout_bytes
+
+
+REQUESTS = [
+    (name, version)
+    for name in ("VoteRequest", "FetchRequest", "MetadataRequest", "ApiVersionsRequest")
+    for version in registry.message(name).VALID_VERSIONS[:: 4 if name == "FetchRequest" else 3]
+]
+RESPONSES = [
+    (name, version)
+    for name in ("VoteResponse", "ProduceResponse", "MetadataResponse", "ApiVersionsResponse")
+    for version in registry.message(name).VALID_VERSIONS[::3]
+]
+
+
+@pytest.mark.parametrize(("name", "version"), REQUESTS)
+def test_request_comes_back(name: str, version: int) -> None:
+    frame = request_bytes(name, version)
+    printed = done("decode", "--request", "-", stdin=frame).stdout
+    assert encoded(printed) == frame
+    assert encoded(printed, "--prefix") == add_size(frame)
+    obj = json.loads(printed)
+    assert list(obj) == ["name", "version", "header", "message"]
+    assert (obj["name"], obj["version"]) == (name, version)
+
+
+@pytest.mark.parametrize(("name", "version"), RESPONSES)
+def test_response_comes_back(name: str, version: int) -> None:
+    frame = response_bytes(name, version)
+    args = ("decode", "--response", "-", "--name", name, "--version", str(version))
+    assert encoded(done(*args, stdin=frame).stdout) == frame
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [("ConsumerProtocolSubscription", 3), ("PartitionRecord", 2), ("ProducerSnapshot", 1)],
+)
+def test_message_comes_back(name: str, version: int) -> None:
+    data = filled(name, version).encode(version)
+    args = ("decode", "--message", name, "--version", str(version), "-")
+    printed = done(*args, stdin=data).stdout
+    assert encoded(printed) == data
+    bare = json.dumps(json.loads(printed)["message"])
+    assert encoded(bare, "--message", name, "--version", str(version)) == data
+
+
+def test_message_without_any_bytes_comes_back() -> None:
+    printed = done("decode", "--message", "ListGroupsRequest", "--version", "0", "-", stdin=b"")
+    as_hex = done("encode", stdin=printed.stdout).stdout
+    assert as_hex == "\n"
+    decoded("--message", "ListGroupsRequest", "--version", "0", "-", stdin=as_hex)
+
+
+@pytest.mark.parametrize("name", ["Vote", "vote", "VoteResponse", "vote_response", "52"])
+def test_api_of_a_response_has_many_names(name: str) -> None:
+    frame = response_bytes("VoteResponse", 1)
+    obj = decoded("--response", "-", "--name", name, "--version", "1", stdin=frame)
+    assert obj["name"] == "VoteResponse"
+
+
+def test_broker_that_does_not_know_the_api_versions_version_answers_in_version_0() -> None:
+    message = filled("ApiVersionsResponse", 0)
+    message.error_code = 35
+    request = registry.request_header(message, 3, correlation_id=1)
+    frame = registry.encode_response(request, message)
+    obj = decoded("--response", "-", "--name", "18", "--version", "3", stdin=frame)
+    assert obj["version"] == 0
+    assert encoded(json.dumps(obj)) == frame
+
+
+# -- records -------------------------------------------------------------------------------
+
+
+def test_metadata_record_comes_back() -> None:
+    value = encode_metadata_record(filled("PartitionRecord", 2), 2)
+    printed = done("decode", "--record", "cluster-metadata", "-", stdin=value).stdout
+    assert json.loads(printed)["record"] == {"log": "cluster-metadata", "id": 3, "part": "value"}
+    assert encoded(printed) == value
+
+
+def test_coordinator_record_comes_back(tmp_path: Path) -> None:
+    key = encode_coordinator_key(filled("ConsumerGroupMetadataKey", 0))
+    value = encode_prefixed(filled("ConsumerGroupMetadataValue", 0), 0)
+    (tmp_path / "key").write_bytes(key)
+    (tmp_path / "value").write_bytes(value)
+    key_args = ("--key", str(tmp_path / "key"))
+    value_args = ("--value", str(tmp_path / "value"))
+    both = done("decode", "--record", "group", *key_args, *value_args).stdout
+    assert encoded(both) == key + value
+    alone = done("decode", "--record", "group", "--id", "3", *value_args).stdout
+    assert alone == both.splitlines(keepends=True)[1]
+
+
+@pytest.mark.parametrize(
+    ("log", "value", "message"),
+    [
+        ("cluster-metadata", b"\x02\x00\x00", "frame version"),
+        ("cluster-metadata", b"\x01\x7f\x00", "has id 127"),
+        ("cluster-metadata", b"\x01\x03\x63", "has no version 99"),
+        ("cluster-metadata", b"", "frame version"),
+    ],
+)
+def test_bad_record_is_a_finding(log: str, value: bytes, message: str) -> None:
+    result = run("decode", "--record", log, "--input", "binary", "-", stdin=value)
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+def test_unknown_log_could_not_be_decoded() -> None:
+    result = run("decode", "--record", "nothing", "-", stdin=b"\x01\x03\x00")
+    assert result.exit_code == 2
+    assert "cluster-metadata" in result.stderr
+
+
+# -- forms of input ------------------------------------------------------------------------
+
+FORMS = {
+    "binary": VOTE,
+    "hex": VOTE.hex().encode(),
+    "hex, upper case, spaces and lines": VOTE.hex(" ", 2).upper().replace(" 0", "\r\n0").encode(),
+    "base64": base64.b64encode(VOTE),
+    "base64 in lines": base64.encodebytes(VOTE),
+}
+
+
+@pytest.mark.parametrize("content", FORMS.values(), ids=FORMS)
+def test_form_of_input_is_found_out(content: bytes) -> None:
+    assert decoded("--request", "-", stdin=content)["header"]["clientId"] == "tester"
+
+
+@pytest.mark.parametrize("form", ["hex", "base64", "binary"])
+def test_form_of_input_can_be_said(form: str) -> None:
+    stdin = {"hex": VOTE.hex().encode(), "base64": base64.b64encode(VOTE), "binary": VOTE}[form]
+    assert decoded("--request", "-", "--input", form, stdin=stdin)["name"] == "VoteRequest"
+
+
+@pytest.mark.parametrize("form", ["hex", "base64"])
+def test_input_of_another_form_is_refused(form: str) -> None:
+    result = run("decode", "--request", "-", "--input", form, stdin=VOTE)
+    assert result.exit_code == 2
+    assert f"not {form}" in result.stderr
+
+
+def test_binary_that_looks_like_hex_can_be_said() -> None:
+    args = ("--message", "ListGroupsRequest", "--version", "3", "-")
+    assert run("decode", *args, stdin=b"00").exit_code == 0
+    assert run("decode", *args, "--input", "binary", stdin=b"00").exit_code == 1
+
+
+# -- length prefixes -----------------------------------------------------------------------
+
+
+def test_several_requests_give_a_line_each() -> None:
+    stream = b"".join(add_size(request_bytes("VoteRequest", 2, number)) for number in range(3))
+    printed = done("decode", "--request", "-", stdin=stream).stdout
+    ids = [json.loads(line)["header"]["correlationId"] for line in printed.splitlines()]
+    assert ids == [0, 1, 2]
+    assert encoded(printed, "--prefix") == stream
+
+
+def test_bad_request_among_several_does_not_hide_the_others() -> None:
+    bad = VOTE[:20]
+    stream = add_size(VOTE) + add_size(bad) + add_size(VOTE)
+    result = run("decode", "--request", "-", stdin=stream)
+    assert result.exit_code == 1
+    assert len(result.stdout.splitlines()) == 2
+    assert "request 2: " in result.stderr
+    offset = int(result.stderr.split("at byte ")[1].split(")")[0])
+    assert len(VOTE) + 8 < offset <= len(VOTE) + 8 + len(bad)
+
+
+def test_prefix_is_part_of_the_offset_of_an_error() -> None:
+    plain = run("decode", "--request", "-", "--no-prefix", stdin=VOTE[:30])
+    behind = run("decode", "--request", "-", "--prefix", stdin=add_size(VOTE[:30]))
+    first, second = (
+        int(result.stderr.split("at byte ")[1].split(")")[0]) for result in (plain, behind)
+    )
+    assert second == first + 4
+
+
+def test_prefix_that_is_said_must_be_there() -> None:
+    result = run("decode", "--request", "-", "--prefix", stdin=VOTE)
+    assert result.exit_code == 1
+    assert "length prefix" in result.stderr
+
+
+def test_message_that_begins_with_its_own_length_is_read_as_it_is() -> None:
+    data = filled("SaslAuthenticateRequest", 0).encode(0)
+    assert data == add_size(data[4:])
+    args = ("--message", "SaslAuthenticateRequest", "--version", "0", "-")
+    assert decoded(*args, stdin=data)["message"]["authBytes"] == "AAH/"
+    assert decoded(
+        *args,
+        stdin=add_size(data),
+    )[
+        "message"
+    ] == {"authBytes": base64.b64encode(data).decode()}
+    assert decoded(*args, "--prefix", stdin=add_size(data))["message"]["authBytes"] == "AAH/"
+
+
+def test_response_whose_correlation_id_is_its_length_is_read_as_it_is() -> None:
+    size = len(response_bytes("MetadataResponse", 9)) - 4
+    frame = response_bytes("MetadataResponse", 9, correlation_id=size)
+    assert frame == add_size(frame[4:])
+    args = ("--response", "-", "--name", "Metadata", "--version", "9")
+    assert decoded(*args, stdin=frame)["header"]["correlationId"] == size
+
+
+# -- what is wrong with the data: exit 1 ---------------------------------------------------
+
+
+@pytest.mark.parametrize("size", range(0, len(VOTE), 7))
+def test_truncated_request_is_a_finding(size: int) -> None:
+    result = run("decode", "--request", "-", "--input", "binary", stdin=VOTE[:size])
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "at byte" in result.stderr
+
+
+def test_error_has_path_and_offset() -> None:
+    result = run("decode", "--request", "-", stdin=VOTE + b"\x00")
+    assert f"1 byte follows the end of VoteRequest version 2 (at byte {len(VOTE)})" in result.stderr
+    result = run("decode", "--request", "-", stdin=VOTE[:-30])
+    assert "topics[1].partitions[1]" in result.stderr
+
+
+def test_lenient_reads_what_kafka_reads() -> None:
+    assert decoded("--request", "-", "--lenient", stdin=VOTE + b"\x00")["name"] == "VoteRequest"
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (b"\x7f\xff\x00\x00\x00\x00\x00\x00", "no request has API key 32767"),
+        (b"\x00\x34\x00\x63" + VOTE[4:], "VoteRequest has no version 99"),
+    ],
+)
+def test_unknown_api_or_version_in_the_bytes_is_a_finding(frame: bytes, message: str) -> None:
+    result = run("decode", "--request", "-", stdin=frame)
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty"),
+        (" \n", "empty"),
+        ("{", "not JSON"),
+        ("[" * 200_000, "nested too deeply"),
+        ("[]", "an object"),
+        ('{"name": "VoteRequest"}', "version: missing"),
+        ('{"name": "VoteRequest", "version": true}', "version: an integer"),
+        ('{"name": "Nope", "version": 1}', "name: "),
+        ('{"name": "VoteRequest", "version": 77, "message": {}}', "has no version 77"),
+        ('{"name": "VoteRequest", "version": 1, "message": {"x": 1}}', "message.x: "),
+        ('{"name": "VoteRequest", "version": 1, "more": 1}', "more: "),
+        ('{"name": "VotersRecord", "version": 0, "header": {}, "message": {}}', "message."),
+        ("1" * 5000, "not JSON"),
+    ],
+)
+def test_json_that_says_no_message_is_a_finding(text: str, message: str) -> None:
+    result = run("encode", stdin=text)
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+def test_header_must_fit_the_message() -> None:
+    obj = decoded("--request", "-", stdin=VOTE)
+    for key, value in (("requestApiVersion", 1), ("requestApiKey", 1)):
+        wrong = obj | {"header": obj["header"] | {key: value}}
+        assert run("encode", stdin=json.dumps(wrong)).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"log": "group", "id": 3},
+        {"log": "group", "id": 3, "part": "both"},
+        {"log": "group", "id": 3, "part": "key"},
+        7,
+    ],
+)
+def test_record_must_fit_the_message(record: object) -> None:
+    value = encode_metadata_record(filled("PartitionRecord", 2), 2)
+    obj = decoded("--record", "cluster-metadata", "-", stdin=value)
+    assert run("encode", stdin=json.dumps(obj | {"record": record})).exit_code == 1
+
+
+# -- what is wrong with the command: exit 2 ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "say one of"),
+        (["--request", "-", "--message", "Vote"], "say one of"),
+        (["--request", "-", "--name", "Vote"], "--name does not go with --request"),
+        (["--response", "-", "--version", "1"], "--response needs --name"),
+        (["--message", "VoteRequest", "--version", "1"], "--message needs FILE"),
+        (["--message", "VoteRequest", "--version", "9", "-"], "it has 0-2"),
+        (["--message", "Vote", "--version", "1", "-"], "VoteRequest or VoteResponse"),
+        (["--message", "VoteRequst", "--version", "1", "-"], "did you mean VoteRequest"),
+        (["--response", "-", "--name", "VoteRequest", "--version", "1"], "not a response"),
+        (["--response", "-", "--name", "Vote", "--version", "9"], "it has 0-2"),
+        (["--response", "-", "--name", "9999", "--version", "9"], "no API key 9999"),
+        (["--record", "group"], "--record needs"),
+        (["--record", "group", "--value", "-"], "--record needs"),
+        (["--record", "group", "--id", "99", "--value", "-"], "no group record with id 99"),
+        (["--record", "cluster-metadata", "--key", "-"], "records have no keys"),
+        (["--record", "group", "-"], "records have keys"),
+        (["--record", "group", "-", "--lenient"], "do not go with --record"),
+        (["--wrong"], "--wrong"),
+        (["--request", "-", "--input", "octal"], "octal"),
+        (["--request", "-", "--messages", "no.such.module"], "no.such.module"),
+        (["--request", "-", "--messages", "json"], "not a package that kraftwire generated"),
+        (["--request", "-", "--messages", ""], "--messages"),
+    ],
+)
+def test_wrong_options_are_refused(args: list[str], message: str) -> None:
+    result = run("decode", *args, stdin=VOTE)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+def test_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "absent"):
+        result = run("decode", "--request", str(path))
+        assert result.exit_code == 2
+        assert str(path) in result.stderr.replace("\n", "")
+    assert run("encode", str(tmp_path)).exit_code == 2
+
+
+def test_message_and_version_go_together() -> None:
+    assert run("encode", "--message", "VoteRequest", stdin="{}").exit_code == 2
+    result = run("encode", "--message", "VoteRequest", "--version", "9", stdin="{}")
+    assert result.exit_code == 2
+
+
+# -- output --------------------------------------------------------------------------------
+
+
+def test_table_has_names_and_no_control_characters() -> None:
+    frame = response_bytes("VoteResponse", 1)
+    args = ("--response", "-", "--name", "Vote", "--version", "1", "-o", "table")
+    table = done("decode", *args, stdin=frame).stdout
+    assert re.search("error_code +3 UNKNOWN_TOPIC_OR_PARTITION\n", table)
+    assert "\x1b" not in table
+    assert "\\u001b[31m [bold]" in table
+    assert "unknown tag 9000" in table
+    assert "52 Vote" in done("decode", "--request", "-", "-o", "table", stdin=VOTE).stdout
+
+
+def test_number_without_name_stays_a_number() -> None:
+    message = filled("VoteResponse", 1)
+    message.error_code = 30000
+    args = ("--message", "VoteResponse", "--version", "1", "-", "-o", "table")
+    table = done("decode", *args, stdin=message.encode(1)).stdout
+    assert re.search("error_code +30000\n", table)
+
+
+def test_java_style_prints_what_kafka_prints() -> None:
+    assert "_unknownTaggedFields" in decoded("--request", "-", stdin=VOTE)["message"]
+    obj = decoded("--request", "-", "--style", "java", stdin=VOTE)
+    assert "_unknownTaggedFields" not in obj["message"]
+    assert encoded(json.dumps(obj))
+
+
+def test_json_may_have_any_layout() -> None:
+    obj = decoded("--request", "-", stdin=VOTE)
+    text = "\ufeff\n" + json.dumps(obj, indent=2) + json.dumps(obj) + "\r\n\t"
+    assert encoded(text) == VOTE * 2
+
+
+@pytest.mark.parametrize("form", ["hex", "base64"])
+def test_encoded_bytes_as_text(form: str) -> None:
+    printed = done("decode", "--request", "-", stdin=VOTE).stdout
+    text = done("encode", "-o", form, stdin=printed * 2).stdout.splitlines()
+    read = bytes.fromhex if form == "hex" else base64.b64decode
+    assert [read(line) for line in text] == [VOTE, VOTE]
+
+
+def test_decode_of_a_whole_set() -> None:
+    """Every request, with something in every field, in its newest version."""
+    for api_key in registry.api_keys:
+        request = registry.request(api_key)
+        version = request.VALID_VERSIONS[-1]
+        frame = request_bytes(request.__name__, version)
+        printed = done("decode", "--request", "-", "--input", "binary", stdin=frame).stdout
+        assert encoded(printed) == frame, request.__name__
+        done("decode", "--request", "-", "-o", "table", "--input", "binary", stdin=frame)

@@ -1,0 +1,133 @@
+"""`fields`: what it shows of a message's layout, and whom it finds."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kraftwire.cli import main
+from kraftwire_messages.kafka import registry
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, ["fields", *args], catch_exceptions=False)
+
+
+def rows(*args: str) -> list[Any]:
+    result = run(*args)
+    assert result.exit_code == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_one_version_in_wire_order() -> None:
+    lines = run("VoteResponse", "--version", "1", "-o", "table").stdout.splitlines()
+    assert [re.sub("(?<=\\S)  +", " | ", line) for line in lines] == [
+        "VoteResponse version 1: response, API key 52, flexible",
+        "field | type | null | default | about",
+        "header: ResponseHeader version 1",
+        "  correlation_id | int32",
+        "  tag section | none known",
+        "message: VoteResponse version 1",
+        "  error_code | int16",
+        "  topics | compact array of TopicData",
+        "    topic_name | compact string | topicName",
+        "    partitions | compact array of PartitionData",
+        "      partition_index | int32",
+        "      error_code | int16",
+        "      leader_id | int32 | brokerId",
+        "      leader_epoch | int32",
+        "      vote_granted | bool",
+        "      tag section | none known",
+        "    tag section | none known",
+        "  tag section | 1 known",
+        "    node_endpoints | tag 0: compact array of NodeEndpoint",
+        "      node_id | int32 | brokerId",
+        "      host | compact string",
+        "      port | uint16",
+        "      tag section | none known",
+    ]
+
+
+def test_fields_that_a_version_lacks_are_not_shown() -> None:
+    paths = {row["field"] for row in rows("VoteRequest", "--version", "0")}
+    assert "voter_id" not in paths
+    assert "topics[].partitions[].last_offset" in paths
+
+
+def test_client_id_keeps_its_classic_form() -> None:
+    by_path = {row["field"]: row for row in rows("VoteRequest", "--version", "2")}
+    assert by_path["client_id"]["type"] == "string"
+    assert by_path["client_id"]["header"] == "RequestHeader"
+    assert by_path["cluster_id"]["type"] == "compact string"
+    assert by_path["cluster_id"]["nullable"] is True
+    assert by_path["voter_id"]["default"] == -1
+
+
+def test_units_and_names_that_differ() -> None:
+    by_path = {row["field"]: row for row in rows("FetchRequest", "--version", "4")}
+    assert by_path["max_wait_ms"]["unit"] == "milliseconds"
+    assert by_path["max_bytes"]["unit"] == "bytes"
+    assert by_path["topics"]["type"] == "array of FetchTopic"
+
+
+def test_all_versions() -> None:
+    lines = run("VoteRequest", "-o", "table").stdout.splitlines()
+    assert lines[0] == (
+        "VoteRequest: request, API key 52, versions 0-2, flexible 0-2, header version 2 in 0+"
+    )
+    assert lines[2].split() == ["cluster_id", "string", "nnn", "0+", "0+"]
+    assert lines[3].split() == ["voter_id", "int32", ".xx", "1+"]
+    by_path = {row["field"]: row for row in rows("FetchRequest")}
+    assert by_path["cluster_id"]["tagged"] == "12+"
+    assert by_path["topics[].topic"]["versions"] == "4-12"
+    assert by_path["cluster_id"]["nullable"] == "12+"
+
+
+@pytest.mark.parametrize("text", ["Vote", "vote", "52"])
+def test_api_shows_request_and_response(text: str) -> None:
+    assert {row["message"] for row in rows(text)} == {"VoteRequest", "VoteResponse"}
+
+
+@pytest.mark.parametrize("text", ["voterequest", "vote_request", "VOTEREQUEST"])
+def test_spelling_does_not_matter(text: str) -> None:
+    assert {row["message"] for row in rows(text)} == {"VoteRequest"}
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["VoteRequst"], "did you mean VoteRequest"),
+        (["Vot"], "did you mean Vote?"),
+        (["zzzzzz"], "has no message 'zzzzzz'\n"),
+        (["9999"], "no API key 9999"),
+        (["9" * 5000], "has no message"),
+        (["Vote", "--version", "9"], "it has 0-2"),
+        (["Vote", "--version", "x"], "not a valid integer"),
+        ([], "Missing argument"),
+        (["\x1b[31m"], "\\x1b[31m"),
+    ],
+)
+def test_what_is_not_there_is_refused(args: list[str], message: str) -> None:
+    result = run(*args)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_package_in_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    Path("my_kafka_messages.py").write_text("from kraftwire_messages.kafka import registry")
+    assert rows("VoteRequest", "--messages", "my_kafka_messages")
+
+
+def test_every_message_in_every_version() -> None:
+    for name in registry:
+        assert rows(name) or not registry.message(name).LAYOUT.fields
+        for version in registry.message(name).VALID_VERSIONS:
+            assert run(name, "--version", str(version), "-o", "table").exit_code == 0

@@ -1,0 +1,26 @@
+"""Names for the numbers that the protocol names: error codes and API keys."""
+
+from __future__ import annotations
+
+from kraftwire_wire.numbers import ApiKey, ErrorCode
+
+
+def with_name(field: str, number: int) -> str:
+    """The number as text, with its name where the field holds numbers that have names.
+
+    `field` is the attribute's name; numbers that nobody has named stay numbers.
+    """
+    name = _name(field, number)
+    return f"{number} {name}" if name else str(number)
+
+
+def _name(field: str, number: int) -> str | None:
+    try:
+        if field.endswith("error_code"):
+            return ErrorCode(number).name
+        if field.endswith("api_key"):
+            # As messages write it: LIST_OFFSETS is the API of ListOffsetsRequest.
+            return "".join(word.capitalize() for word in ApiKey(number).name.split("_"))
+    except ValueError:
+        pass
+    return None

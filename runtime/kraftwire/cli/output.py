@@ -1,0 +1,102 @@
+"""Where commands print: tables for people, JSON Lines for programs.
+
+Rules, the same for every command:
+- data goes to standard output, everything else to standard error;
+- a terminal gets a table and anything else JSON Lines, unless `-o json|table` says which;
+- text that came out of untrusted bytes reaches a terminal only through `printable`, which
+  `print_table` applies to every cell; `print_json` writes ASCII alone.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_MAX_FOLDED_ROWS = 2_000
+"""Folding costs half a millisecond a row; nobody reads longer tables on a screen."""
+
+
+def output_option(command: F) -> F:
+    """The option `-o json|table`; the parameter is called `output`."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(["json", "table"]),
+        help="How to print; a table on a terminal and JSON Lines elsewhere unless given.",
+    )(command)
+
+
+def wants_json(option: str | None) -> bool:
+    """True where JSON Lines are to be printed: `option` is the value of `-o`, or None."""
+    if option is not None:
+        return option == "json"
+    return not on_terminal()
+
+
+def on_terminal() -> bool:
+    """True where standard output is a terminal; it is None where it was closed (`>&-`)."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def print_json(obj: object) -> None:
+    """One line of JSON on standard output."""
+    # json leaves DEL, the one ASCII control character above space, as it is.
+    click.echo(json.dumps(obj, separators=(",", ":")).replace("\x7f", "\\u007f"))
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    title: str | None = None,
+    *,
+    folded: Collection[str] | None = None,
+) -> None:
+    """A table on standard output; None is an empty cell.
+
+    On a terminal, the cells of the columns named in `folded` (all, unless given) are folded
+    where the table is too wide; elsewhere a row is one line.
+    """
+    cells = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
+    if on_terminal() and len(cells) <= _MAX_FOLDED_ROWS:
+        _print_folded(columns, cells, title, columns if folded is None else folded)
+        return
+    if title:
+        click.echo(printable(title))
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    for line in (columns, *cells):
+        padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        click.echo("  ".join(padded).rstrip())
+
+
+def _print_folded(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    title: str | None,
+    folded: Collection[str],
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(Text(column), overflow="fold", no_wrap=column not in folded)
+    for row in rows:
+        table.add_row(*map(Text, row))  # not as str, which rich would read as markup
+    console = Console()
+    if title:
+        console.print(Text(printable(title), style="bold"))
+    console.print(table)
+
+
+def printable(text: str) -> str:
+    """The text on one line, without characters that a terminal would act on."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
