@@ -1,0 +1,158 @@
+"""`kraftwire capture decode`."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from capture.sample_frames import (
+    CAPTURE,
+    api_versions_refusal,
+    api_versions_request,
+    metadata_request,
+    metadata_response,
+)
+from kraftwire.capture.cassette import CassetteHeader, write_cassette
+from kraftwire.capture.frame import Frame
+from kraftwire.cli import main
+
+
+def run(*args: object, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, ["capture", "decode", *map(str, args)], input=stdin)
+
+
+def rows(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in result.stdout.splitlines()]
+
+
+def cassette(*frames: Frame) -> bytes:
+    stream = io.BytesIO()
+    write_cassette(stream, CassetteHeader("a test", "4.4.0"), frames)
+    return stream.getvalue()
+
+
+def test_the_committed_capture_decodes_and_encodes_back() -> None:
+    result = run(CAPTURE)
+    assert result.exit_code == 0
+    count = len(rows(result))
+    assert f"encodes back to the same bytes: {count} of {count}" in result.stderr
+    assert f"decoded: {count} of {count}" in result.stderr
+    assert "24 APIs" in result.stderr
+
+
+def test_json_has_what_the_frame_says() -> None:
+    result = run("-", stdin=cassette(metadata_request(5), metadata_response(5)))
+    assert result.exit_code == 0
+    asked, answered = rows(result)
+    expected = {
+        "frame": 1,
+        "connection": 1,
+        "direction": "request",
+        "api": "Metadata",
+        "apiKey": 3,
+        "version": 12,
+        "correlationId": 5,
+        "clientId": "tester",
+        "error": None,
+        "name": "MetadataRequest",
+    }
+    assert asked | expected == asked
+    assert asked["header"]["requestApiVersion"] == 12
+    assert answered["answers"] == 1
+    assert answered["message"]["controllerId"] == 7
+
+
+def test_a_table_has_a_row_for_each_frame() -> None:
+    data = cassette(metadata_request(5), metadata_response(5))
+    lines = run("-", "-o", "table", stdin=data).stdout.splitlines()
+    assert lines[0].split() == [
+        *("frame", "connection", "direction", "API", "version"),
+        *("correlation", "id", "client", "id", "bytes", "error"),
+    ]
+    assert lines[1].split() == ["1", "1", "request", "3", "Metadata", "12", "5", "tester", "21"]
+    assert lines[2].split()[:7] == ["2", "1", "response", "3", "Metadata", "12", "5"]
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize("api", ["Fetch", "fetch", "1", "FetchRequest"])
+def test_one_api(api: str) -> None:
+    result = run(CAPTURE, "--api", api)
+    assert result.exit_code == 0
+    assert {row["api"] for row in rows(result)} == {"Fetch"}
+    assert "1 APIs, 13 versions" in result.stderr
+
+
+@pytest.mark.parametrize("api", ["Fetsch", "9999", "VoterSetRecord", "MetadataVersion"])
+def test_an_unknown_api_is_refused(api: str) -> None:
+    result = run(CAPTURE, "--api", api)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+
+
+def test_one_frame_in_full() -> None:
+    data = cassette(metadata_request(5), metadata_response(5))
+    (row,) = rows(run("-", "--frame", "2", stdin=data))
+    assert row["frame"] == 2
+    assert row["message"]["controllerId"] == 7
+    table = run("-", "--frame", "2", "-o", "table", stdin=data).stdout
+    assert "MetadataResponse version 12, API key 3" in table
+    assert "controller_id" in table
+
+
+def test_a_refused_api_versions_request_is_shown_in_version_0() -> None:
+    data = cassette(api_versions_request(1, 3), api_versions_refusal(1))
+    result = run("-", "--frame", "2", stdin=data)
+    assert result.exit_code == 0
+    (row,) = rows(result)
+    assert (row["version"], row["message"]["errorCode"]) == (0, 35)
+
+
+def test_a_frame_that_is_not_there() -> None:
+    result = run("-", "--frame", "9", stdin=cassette(metadata_request(5)))
+    assert result.exit_code == 2
+    assert "has no frame 9" in result.stderr
+
+
+def test_what_cannot_be_decoded_is_a_finding() -> None:
+    broken = replace(metadata_request(5), data=metadata_request(5).data + b"!")
+    data = cassette(broken, metadata_response(5))
+    result = run("-", stdin=data)
+    assert result.exit_code == 1
+    bad, good = rows(result)
+    assert bad["error"].startswith("1 byte follows the end of MetadataRequest version 12")
+    assert bad["hex"] == broken.data.hex()
+    assert good["error"] is None
+    assert "decoded: 1 of 2" in result.stderr
+    one = run("-", "--frame", "1", "-o", "table", stdin=data)
+    assert one.exit_code == 1
+    assert "frame 1: 1 byte follows" in one.stderr
+
+
+def test_what_does_not_encode_back_is_a_finding() -> None:
+    sound = metadata_request(5)
+    overlong = replace(sound, data=sound.data[:-1] + b"\x80\x00")
+    result = run("-", stdin=cassette(overlong))
+    assert result.exit_code == 1
+    assert rows(result)[0]["error"] == "does not encode back to the same bytes"
+    assert "decoded: 1 of 1" in result.stderr
+    assert "encodes back to the same bytes: 0 of 1" in result.stderr
+
+
+def test_a_bad_file_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(cassette(metadata_request(5)) + b"{}\n")
+    result = run(path)
+    assert result.exit_code == 2
+    assert f"{path}:3: connection: is missing" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    result = run(tmp_path / "absent.jsonl")
+    assert result.exit_code == 2

@@ -1,0 +1,88 @@
+"""Records the committed capture: `python codec_tests/interop/record_capture.py --out FILE`.
+
+Runs the session of `librdkafka_session` and keeps, for every API and version, the smallest
+and the largest exchange, of Produce those of every compression. Where the mock brokers wrote
+a response that is not Kafka's (see `librdkafka_quirks`), the request stays alone; requests
+with a quirk are left out. Frames keep their order and times; connections are numbered anew.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import confluent_kafka
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from kraftwire.capture.cassette import CassetteHeader, write_cassette
+from kraftwire.capture.frame import Frame
+from kraftwire.capture.pairing import DecodedFrame, Exchange, decode_frames, pair
+from kraftwire_messages.kafka import registry
+
+from interop.librdkafka_quirks import PRODUCE, find_quirks
+from interop.librdkafka_session import record_session
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The cassette.")
+def main(out: Path) -> None:
+    """Record a session of librdkafka with its mock brokers as a cassette."""
+    frames = select_frames(list(decode_frames(record_session(), registry)))
+    library = f"librdkafka {confluent_kafka.libversion()[0]}"
+    header = CassetteHeader(f"a client and the mock brokers of {library}", registry.release)
+    with out.open("wb") as stream:
+        write_cassette(stream, header, frames)
+    print(f"{out}: {len(frames)} frames, {out.stat().st_size} bytes")
+
+
+def select_frames(recorded: Sequence[DecodedFrame]) -> list[Frame]:
+    """The frames to keep, in their order."""
+    quirks = find_quirks(recorded)
+    sound = [decoded for decoded in recorded if decoded.number not in quirks]
+    exchanges: defaultdict[tuple[bool, object], list[Exchange]] = defaultdict(list)
+    for exchange in pair(sound):
+        exchanges[exchange.response is not None, _kind(exchange)].append(exchange)
+    kept: dict[int, DecodedFrame] = {}
+    for (answered, kind), same in exchanges.items():
+        if not answered and (True, kind) in exchanges:
+            continue  # cut off by the end of the session
+        for exchange in (min(same, key=_size), max(same, key=_size)):
+            for decoded in (exchange.request, exchange.response):
+                if decoded is not None:
+                    kept[decoded.number] = decoded
+    return _renumber([decoded.frame for _, decoded in sorted(kept.items())])
+
+
+def _kind(exchange: Exchange) -> object:
+    """What has to be there: API and version, and how and whether Produce is acknowledged."""
+    request = exchange.request
+    message: Any = request.message
+    if request.api_key != PRODUCE:
+        return request.api_key, request.version
+    records = message.topic_data[0].partition_data[0].records
+    compression = records[22] & 7  # the low byte of a batch's attributes
+    return request.api_key, request.version, message.acks, compression
+
+
+def _size(exchange: Exchange) -> int:
+    response = exchange.response
+    return len(exchange.request.frame.data) + (len(response.frame.data) if response else 0)
+
+
+def _renumber(frames: Sequence[Frame]) -> list[Frame]:
+    numbers: dict[int, int] = {}
+    return [
+        replace(frame, connection=numbers.setdefault(frame.connection, len(numbers) + 1))
+        for frame in frames
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""A proxy before Kafka brokers that records every frame, for clients on this machine.
+
+One proxy listens for any number of brokers, each on a port of its own on 127.0.0.1, and
+passes frames on both ways. What it records is what the client and the broker really sent.
+What the client receives differs from that in what it must not see:
+
+- Addresses of brokers become those of the proxy, so that clients stay on it.
+- Answers to ApiVersions name no versions above a level, counted from the oldest version
+  that both broker and codecs know; so one broker shows its many versions.
+- The mock broker of librdkafka never asks for metrics; the proxy does in its place, so
+  that clients push them.
+- The mock broker answers an ApiVersions request of a version that it does not know in no
+  version's form (see `librdkafka_quirks`); the client gets one that it understands.
+
+Everything runs in one event loop in one thread; `close` (or leaving the `with` block) ends
+it together with all connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from kraftwire.capture.frame import Direction, Frame
+from kraftwire_messages.kafka import ApiVersionsResponse, registry
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.framing import FrameSplitter, add_size
+from kraftwire_wire.message import Message, Struct
+
+from interop.librdkafka_quirks import API_VERSIONS, is_malformed_api_versions
+
+HOST = "127.0.0.1"
+NEWEST = 1000
+"""A level above all versions."""
+
+GET_TELEMETRY_SUBSCRIPTIONS = 71
+
+_STEP_TIMEOUT_SECONDS = 10
+
+
+@dataclass
+class Route:
+    """What the connections of one set of listeners have in common.
+
+    Fields:
+        addresses: the proxy's address for each broker's.
+        level: how far above the oldest version a client may go, for each API.
+        exceptions: levels of single APIs, by API key.
+        seen: how often clients sent each API in each version.
+    """
+
+    addresses: dict[tuple[str, int], tuple[str, int]]
+    level: int
+    exceptions: Mapping[int, int]
+    seen: Counter[tuple[int, int]]
+
+    @property
+    def bootstrap(self) -> str:
+        """The addresses, as clients take them."""
+        return ",".join(f"{host}:{port}" for host, port in self.addresses.values())
+
+    def has_seen(self, api_key: int) -> bool:
+        """Whether a client has sent a request of an API."""
+        return any(key == api_key for key, _ in list(self.seen))
+
+
+class RecordingProxy:
+    """Records what goes between clients and brokers.
+
+    `frames` is what it has so far; `failures` is what ended connections that nobody closed.
+    """
+
+    def __init__(self, brokers: Sequence[tuple[str, int]]) -> None:
+        self.frames: list[Frame] = []
+        self.failures: list[BaseException] = []
+        self._brokers = brokers
+        self._started = time.monotonic()
+        self._connections = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._servers: list[asyncio.Server] = []
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="recording-proxy")
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def listen(self, level: int = NEWEST, exceptions: Mapping[int, int] | None = None) -> Route:
+        """Open listeners for all brokers; clients that use them see versions up to a level."""
+        route = Route({}, level, exceptions or {}, Counter())
+        for broker in self._brokers:
+            self._run(self._open_listener(route, broker))
+        return route
+
+    def close(self) -> None:
+        """Close listeners and connections, and end the thread."""
+        self._run(self._shut_down())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_STEP_TIMEOUT_SECONDS)
+        self._loop.close()
+
+    def _run(self, step: Coroutine[Any, Any, None]) -> None:
+        future = asyncio.run_coroutine_threadsafe(step, self._loop)
+        future.result(_STEP_TIMEOUT_SECONDS)
+
+    async def _open_listener(self, route: Route, broker: tuple[str, int]) -> None:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            self._tasks.add(task)
+            try:
+                await self._serve(route, broker, reader, writer)
+            except (OSError, asyncio.CancelledError):
+                pass  # a client or the broker has gone, or the proxy is closing
+            finally:
+                self._tasks.discard(task)
+                writer.close()
+
+        server = await asyncio.start_server(serve, HOST, 0)
+        self._servers.append(server)
+        route.addresses[broker] = server.sockets[0].getsockname()[:2]
+
+    async def _shut_down(self) -> None:
+        for server in self._servers:
+            server.close()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # one turn of the loop, in which closed transports let go
+
+    async def _serve(
+        self,
+        route: Route,
+        broker: tuple[str, int],
+        client_reader: asyncio.StreamReader,
+        client_writer: asyncio.StreamWriter,
+    ) -> None:
+        """Pass frames on until either side closes its connection."""
+        broker_reader, broker_writer = await asyncio.open_connection(*broker)
+        self._connections += 1
+        connection = self._connections
+        headers: dict[int, Any] = {}
+
+        async def pass_requests() -> None:
+            async for data in _read_frames(client_reader):
+                self._record(connection, "request", data)
+                header, _ = registry.decode_request_header(data)
+                headers[header.correlation_id] = header
+                route.seen[header.request_api_key, header.request_api_version] += 1
+                broker_writer.write(add_size(data))
+                await broker_writer.drain()
+
+        async def pass_responses() -> None:
+            async for data in _read_frames(broker_reader):
+                self._record(connection, "response", data)
+                header = headers.pop(int.from_bytes(data[:4], signed=True))
+                client_writer.write(add_size(rewrite_response(data, header, route)))
+                await client_writer.drain()
+
+        passing = [asyncio.ensure_future(pass_requests()), asyncio.ensure_future(pass_responses())]
+        try:
+            await asyncio.wait(passing, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in passing:
+                task.cancel()
+            for end in await asyncio.gather(*passing, return_exceptions=True):
+                if end is not None and not isinstance(end, (OSError, asyncio.CancelledError)):
+                    self.failures.append(end)
+            broker_writer.close()
+
+    def _record(self, connection: int, direction: Direction, data: bytes) -> None:
+        self.frames.append(Frame(connection, direction, time.monotonic() - self._started, data))
+
+
+async def _read_frames(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    splitter = FrameSplitter()
+    while data := await reader.read(65536):
+        for frame in splitter.feed(data):
+            yield frame
+
+
+def rewrite_response(data: bytes, request_header: Any, route: Route) -> bytes:
+    """A response as the client is to see it; as it is where our codecs cannot read it."""
+    if is_malformed_api_versions(data, request_header):
+        return _mend_api_versions(request_header, route)
+    try:
+        header, message = registry.decode_response(data, request_header, lenient=True)
+    except KraftwireError:
+        return data
+    if request_header.request_api_key == API_VERSIONS:
+        _lower_versions(message, route)
+    elif request_header.request_api_key == GET_TELEMETRY_SUBSCRIPTIONS:
+        _request_metrics(message)
+    for struct in _structs(message):
+        if hasattr(struct, "host") and hasattr(struct, "port"):
+            address = route.addresses.get((struct.host, struct.port))
+            if address is not None:
+                struct.host, struct.port = address
+    return registry.encode_response(request_header, message, header)
+
+
+def _mend_api_versions(request_header: Any, route: Route) -> bytes:
+    """What librdkafka understands: the form of the version that it asked in."""
+    response: Any = ApiVersionsResponse(error_code=35)
+    response.api_keys = [
+        ApiVersionsResponse.ApiVersion(api_key=API_VERSIONS, min_version=0, max_version=2)
+    ]
+    _lower_versions(response, route)
+    correlation_id: bytes = request_header.correlation_id.to_bytes(4, signed=True)
+    return correlation_id + bytes(response.encode(request_header.request_api_version))
+
+
+def _lower_versions(response: Any, route: Route) -> None:
+    for api in response.api_keys:
+        known = registry.request(api.api_key).VALID_VERSIONS
+        lowest = max(api.min_version, known[0])
+        highest = min(api.max_version, known[-1])
+        level = route.exceptions.get(api.api_key, route.level)
+        api.min_version, api.max_version = lowest, min(highest, lowest + level)
+
+
+def _request_metrics(response: Any) -> None:
+    response.requested_metrics = [""]  # the prefix of every metric's name
+    response.push_interval_ms = 100
+
+
+def _structs(value: Message | Struct) -> Iterator[Any]:
+    """A struct and all structs in it."""
+    yield value
+    for field in fields(value):  # type: ignore[arg-type]
+        inner = getattr(value, field.name)
+        for item in inner if isinstance(inner, list) else [inner]:
+            if isinstance(item, Struct):
+                yield from _structs(item)

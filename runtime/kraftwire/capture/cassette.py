@@ -1,0 +1,155 @@
+"""Cassettes: recorded frames in a file of JSON Lines.
+
+The first line is the header, an object with these keys:
+
+    format        "kraftwire-cassette"
+    version       1
+    recorded_by   what recorded the frames, for people to read
+    release       the Kafka release of the specs that the recorder used, such as "4.4.0"
+
+Every other line is one frame, in the order in which the frames were sent:
+
+    connection    a whole number that tells connections apart
+    direction     "request" (from the client) or "response" (from the broker)
+    time          seconds since the recording began
+    frame         the frame's bytes, without their length prefix, in base64
+
+A reader passes over keys that it does not know and over empty lines, and refuses other
+versions. Reading and writing are streaming: one frame is in memory at a time. Whatever is
+in a file, reading it raises nothing but `CassetteError`, and `OSError` for the file itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+from kraftwire.capture.frame import Frame
+from kraftwire_wire.errors import KraftwireError
+
+FORMAT = "kraftwire-cassette"
+VERSION = 1
+
+_MAX_LINE_SIZE = 256 * 1024 * 1024  # a frame of 100 MiB, Kafka's limit, has 140 MB of base64
+
+
+class CassetteError(KraftwireError):
+    """A file that is not a cassette, or a line in it that is not a frame."""
+
+    def __init__(self, reason: str, file: str, line: int) -> None:
+        super().__init__(reason, file, line)
+        self.reason = reason
+        self.file = file
+        self.line = line
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class CassetteHeader:
+    """What the first line of a cassette says about the recording."""
+
+    recorded_by: str
+    release: str
+
+
+class CassetteReader:
+    """Reads a cassette: the header at once, the frames while iterating."""
+
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        """`name` is what errors call the file."""
+        self._stream = stream
+        self._name = name
+        self._line = 0
+        self.header = self._read_header()
+
+    def __iter__(self) -> Iterator[Frame]:
+        while (obj := self._read_object()) is not None:
+            yield self._parse_frame(obj)
+
+    def _read_header(self) -> CassetteHeader:
+        obj = self._read_object()
+        if obj is None or obj.get("format") != FORMAT:
+            raise self._error(f'no cassette: the first line has no "format": "{FORMAT}"')
+        if obj.get("version") != VERSION:
+            found = str(obj.get("version"))[:20]
+            raise self._error(f"a cassette of version {found}; this reader knows {VERSION}")
+        return CassetteHeader(self._take(obj, "recorded_by", str), self._take(obj, "release", str))
+
+    def _parse_frame(self, obj: dict[str, Any]) -> Frame:
+        connection = self._take(obj, "connection", int)
+        direction = self._take(obj, "direction", str)
+        if direction not in ("request", "response"):
+            raise self._error(f"direction: {direction[:20]!r} is neither request nor response")
+        try:
+            data = b64decode(self._take(obj, "frame", str), validate=True)
+        except ValueError as error:
+            raise self._error(f"frame: no base64: {error}") from None
+        return Frame(connection, direction, self._take_time(obj), data)
+
+    def _take_time(self, obj: dict[str, Any]) -> float:
+        value: Any = obj.get("time")
+        if type(value) in (int, float):
+            try:
+                seconds = float(value)
+            except OverflowError:
+                seconds = math.inf
+            if 0 <= seconds < math.inf:
+                return seconds
+        raise self._error("time: not a number of seconds")
+
+    def _take(self, obj: dict[str, Any], key: str, kind: type[Any]) -> Any:
+        """A value that has to be there and of one type; True is no whole number."""
+        value = obj.get(key)
+        if type(value) is not kind:
+            wanted = "a whole number" if kind is int else "a text"
+            raise self._error(f"{key}: {'not ' + wanted if key in obj else 'is missing'}")
+        return value
+
+    def _read_object(self) -> dict[str, Any] | None:
+        """The next line that is not empty; None at the end of the file."""
+        while line := self._stream.readline(_MAX_LINE_SIZE):
+            self._line += 1
+            if line.isspace() and len(line) < _MAX_LINE_SIZE:
+                continue
+            if len(line) == _MAX_LINE_SIZE:
+                raise self._error(f"a line of more than {_MAX_LINE_SIZE} bytes")
+            try:
+                obj = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise self._error(f"no JSON: {error}") from None
+            if not isinstance(obj, dict):
+                raise self._error("not a JSON object")
+            return obj
+        return None
+
+    def _error(self, reason: str) -> CassetteError:
+        return CassetteError(reason, self._name, max(self._line, 1))
+
+
+def write_cassette(stream: IO[bytes], header: CassetteHeader, frames: Iterable[Frame]) -> int:
+    """Write frames as a cassette; returns how many there were."""
+    first = {"format": FORMAT, "version": VERSION}
+    _write_line(stream, first | {"recorded_by": header.recorded_by, "release": header.release})
+    count = 0
+    for frame in frames:
+        _write_line(
+            stream,
+            {
+                "connection": frame.connection,
+                "direction": frame.direction,
+                "time": round(frame.time, 6),
+                "frame": b64encode(frame.data).decode(),
+            },
+        )
+        count += 1
+    return count
+
+
+def _write_line(stream: IO[bytes], obj: dict[str, Any]) -> None:
+    stream.write(json.dumps(obj).encode() + b"\n")

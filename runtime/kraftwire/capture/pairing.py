@@ -1,0 +1,170 @@
+"""Decoding recorded frames, which takes putting requests and responses together.
+
+A response says neither its API nor its version; it is read with the header of the request
+whose correlation id it repeats, on the same connection. Rules:
+
+- A response belongs to the oldest request of its connection with its correlation id that
+  has no response yet. Clients may use an id again, and brokers do not always keep order.
+- A Produce request with acks=0 has no response, and does not wait for one.
+- A recording may begin and end anywhere: a response whose request is not there cannot be
+  decoded, a request without a response can.
+- A broker that does not know the version of an ApiVersions request answers in version 0
+  with error 35; `Registry` reads and writes that (KIP-511).
+
+A frame that cannot be decoded carries the reason and never stops the others.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kraftwire.capture.frame import Frame
+from kraftwire_wire.errors import DecodeError, KraftwireError
+from kraftwire_wire.message import Message
+from kraftwire_wire.registry import Registry
+
+_PRODUCE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedFrame:
+    """A frame and what it says.
+
+    Fields:
+        number: counts the frames of the recording, from 1.
+        frame: the frame itself.
+        header: the request header or response header; None where it could not be read.
+        message: the request or response; None where it could not be read.
+        error: why something could not be read; None where all could.
+        request: the request that a response answers; None for requests, and for responses
+            whose request is not there.
+        api: the API's name, such as `Metadata`; None where it is unknown.
+    """
+
+    number: int
+    frame: Frame
+    header: Any
+    message: Message | None
+    error: KraftwireError | None
+    request: DecodedFrame | None
+    api: str | None
+
+    @property
+    def request_header(self) -> Any:
+        """The header of the request, or of the request that a response answers."""
+        return self.header if self.request is None else self.request.header
+
+    @property
+    def api_key(self) -> int | None:
+        """The number of the API; None where it is unknown."""
+        return None if self.api is None else self.request_header.request_api_key
+
+    @property
+    def version(self) -> int | None:
+        """The version that the request has and asks for; None where it is unknown."""
+        return None if self.api is None else self.request_header.request_api_version
+
+    def encode(self, registry: Registry) -> bytes:
+        """The bytes of header and message; raises the frame's error where it has one."""
+        if self.error is not None:
+            raise self.error
+        assert self.message is not None
+        if self.request is None:
+            return registry.encode_request(self.header, self.message)
+        return registry.encode_response(self.request.header, self.message, self.header)
+
+    def encodes_back(self, registry: Registry) -> bool:
+        """Whether header and message were read and encode to the bytes they came from."""
+        try:
+            return self.encode(registry) == self.frame.data
+        except KraftwireError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request, and its response where it got one."""
+
+    request: DecodedFrame
+    response: DecodedFrame | None
+
+
+def decode_frames(frames: Iterable[Frame], registry: Registry) -> Iterator[DecodedFrame]:
+    """Decode frames, in their order; requests are kept until their responses come."""
+    waiting: dict[tuple[int, int], deque[DecodedFrame]] = {}
+    for number, frame in enumerate(frames, 1):
+        if frame.direction == "response":
+            yield _decode_response(number, frame, registry, waiting)
+            continue
+        decoded = _decode_request(number, frame, registry)
+        if _awaits_response(decoded):
+            key = frame.connection, decoded.header.correlation_id
+            waiting.setdefault(key, deque()).append(decoded)
+        yield decoded
+
+
+def pair(frames: Iterable[DecodedFrame]) -> list[Exchange]:
+    """The exchanges of decoded frames, in the order of the requests.
+
+    Responses whose request is not there are left out.
+    """
+    requests: dict[int, DecodedFrame] = {}
+    responses: dict[int, DecodedFrame] = {}
+    for decoded in frames:
+        if decoded.frame.direction == "request":
+            requests[decoded.number] = decoded
+        elif decoded.request is not None:
+            responses[decoded.request.number] = decoded
+    return [Exchange(request, responses.get(number)) for number, request in requests.items()]
+
+
+def _decode_request(number: int, frame: Frame, registry: Registry) -> DecodedFrame:
+    header = message = error = api = None
+    try:
+        header, _ = registry.decode_request_header(frame.data)
+        api = registry.request(header.request_api_key).__name__.removesuffix("Request")
+        header, message = registry.decode_request(frame.data)
+    except KraftwireError as problem:
+        error = problem
+    return DecodedFrame(number, frame, header, message, error, None, api)
+
+
+def _decode_response(
+    number: int,
+    frame: Frame,
+    registry: Registry,
+    waiting: dict[tuple[int, int], deque[DecodedFrame]],
+) -> DecodedFrame:
+    request = _take_request(frame, waiting)
+    if request is None:
+        missing = DecodeError("answers no request of this recording", "correlation_id", 0)
+        return DecodedFrame(number, frame, None, None, missing, None, None)
+    header = message = error = None
+    try:
+        header, message = registry.decode_response(frame.data, request.header)
+    except KraftwireError as problem:
+        error = problem
+    return DecodedFrame(number, frame, header, message, error, request, request.api)
+
+
+def _take_request(
+    frame: Frame, waiting: dict[tuple[int, int], deque[DecodedFrame]]
+) -> DecodedFrame | None:
+    """The request that a response answers, which then waits no longer."""
+    key = frame.connection, int.from_bytes(frame.data[:4], signed=True)
+    requests = waiting.get(key)
+    if requests is None:
+        return None
+    request = requests.popleft()
+    if not requests:
+        del waiting[key]
+    return request
+
+
+def _awaits_response(request: DecodedFrame) -> bool:
+    if request.header is None:
+        return False
+    return request.api_key != _PRODUCE or getattr(request.message, "acks", None) != 0
