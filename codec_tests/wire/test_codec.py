@@ -321,3 +321,16 @@ def test_elements_without_a_size_cannot_multiply(lenient: bool) -> None:
         message.decode(raw, 0, lenient=lenient)
     assert caught.value.reason == "far more empty elements than the input has bytes"
     assert caught.value.path == "lists[6].items"
+
+
+def test_a_tagged_nan_is_written_even_as_the_default() -> None:
+    """As Kafka does, whose comparison with != never finds NaN equal to itself."""
+    fields = [
+        {"name": "Share", "type": "float64", "taggedVersions": "0+", "tag": 0, "default": "NaN"}
+    ]
+    spec = {"name": "Quota", "type": "data", "validVersions": "0", "flexibleVersions": "0+"}
+    message = compile_spec({**spec, "fields": fields})
+    # one tag: number 0, eight bytes, the NaN
+    raw = bytes.fromhex("01" + "00" + "08" + "7ff8000000000000")
+    assert message().encode(0) == raw
+    assert message.decode(raw, 0).encode(0) == raw

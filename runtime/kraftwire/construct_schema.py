@@ -315,8 +315,7 @@ def _is_optional_struct(field: Field) -> bool:
 def _differs_from_default(field: Field, item: object, message: type[Message]) -> bool:
     if field.is_array or not field.is_struct:
         default = [] if field.default == () else field.default
-        both_nan = item != item and default != default
-        return bool(item != default) and not both_nan
+        return bool(item != default)
     if item is None:
         return field.default is not None
     return (field.default is None and bool(field.nullable)) or (

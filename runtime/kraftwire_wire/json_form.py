@@ -107,7 +107,7 @@ class _JsonWriter:
             return value is not None
         if field.default == ():
             return value != ([] if field.is_array else self._struct_type(field)())
-        return value != field.default and not (_is_nan(value) and _is_nan(field.default))
+        return value != field.default
 
     def _field(self, field: Field, value: Any) -> Any:
         if value is None:
@@ -142,10 +142,6 @@ class _JsonWriter:
 
 def _base64(raw: bytes) -> str:
     return base64.b64encode(raw).decode()
-
-
-def _is_nan(value: object) -> bool:
-    return value != value
 
 
 def _float(value: float) -> float | str:

@@ -85,7 +85,9 @@ class Reader(PrimitiveReader):
     def read_nullable_bytes(self, field: str) -> bytes | None:
         """Bytes (copied out of the input), or null."""
         start = self.position
-        length = self._read_length(field)
+        return self._read_raw(field, self._read_length(field), start)
+
+    def _read_raw(self, field: str, length: int, start: int) -> bytes | None:
         if length < 0:
             return None
         position = self._take(field, length, start)
@@ -120,11 +122,7 @@ class Reader(PrimitiveReader):
     def read_classic_nullable_bytes(self, field: str) -> bytes | None:
         """Bytes with the int32 length, whatever the message's form; or null."""
         start = self.position
-        length = self.read_int32(field)
-        if length < 0:
-            return None
-        position = self._take(field, length, start)
-        return self.data[position : position + length]
+        return self._read_raw(field, self.read_int32(field), start)
 
     def read_classic_bytes(self, field: str) -> bytes:
         """Bytes with the int32 length, whatever the message's form; null is an error."""
