@@ -9,10 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 import click
 
-from kraftwire_generator.errors import SpecError
+from kraftwire_generator.errors import Finding, SpecError, TemplateError
 
 EXIT_FINDINGS = 1
 EXIT_FAILURE = 2
@@ -31,10 +33,24 @@ def reporting_failures() -> Iterator[None]:
         yield
     except SpecError as error:
         count = len(error.findings)
-        summary = f"\n{count} errors in the specs" if count > 1 else ""
-        raise CouldNotDoIt(printable(str(error)) + summary) from None
+        lines = [finding_text(finding) for finding in error.findings]
+        summary = [f"{count} errors in the specs"] if count > 1 else []
+        raise CouldNotDoIt("\n".join(lines + summary)) from None
+    except TemplateError as error:
+        raise CouldNotDoIt(printable(str(error))) from None
     except OSError as error:
         raise CouldNotDoIt(printable(f"{error.filename or ''}: {error.strerror}")) from None
+
+
+def finding_text(finding: Finding) -> str:
+    """A finding as a line, its file as a person in the current directory would write it."""
+    return printable(str(replace(finding, file=shown_path(Path(finding.file)))))
+
+
+def shown_path(path: Path) -> str:
+    """A path as a person in the current directory would write it."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def printable(text: str) -> str:
@@ -44,12 +60,16 @@ def printable(text: str) -> str:
     )
 
 
+def _item(name: str | None) -> str:
+    return name or ""
+
+
 @contextmanager
 def progress_bar(label: str, length: int) -> Iterator[Callable[[str], None]]:
     """A progress bar on a terminal; nothing where standard error is a file or a pipe."""
     if not sys.stderr.isatty() or length < 2:
         yield lambda name: None
         return
-    bar = click.progressbar(length=length, label=label, file=sys.stderr, item_show_func=str)
+    bar = click.progressbar(length=length, label=label, file=sys.stderr, item_show_func=_item)
     with bar:
         yield lambda name: bar.update(1, name)

@@ -36,3 +36,7 @@ class SpecError(Exception):
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = tuple(findings)
         super().__init__("\n".join(str(finding) for finding in self.findings))
+
+
+class TemplateError(Exception):
+    """A template that cannot be rendered, or whose output is not Python."""

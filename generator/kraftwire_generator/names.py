@@ -13,10 +13,12 @@ import keyword
 _METHODS = frozenset({"codec", "decode", "encode", "from_json", "to_json", "header_version"})
 _CLASS_BODY = frozenset(
     {"bool", "bytes", "classmethod", "dataclass", "field", "float", "int", "list", "range", "str"}
+    | {"tuple"}
 )
 _RESERVED_ATTRIBUTES = _METHODS | _CLASS_BODY | {"unknown_tagged_fields"}
 
-# Names that a generated module refers to, which a class of the same name would hide.
+# Names that a generated module refers to, which a class of the same name would hide. Those
+# in lower case are no danger: a class starts with a capital.
 _MODULE_NAMES = frozenset(
     {"ClassVar", "Field", "LAYOUT", "Layout", "Message", "NEVER", "Reader", "Registry", "Self"}
     | {"Struct", "TYPE_CHECKING", "TagSection", "UUID", "Writer", "registry"}
@@ -65,12 +67,21 @@ def attribute_name(spec_name: str) -> str:
 
 
 def class_name(spec_name: str) -> str:
-    """The name of a generated class: the spec's own unless Python or the module has it."""
-    taken = keyword.iskeyword(spec_name) or spec_name in _MODULE_NAMES
-    return f"{spec_name}_" if taken else spec_name
+    """The name of a generated class: the spec's, as Kafka capitalises it.
+
+    A name that Python or the module needs for itself takes a trailing underscore.
+    """
+    name = capitalize_first(spec_name)
+    return f"{name}_" if keyword.iskeyword(name) or name in _MODULE_NAMES else name
+
+
+def struct_class_name(spec_name: str, message_class: str) -> str:
+    """The name of a class nested in the class of a message; never the same as that one's."""
+    name = class_name(spec_name)
+    return f"{name}_" if name == message_class else name
 
 
 def module_name(message_name: str) -> str:
-    """The module that holds a message."""
-    name = to_snake_case(message_name)
+    """The module that holds a message; two messages of one class name share it too."""
+    name = to_snake_case(capitalize_first(message_name))
     return f"{name}_" if keyword.iskeyword(name) or name in _MODULE_NAMES else name

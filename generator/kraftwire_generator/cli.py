@@ -1,0 +1,196 @@
+"""The commands `generate`, `check` and `specs`, without the rest of kraftwire.
+
+`kraftwire` mounts them; `python -m kraftwire_generator` runs them alone, so that the
+codecs can be generated when the generated package is missing or broken.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from kraftwire_generator.config import Target, find_targets, is_package_name
+from kraftwire_generator.console import (
+    EXIT_FINDINGS,
+    CouldNotDoIt,
+    finding_text,
+    printable,
+    progress_bar,
+    reporting_failures,
+    shown_path,
+)
+from kraftwire_generator.emit import apply_changes, find_changes, foreign_files, show_changes
+from kraftwire_generator.errors import Finding, SpecError
+from kraftwire_generator.generate import Package, Selection, count_specs, generate_package
+from kraftwire_generator.specs_cli import specs
+from kraftwire_generator.versions import VersionRange
+
+
+@click.group()
+def main() -> None:
+    """Generate Python codecs from message specs."""
+
+
+main.add_command(specs)
+
+
+def _version_range(
+    context: click.Context, option: click.Parameter, text: str | None
+) -> VersionRange | None:
+    """Parse the value of --versions."""
+    if text is None:
+        return None
+    try:
+        return VersionRange.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, option) from None
+
+
+@main.command()
+@click.option(
+    "--specs",
+    "specs_dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The spec set: a directory of *.json files, perhaps with a set.toml.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The directory of the package to write.",
+)
+@click.option(
+    "--package", metavar="NAME", help="The package's import name; the name of --out unless given."
+)
+@click.option(
+    "--versions",
+    callback=_version_range,
+    metavar="RANGE",
+    help="Only these versions of each message, such as 3+ or 0-7.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="GLOB",
+    help="Only messages whose name matches; may be given more than once.",
+)
+@click.option(
+    "--templates",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Templates that go before kraftwire's own, file by file.",
+)
+def generate(
+    specs_dir: Path | None,
+    out: Path | None,
+    package: str | None,
+    versions: VersionRange | None,
+    only: tuple[str, ...],
+    templates: Path | None,
+) -> None:
+    """Write the Python codecs of message specs.
+
+    Without --specs and --out, the sets that [tool.kraftwire] of the nearest pyproject.toml
+    names. Only files that changed are written; files that an earlier run generated and that
+    no spec needs any more are deleted, except under --only and --versions.
+
+    \b
+    Examples:
+      kraftwire generate
+      kraftwire generate --specs my_specs --out src/my_messages
+      kraftwire generate --only 'Fetch*' --specs my_specs --out src/my_messages
+    """
+    selection = Selection(only, versions)
+    with reporting_failures():
+        packages = _render(_targets(specs_dir, out, package), selection, templates)
+        changes = [find_changes(item, keep_others=selection.is_partial) for item in packages]
+        foreign = [finding for item in changes for finding in foreign_files(item)]
+        if foreign:
+            raise SpecError(foreign)
+        for result, change in zip(packages, changes, strict=True):
+            apply_changes(result, change)
+            _print_warnings(result)
+            click.echo(
+                f"{shown_path(result.target.out)}: {_count(result.message_count, 'message')}; "
+                f"{_count(len(change.written), 'file')} written, {len(change.removed)} deleted, "
+                f"{change.unchanged} unchanged"
+            )
+
+
+@main.command()
+@click.option(
+    "--templates",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The templates that the code was generated with.",
+)
+def check(templates: Path | None) -> None:
+    """Show where generated code differs from what the specs say; exit 1 if it does.
+
+    Checks the sets of [tool.kraftwire] in the nearest pyproject.toml, and changes nothing.
+
+    \b
+    Example:
+      kraftwire check
+    """
+    drift = files = 0
+    with reporting_failures():
+        for result in _render(find_targets(Path.cwd()), Selection(), templates):
+            changes = find_changes(result, keep_others=False)
+            for line in show_changes(result, changes):
+                click.echo(printable(line))
+            drift += len(changes.written) + len(changes.removed)
+            files += len(result.files) + len(changes.removed)
+    if drift:
+        command = "kraftwire generate"
+        if templates is not None:
+            command += f" --templates {shlex.quote(str(templates))}"
+        total = _count(files, "generated file")
+        click.echo(f"{drift} of {total} differ; mend them with: {command}")
+        raise SystemExit(EXIT_FINDINGS)
+    click.echo(f"all {files} generated files are what the specs say")
+
+
+def _targets(specs_dir: Path | None, out: Path | None, package: str | None) -> tuple[Target, ...]:
+    """The targets of the options, or of pyproject.toml where there are none."""
+    if specs_dir is None and out is None:
+        if package is not None:
+            raise CouldNotDoIt("--package goes with --specs and --out")
+        return find_targets(Path.cwd())
+    if specs_dir is None or out is None:
+        given, missing = ("--specs", "--out") if out is None else ("--out", "--specs")
+        raise CouldNotDoIt(f"{given} needs {missing} beside it")
+    name = package or out.resolve().name
+    if not is_package_name(name):
+        raise CouldNotDoIt(f"{name!r} is not the name of a package; say one with --package")
+    return (Target(specs_dir, out, name),)
+
+
+def _render(
+    targets: tuple[Target, ...], selection: Selection, templates: Path | None
+) -> list[Package]:
+    """The package of every target; `SpecError` carries the errors of all of them."""
+    packages: list[Package] = []
+    errors: list[Finding] = []
+    for target in targets:
+        label = f"generating {target.package}"
+        with progress_bar(label, count_specs(target.specs, selection)) as progress:
+            try:
+                packages.append(generate_package(target, selection, templates, progress))
+            except SpecError as error:
+                errors += error.findings
+    if errors:
+        raise SpecError(errors)
+    return packages
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _print_warnings(package: Package) -> None:
+    for finding in package.warnings:
+        click.echo(finding_text(finding), err=True)

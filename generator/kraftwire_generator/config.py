@@ -1,0 +1,93 @@
+"""`[tool.kraftwire]` in pyproject.toml: which spec sets go into which packages.
+
+    [[tool.kraftwire.sets]]
+    specs = "message_specs/kafka"                 # the set's directory
+    out = "generated/kraftwire_messages/kafka"    # the package's directory
+    package = "kraftwire_messages.kafka"          # its import name
+    numbers = "runtime/kraftwire_wire/numbers.py" # optional: ErrorCode and ApiKey
+
+Paths are relative to the file.
+"""
+
+from __future__ import annotations
+
+import keyword
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from kraftwire_generator.errors import Finding, SpecError
+
+_KEYS = {"specs", "out", "package", "numbers"}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One spec set and the package that is generated from it."""
+
+    specs: Path
+    out: Path
+    package: str
+    numbers: Path | None = None
+
+
+def find_targets(start: Path) -> tuple[Target, ...]:
+    """The targets of the nearest pyproject.toml at or above `start` that has any."""
+    for directory in (start, *start.parents):
+        file = directory / "pyproject.toml"
+        if file.is_file():
+            targets = _read(file)
+            if targets:
+                return targets
+    message = "no pyproject.toml here or above has [[tool.kraftwire.sets]]; name --specs and --out"
+    raise SpecError([Finding(str(start), 1, "", message)])
+
+
+def _read(file: Path) -> tuple[Target, ...]:
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SpecError([Finding(file.as_posix(), 1, "", f"cannot be read: {error}")]) from None
+    for key in ("tool", "kraftwire"):
+        table = table.get(key, {})
+        if not isinstance(table, dict):
+            raise _problem(file, f"{key} must be a table")
+    sets = table.get("sets", [])
+    if not isinstance(sets, list) or not all(isinstance(entry, dict) for entry in sets):
+        raise _problem(file, "write each set under a line [[tool.kraftwire.sets]]")
+    targets = tuple(_target(file, entry) for entry in sets)
+    outs = [target.out for target in targets]
+    if len(set(outs)) < len(outs):
+        raise _problem(file, "two sets have one out; a package is generated from one set")
+    return targets
+
+
+def _problem(file: Path, sentence: str) -> SpecError:
+    return SpecError([Finding(file.as_posix(), 1, "tool.kraftwire.sets", sentence)])
+
+
+def is_package_name(name: str) -> bool:
+    """True for a name that can be imported, such as `mine` or `company.messages`."""
+    return all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))
+
+
+def _target(file: Path, entry: dict[str, str]) -> Target:
+    missing = {"specs", "out", "package"} - set(entry)
+    unknown = set(entry) - _KEYS
+    if missing or unknown:
+        what = [f"lacks {', '.join(sorted(missing))}"] if missing else []
+        what += [f"does not know {', '.join(sorted(unknown))}"] if unknown else []
+        rule = "it has specs, out, package and perhaps numbers"
+        raise _problem(file, f"an entry {' and '.join(what)}; {rule}")
+    for key, value in entry.items():
+        if not isinstance(value, str):
+            raise _problem(file, f"{key} must be text in double quotes")
+    if not is_package_name(entry["package"]):
+        raise _problem(file, f"{entry['package']!r} is not the name of a package")
+    numbers = entry.get("numbers")
+    return Target(
+        specs=file.parent / entry["specs"],
+        out=file.parent / entry["out"],
+        package=entry["package"],
+        numbers=file.parent / numbers if numbers else None,
+    )
