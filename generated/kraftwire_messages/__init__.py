@@ -1,0 +1,1 @@
+"""The output of the generator: a package per spec set, a module per message."""
