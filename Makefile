@@ -26,7 +26,6 @@ $(VENV)/.ready: pyproject.toml
 demo: setup ## Regenerate the codecs and decode captured traffic
 	@echo "== kraftwire generate: the codecs are what the specs say"
 	@$(KRAFTWIRE) generate 2>/dev/null
-	@$(KRAFTWIRE) check
 	@echo
 	@echo "== kraftwire capture decode: frames that librdkafka exchanged with its mock broker"
 	@$(KRAFTWIRE) capture decode $(CAPTURE) -o table
@@ -35,7 +34,7 @@ demo: setup ## Regenerate the codecs and decode captured traffic
 	@$(KRAFTWIRE) capture decode $(CAPTURE) --frame 3 -o table
 
 test: setup ## Run every test that needs no Kafka
-	$(PYTEST) -n auto codec_tests
+	$(PYTEST) -n auto --dist loadgroup codec_tests
 	@echo "Left out: the nightly mutation runs (make fuzz) and the benchmarks (make bench)."
 
 lint: setup ## Check style, imports and layers
