@@ -31,7 +31,7 @@ demo: setup ## Regenerate the codecs and decode captured traffic
 	@$(KRAFTWIRE) capture decode $(CAPTURE) -o table
 	@echo
 	@echo "== one of them in full"
-	@$(KRAFTWIRE) capture decode $(CAPTURE) --frame 3 -o table
+	@$(KRAFTWIRE) capture decode $(CAPTURE) --frame 78 -o table
 
 test: setup ## Run every test that needs no Kafka
 	$(PYTEST) -n auto --dist loadgroup codec_tests
