@@ -1,14 +1,20 @@
-"""What all tests share: how many oracle cases ran is printed, and the file's absence too."""
+"""What all tests share: the count of oracle cases in the summary, and hypothesis's profile."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import oracle
 
 _KEY = "oracle"
+
+# A test must not fail because the machine is busy: no deadlines, no check of the speed at
+# which examples are drawn. pytest's timeout stops what hangs.
+settings.register_profile("kraftwire", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("kraftwire")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -72,12 +72,29 @@ def test_a_table_has_a_row_for_each_frame() -> None:
     data = cassette(metadata_request(5), metadata_response(5))
     lines = run("-", "-o", "table", stdin=data).stdout.splitlines()
     assert lines[0].split() == [
-        *("frame", "connection", "direction", "API", "version"),
-        *("correlation", "id", "client", "id", "bytes", "error"),
+        *("frame", "conn", "direction", "API", "corr", "id", "client", "id", "bytes")
     ]
-    assert lines[1].split() == ["1", "1", "request", "3", "Metadata", "12", "5", "tester", "21"]
-    assert lines[2].split()[:7] == ["2", "1", "response", "3", "Metadata", "12", "5"]
+    assert lines[1].split() == ["1", "1", "request", "3", "Metadata", "v12", "5", "tester", "21"]
+    assert lines[2].split()[:7] == ["2", "1", "response", "3", "Metadata", "v12", "5"]
     assert len(lines) == 3
+
+
+def test_a_table_has_a_column_of_errors_where_there_are_some() -> None:
+    data = cassette(metadata_request(5), replace(metadata_response(5), data=b"ab"))
+    lines = run("-", "-o", "table", stdin=data).stdout.splitlines()
+    assert lines[0].endswith("bytes  error")
+    assert lines[1].split()[-1] == "21"
+    assert lines[2].endswith("correlation_id: 2 bytes cannot hold one (at byte 0)")
+
+
+def test_the_table_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kraftwire.cli.output.on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines = run(CAPTURE, "-o", "table").stdout.splitlines()
+    frames = len(CAPTURE.read_text().splitlines()) - 1  # the first line is the header
+    assert max(map(len, lines)) <= 80
+    assert len(lines) < frames * 1.1  # only the longest names of APIs are folded
 
 
 @pytest.mark.parametrize("api", ["Fetch", "fetch", "1", "FetchRequest"])
@@ -101,6 +118,7 @@ def test_one_frame_in_full() -> None:
     assert row["frame"] == 2
     assert row["message"]["controllerId"] == 7
     table = run("-", "--frame", "2", "-o", "table", stdin=data).stdout
+    assert table.startswith("frame          2\nconnection     1\n")
     assert "MetadataResponse version 12, API key 3" in table
     assert "controller_id" in table
 

@@ -52,6 +52,13 @@ def test_responses_are_told_apart_by_correlation_id_in_any_order() -> None:
     assert [exchange.response for exchange in pair(frames)] == [frames[3], frames[2]]
 
 
+def test_a_response_too_short_for_an_id_takes_no_request() -> None:
+    short = replace(metadata_response(0), data=b"\0\0")
+    asked, bad, answered = decode(metadata_request(0), short, metadata_response(0))
+    assert str(bad.error) == "correlation_id: 2 bytes cannot hold one (at byte 0)"
+    assert answered.request is asked
+
+
 def test_connections_are_kept_apart() -> None:
     frames = decode(
         metadata_request(1, version=12, connection=1),

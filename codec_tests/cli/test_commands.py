@@ -83,6 +83,28 @@ def test_closed_output_is_no_accident() -> None:
     assert (process.returncode, err) == (0, b"")
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("decode", "--request", "-"), b"0 bytes are no request"),
+        (("encode",), b"the input is empty"),
+        (("capture", "decode", "-"), b"no cassette"),
+    ],
+)
+def test_closed_input_is_empty(args: tuple[str, ...], message: bytes) -> None:
+    process = start(*args, before="import sys; sys.stdin = None", stderr=subprocess.PIPE)
+    _, err = process.communicate(timeout=SECONDS)
+    assert process.returncode in (1, 2)
+    assert message in err
+    assert b"Traceback" not in err
+
+
+def test_what_a_message_quotes_is_printable() -> None:
+    result = CliRunner().invoke(main, ["fields", "Vote", "--messages", "\x1b[31m"])
+    assert result.exit_code == 2
+    assert "--messages \\x1b[31m: " in result.stderr
+
+
 def test_completion_of_commands() -> None:
     words = {
         "_KRAFTWIRE_COMPLETE": "bash_complete",
@@ -239,6 +261,11 @@ def test_json_lines_are_ascii(capsys: pytest.CaptureFixture[str]) -> None:
 def test_table_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(["a", "b"], [["x\n", None], ["longer", 12]], "title\x07")
     assert capsys.readouterr().out == "title\\x07\na       b\nx\\n\nlonger  12\n"
+
+
+def test_one_long_cell_does_not_widen_all_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(["a", "b", "c"], [["x" * 30_000, "y", "z" * 30_000], *[["x", "y", "z"]] * 1000])
+    assert len(capsys.readouterr().out) < 200_000
 
 
 def test_table_without_rows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from cli.sample_messages import filled, request_bytes, response_bytes
 from kraftwire.cli import main
+from kraftwire.cli.input_bytes import parse_input
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.framing import add_size
 from kraftwire_wire.records import (
@@ -183,6 +185,37 @@ def test_input_of_another_form_is_refused(form: str) -> None:
     assert f"not {form}" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"", b""),
+        (b" \n", b""),
+        (b"0aF", b"0aF"),
+        (b"0aFf", b"\x0a\xff"),
+        (b"QUI=", b"AB"),
+        (b"QQ==", b"A"),
+        (b"QQ=", b"QQ="),
+        (b"QQ==QQ==", b"QQ==QQ=="),
+        (b"=QQ=", b"=QQ="),
+        (b"QUI-", b"QUI-"),
+        (b"ab\xff", b"ab\xff"),
+    ],
+)
+def test_form_of_short_inputs(text: bytes, expected: bytes) -> None:
+    assert parse_input(text, None) == expected
+
+
+@pytest.mark.parametrize("piece", [b"ab", b"ab ", b"AAz/", b"\xff "])
+def test_memory_for_finding_out_the_form_is_a_small_multiple(piece: bytes) -> None:
+    raw = piece * (1_000_000 // len(piece))
+    tracemalloc.start()
+    try:
+        parse_input(raw, None)
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(raw)
+    finally:
+        tracemalloc.stop()
+
+
 def test_binary_that_looks_like_hex_can_be_said() -> None:
     args = ("--message", "ListGroupsRequest", "--version", "3", "-")
     assert run("decode", *args, stdin=b"00").exit_code == 0
@@ -320,6 +353,8 @@ def test_header_must_fit_the_message() -> None:
         {"log": "group", "id": 3},
         {"log": "group", "id": 3, "part": "both"},
         {"log": "group", "id": 3, "part": "key"},
+        {"log": "group", "id": 9, "part": "key"},
+        {"log": "nothing", "id": 3, "part": "value"},
         7,
     ],
 )

@@ -29,11 +29,11 @@ def test_one_version_in_wire_order() -> None:
     lines = run("VoteResponse", "--version", "1", "-o", "table").stdout.splitlines()
     assert [re.sub("(?<=\\S)  +", " | ", line) for line in lines] == [
         "VoteResponse version 1: response, API key 52, flexible",
-        "field | type | null | default | about",
-        "header: ResponseHeader version 1",
+        "field | type | notes",
+        "header | ResponseHeader version 1",
         "  correlation_id | int32",
         "  tag section | none known",
-        "message: VoteResponse version 1",
+        "message | VoteResponse version 1",
         "  error_code | int16",
         "  topics | compact array of TopicData",
         "    topic_name | compact string | topicName",
@@ -52,6 +52,22 @@ def test_one_version_in_wire_order() -> None:
         "      port | uint16",
         "      tag section | none known",
     ]
+
+
+def test_nulls_defaults_and_units_of_one_version() -> None:
+    def shown(name: str, field: str, version: int) -> str:
+        lines = run(name, "--version", str(version), "-o", "table").stdout.splitlines()
+        (line,) = (line for line in lines if line.split()[0] == field)
+        return " ".join(line.split())
+
+    assert shown("VoteRequest", "cluster_id", 2) == (
+        "cluster_id compact string or null default null"
+    )
+    assert shown("VoteRequest", "voter_id", 2) == "voter_id int32 default -1, brokerId"
+    assert shown("FetchRequest", "max_bytes", 4) == "max_bytes int32 default 2147483647, bytes"
+    assert shown("FetchResponse", "diverging_epoch", 17) == (
+        "diverging_epoch tag 0: EpochEndOffset default not sent"
+    )
 
 
 def test_fields_that_a_version_lacks_are_not_shown() -> None:

@@ -80,6 +80,12 @@ def test_decode_from_starts_and_ends_where_the_message_does() -> None:
     assert caught.value.offset == 2 + len(VOTE_RESPONSE)
 
 
+def test_numbers_equal_to_a_version_do_not_become_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kraftwire_wire.codec._codecs", {})
+    assert type(VoteRequest.codec(True).version) is int
+    assert VoteRequest.codec(1.0) is VoteRequest.codec(1)  # type: ignore[arg-type]
+
+
 def test_codecs_are_made_once() -> None:
     assert VoteResponse.codec(0) is VoteResponse.codec(0)
     assert VoteResponse.codec(0) is not VoteResponse.codec(1)

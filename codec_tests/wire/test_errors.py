@@ -78,6 +78,11 @@ def test_errors_are_copied_whole(error: KraftwireError) -> None:
         assert vars(twin) == vars(error)
 
 
+def test_the_representation_has_all_of_an_error() -> None:
+    error = DecodeError("null", "name", 7).inside("topics[2]")
+    assert repr(error) == "DecodeError('topics[2].name: null (at byte 7)')"
+
+
 def test_versions_as_people_write_them() -> None:
     assert [format_versions(r) for r in (range(0), range(3, 4), range(5))] == ["none", "3", "0-4"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import tracemalloc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from kraftwire_wire.errors import DecodeError
 from kraftwire_wire.forms import fixed
+from kraftwire_wire.message import Struct
 from kraftwire_wire.reader import ClassicReader, CompactReader, Reader
 
 BOTH = pytest.mark.parametrize("form", [ClassicReader, CompactReader])
@@ -298,11 +299,49 @@ def test_a_compact_string_over_32767_bytes_is_refused(lenient: bool) -> None:
     assert error.reason == "string of 32768 bytes, at most 32767 are allowed"
 
 
-def test_lenient_takes_a_negative_compact_length_for_null() -> None:
-    data = bytes.fromhex("ffffffff0f")
-    assert CompactReader(data, lenient=True).read_nullable_bytes("b") is None
+@pytest.mark.parametrize("kind", ["nullable_bytes", "nullable_string"])
+@pytest.mark.parametrize("length", [0x80000001, 0xFFFFFFFF])
+def test_lenient_takes_a_negative_compact_length_for_null(length: int, kind: str) -> None:
+    data = varint(length)
+    assert call(CompactReader(data, lenient=True), kind) is None
     with pytest.raises(DecodeError):
-        CompactReader(data).read_nullable_bytes("b")
+        call(CompactReader(data), kind)
+
+
+@pytest.mark.parametrize("kind", ["nullable_bytes", "nullable_string"])
+@pytest.mark.parametrize("lenient", [False, True])
+def test_the_smallest_signed_length_less_one_is_a_large_one_in_java_too(
+    lenient: bool, kind: str
+) -> None:
+    reader = CompactReader(varint(0x80000000), lenient=lenient)
+    assert "2147483647 bytes" in refusal(lambda: call(reader, kind)).reason
+
+
+class Empty(Struct):
+    """A struct of no fields, for what goes before one."""
+
+    @classmethod
+    def _decode(cls, reader: Reader, version: int) -> Self:
+        return cls()
+
+
+def read_marked(marker: int, *, lenient: bool = False) -> Empty | None:
+    reader = CompactReader(varint(marker), lenient=lenient)
+    return reader.read_tagged_nullable_struct("field", Empty, 0)
+
+
+def test_the_marker_of_a_tagged_nullable_struct() -> None:
+    assert read_marked(0) is None
+    assert isinstance(read_marked(1), Empty)
+    assert isinstance(read_marked(0x7FFFFFFF), Empty)
+
+
+@pytest.mark.parametrize("marker", [0x80000000, 0xFFFFFFFF])
+def test_a_marker_that_java_takes_for_a_negative_one(marker: int) -> None:
+    assert read_marked(marker, lenient=True) is None
+    error = refusal(lambda: read_marked(marker))
+    assert (error.path, error.offset) == ("field", 0)
+    assert error.reason == f"marker {marker} where 0 or 1 must be"
 
 
 # -- text --------------------------------------------------------------------------------------

@@ -214,6 +214,13 @@ def test_control_keys_that_are_refused(raw: str, reason: str) -> None:
     assert (error.reason, error.offset) == (reason, 0)
 
 
+def test_a_control_message_is_written_in_the_version_it_names() -> None:
+    for message in (LeaderChangeMessage(), LeaderChangeMessage(version=2)):
+        with pytest.raises(EncodeError, match="readers go by the field") as caught:
+            records.encode_control_value(ControlType.LEADER_CHANGE, message, 1)
+        assert caught.value.path == "version"
+
+
 @pytest.mark.parametrize("control_type", [-1, 0x8000, 2**40])
 def test_numbers_that_are_no_control_type_are_refused(control_type: int) -> None:
     with pytest.raises(EncodeError, match="is no type of a control record"):

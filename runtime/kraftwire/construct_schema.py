@@ -82,6 +82,9 @@ UVARINT = c.ExprAdapter(
 )
 """LEB128 of 32 bits."""
 
+TAGGED_MARKER = c.ExprValidator(UVARINT, lambda marker, _: marker <= 0x7FFFFFFF)
+"""What precedes a nullable struct in a tag's payload; Kafka takes larger ones for null."""
+
 COMPACT_LENGTH = c.ExprAdapter(UVARINT, lambda raw, _: raw - 1, lambda length, _: length + 1)
 """A length in flexible versions: one more than it is, zero for null."""
 
@@ -228,7 +231,7 @@ class MessageSchema:
             items = c.Array(c.this.length, self.element(field, compact=compact))
             return _with_length(length, items, nullable=nullable)
         if field.is_struct and nullable:
-            marker, null = (UVARINT, 0) if self.version in field.tagged else (c.Int8sb, -1)
+            marker, null = (TAGGED_MARKER, 0) if self.version in field.tagged else (c.Int8sb, -1)
             return _nullable(marker, 1, null, self.element(field, compact=compact))
         if field.flexible is not None:
             compact = compact and self.version in field.flexible
@@ -290,7 +293,7 @@ def _container(value: Struct, message: type[Message], version: int) -> Any:
                 continue
         elif version not in field.versions:
             continue
-        elif item is None and _is_optional_struct(field):
+        elif item is None and field.is_optional_struct:
             item = getattr(message, field.type)()
         result[field.name] = _plain(item, message, version)
     if version in layout.flexible:
@@ -304,12 +307,6 @@ def _plain(item: Any, message: type[Message], version: int) -> Any:
     if isinstance(item, list):
         return c.ListContainer(_plain(element, message, version) for element in item)
     return item
-
-
-def _is_optional_struct(field: Field) -> bool:
-    """True for a tagged struct whose None means `not sent`."""
-    is_tagged_struct = field.tag is not None and field.is_struct and not field.is_array
-    return is_tagged_struct and field.default is None and not field.nullable
 
 
 def _differs_from_default(field: Field, item: object, message: type[Message]) -> bool:

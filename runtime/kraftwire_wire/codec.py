@@ -76,5 +76,6 @@ def codec_for(message: type[M], version: int) -> Codec[M]:
     if codec is None:
         if version not in message.VALID_VERSIONS:
             raise UnsupportedVersion(message.__name__, version, message.VALID_VERSIONS)
-        codec = _codecs[message, version] = Codec(message, version)
+        # 2.0 and True find the codecs of 2 and 1, and must not become their versions.
+        codec = _codecs[message, version] = Codec(message, int(version))
     return codec

@@ -33,6 +33,9 @@ class FieldError(KraftwireError):
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}" if self.path else self.reason
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
 
 class DecodeError(FieldError):
     """Input that is not a valid encoding.

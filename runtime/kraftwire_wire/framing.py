@@ -6,14 +6,11 @@ pieces of any size; `split_frames` cuts one that is there as a whole.
 
 from __future__ import annotations
 
-from struct import Struct
-
 from kraftwire_wire.errors import DecodeError, EncodeError
+from kraftwire_wire.forms import INT32, MAX_LENGTH
 
 DEFAULT_MAX_FRAME_SIZE = 100 * 1024 * 1024
 """Kafka's own default limit for a request (`socket.request.max.bytes`)."""
-
-_SIZE = Struct(">i")
 
 
 class FrameSplitter:
@@ -39,17 +36,17 @@ class FrameSplitter:
         self._pending += data
         frames: list[bytes] = []
         position = 0
-        while len(self._pending) - position >= _SIZE.size:
-            (size,) = _SIZE.unpack_from(self._pending, position)
+        while len(self._pending) - position >= INT32.size:
+            (size,) = INT32.unpack_from(self._pending, position)
             if not 0 <= size <= self._max_frame_size:
                 if frames:
                     break
                 reason = f"frame of {size} bytes; frames have 0 to {self._max_frame_size}"
                 raise DecodeError(reason, offset=self._offset + position)
-            end = position + _SIZE.size + size
+            end = position + INT32.size + size
             if end > len(self._pending):
                 break
-            frames.append(bytes(self._pending[position + _SIZE.size : end]))
+            frames.append(bytes(self._pending[position + INT32.size : end]))
             position = end
         del self._pending[:position]
         self._offset += position
@@ -73,6 +70,6 @@ def split_frames(data: bytes, max_frame_size: int = DEFAULT_MAX_FRAME_SIZE) -> l
 
 def add_size(payload: bytes) -> bytes:
     """A payload as a frame."""
-    if len(payload) > 0x7FFFFFFF:
+    if len(payload) > MAX_LENGTH:
         raise EncodeError(f"{len(payload)} bytes, more than the size of a frame can say")
-    return _SIZE.pack(len(payload)) + payload
+    return INT32.pack(len(payload)) + payload

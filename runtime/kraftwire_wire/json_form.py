@@ -71,13 +71,6 @@ def from_json(cls: type[M], obj: object, version: int) -> M:
     return _JsonReader(cls, version).struct(cls, obj)
 
 
-def _is_optional_struct(field: Field) -> bool:
-    """True for a tagged struct whose None means `not sent`."""
-    if field.tag is None or field.is_array or not field.is_struct:
-        return False
-    return field.default is None and not field.nullable
-
-
 class _JsonWriter:
     """Writes one message, of which it is known that it has an encoding."""
 
@@ -101,7 +94,7 @@ class _JsonWriter:
     def _is_written(self, field: Field, value: object) -> bool:
         if self._version not in field.tagged:
             return self._version in field.versions
-        if _is_optional_struct(field):
+        if field.is_optional_struct:
             return value is not None and value != self._struct_type(field)()
         if field.default is None:
             return value is not None
@@ -112,7 +105,7 @@ class _JsonWriter:
     def _field(self, field: Field, value: Any) -> Any:
         if value is None:
             # A tagged struct that was not sent has its defaults in the versions before tags.
-            return self.struct(self._struct_type(field)()) if _is_optional_struct(field) else None
+            return self.struct(self._struct_type(field)()) if field.is_optional_struct else None
         if not field.is_array:
             return self._value(field, value)
         return [self._value(field, item) for item in value]

@@ -58,6 +58,13 @@ class Field:
         return self.element_type[0].isupper()
 
     @property
+    def is_optional_struct(self) -> bool:
+        """True for a tagged struct whose None means `not sent`."""
+        if self.tag is None or self.is_array or not self.is_struct:
+            return False
+        return self.default is None and not self.nullable
+
+    @property
     def json_name(self) -> str:
         """The key in Kafka's JSON form."""
         return self.spec_name[:1].lower() + self.spec_name[1:]

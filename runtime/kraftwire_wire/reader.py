@@ -218,9 +218,13 @@ class Reader(PrimitiveReader):
 
     def read_tagged_nullable_struct(self, field: str, struct: type[S], version: int) -> S | None:
         """A nullable struct as the payload of a tag: zero is null, one precedes the struct."""
-        if self.read_unsigned_varint(field) == 0:
-            return None
-        return self.read_struct(field, struct, version)
+        start = self.position
+        marker = self.read_unsigned_varint(field)
+        if marker > MAX_LENGTH and not self.lenient:
+            raise self.fail(field, f"marker {marker} where 0 or 1 must be", start)
+        # Java reads a signed number here, and takes every negative one for null.
+        is_null = marker == 0 or marker > MAX_LENGTH
+        return None if is_null else self.read_struct(field, struct, version)
 
     # -- tag sections ----------------------------------------------------------------------
 
@@ -263,7 +267,7 @@ class Reader(PrimitiveReader):
         count = self.read_unsigned_varint("tags")
         if self.lenient:
             # Java reads a signed number here, and counts up to a negative one not at all.
-            return 0 if count > 0x7FFFFFFF else count
+            return 0 if count > MAX_LENGTH else count
         if count * 2 > self.end - self.position:
             left = self.end - self.position
             raise self.fail(
@@ -311,8 +315,8 @@ class CompactReader(Reader):
 
     def _read_length(self, field: str) -> int:
         length = self.read_unsigned_varint(field) - 1
-        if length > 0x7FFFFFFE and self.lenient:
-            # Java reads a signed number here, and takes every negative one for null.
+        if length > MAX_LENGTH and self.lenient:
+            # Java subtracts in signed numbers, and takes every negative result for null.
             return -1
         return length
 

@@ -18,6 +18,7 @@ from struct import Struct as Form
 from typing import NamedTuple, TypeVar
 
 from kraftwire_wire.errors import DecodeError, EncodeError, KraftwireError
+from kraftwire_wire.forms import INT16
 from kraftwire_wire.message import Message
 from kraftwire_wire.reader import CompactReader
 from kraftwire_wire.registry import RecordClasses, Registry
@@ -26,7 +27,6 @@ from kraftwire_wire.writer import CompactWriter
 M = TypeVar("M", bound=Message)
 
 _FRAME_VERSION = 1
-_INT16 = Form(">h")
 _CONTROL_KEY = Form(">hh")
 
 
@@ -88,12 +88,12 @@ def decode_coordinator_key(registry: Registry, log: str, key: bytes) -> Message:
     """The key of a record of a coordinator's log; its API_KEY is the record's id."""
     record_id = _read_int16(key, "record id")
     key_class, _ = _coordinator_classes(registry, log, record_id)
-    return _decode_rest(key_class, key_class.VALID_VERSIONS[0], key, _INT16.size)
+    return _decode_rest(key_class, key_class.VALID_VERSIONS[0], key, INT16.size)
 
 
 def encode_coordinator_key(message: Message) -> bytes:
     """The key of a coordinator's record."""
-    return _INT16.pack(_record_id(message)) + message.encode(message.VALID_VERSIONS[0])
+    return INT16.pack(_record_id(message)) + message.encode(message.VALID_VERSIONS[0])
 
 
 def decode_coordinator_value(
@@ -109,13 +109,13 @@ def decode_coordinator_value(
 def decode_prefixed(message: type[Message], data: bytes) -> Versioned:
     """A message behind its version as int16."""
     version = _read_int16(data, "version")
-    return Versioned(_decode_rest(message, version, data, _INT16.size), version)
+    return Versioned(_decode_rest(message, version, data, INT16.size), version)
 
 
 def encode_prefixed(message: Message, version: int) -> bytes:
     """A message behind its version as int16; so are the values of coordinators' records."""
     body = message.encode(version)
-    return _INT16.pack(version) + body
+    return INT16.pack(version) + body
 
 
 def decode_control_key(key: bytes) -> ControlType | int:
@@ -158,6 +158,12 @@ def encode_control_value(control_type: int, message: Message, version: int) -> b
     """The value of a control record."""
     if control_type in _END_OF_TRANSACTION:
         return encode_prefixed(message, version)
+    named = getattr(message, "version", version)
+    if named != version:
+        reason = (
+            f"{named}, but the message is written in version {version}; readers go by the field"
+        )
+        raise EncodeError(reason, "version")
     return message.encode(version)
 
 
@@ -192,7 +198,7 @@ def _record_id(message: Message) -> int:
 
 
 def _read_int16(data: bytes, what: str) -> int:
-    if len(data) < _INT16.size:
+    if len(data) < INT16.size:
         raise DecodeError(f"needs 2 bytes, there are {len(data)}", what, 0)
-    number: int = _INT16.unpack_from(data)[0]
+    number: int = INT16.unpack_from(data)[0]
     return number

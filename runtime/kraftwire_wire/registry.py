@@ -186,9 +186,7 @@ class Registry:
             new_header: Any = self.message("ResponseHeader")()
             new_header.correlation_id = request_header.correlation_id
             header = new_header
-        if message.API_KEY == API_VERSIONS and _error_code(message) == UNSUPPORTED_VERSION:
-            version = 0
-        body = message.encode(version)
+        body = message.encode(answered_version(message, version))
         return bytes(header.encode(_response_header(type(message), version))) + body
 
 
@@ -222,6 +220,8 @@ def _response_header(response: type[Message], version: int) -> int:
     return response.header_version(version)
 
 
-def _error_code(message: Message) -> int:
-    code: int = getattr(message, "error_code", 0)
-    return code
+def answered_version(message: Message, version: int) -> int:
+    """The version of a response to a request in `version`: the same, but for KIP-511."""
+    if message.API_KEY != API_VERSIONS or message.LAYOUT.type != "response":
+        return version
+    return 0 if getattr(message, "error_code", 0) == UNSUPPORTED_VERSION else version

@@ -22,11 +22,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from kraftwire.capture.frame import Frame
-from kraftwire_wire.errors import DecodeError, KraftwireError
+from kraftwire_wire.errors import DecodeError, KraftwireError, count_of
 from kraftwire_wire.message import Message
 from kraftwire_wire.registry import Registry
 
 _PRODUCE = 0
+_CORRELATION_ID_SIZE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,10 @@ def _decode_response(
 ) -> DecodedFrame:
     request = _take_request(frame, waiting)
     if request is None:
-        missing = DecodeError("answers no request of this recording", "correlation_id", 0)
+        reason = "answers no request of this recording"
+        if len(frame.data) < _CORRELATION_ID_SIZE:
+            reason = f"{count_of(len(frame.data), 'byte')} cannot hold one"
+        missing = DecodeError(reason, "correlation_id", 0)
         return DecodedFrame(number, frame, None, None, missing, None, None)
     header = message = error = None
     try:
@@ -154,7 +158,10 @@ def _take_request(
     frame: Frame, waiting: dict[tuple[int, int], deque[DecodedFrame]]
 ) -> DecodedFrame | None:
     """The request that a response answers, which then waits no longer."""
-    key = frame.connection, int.from_bytes(frame.data[:4], signed=True)
+    raw_id = frame.data[:_CORRELATION_ID_SIZE]
+    if len(raw_id) < _CORRELATION_ID_SIZE:
+        return None
+    key = frame.connection, int.from_bytes(raw_id, signed=True)
     requests = waiting.get(key)
     if requests is None:
         return None

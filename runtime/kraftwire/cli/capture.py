@@ -19,21 +19,13 @@ from kraftwire.capture.cassette import CassetteReader
 from kraftwire.capture.pairing import DecodedFrame, decode_frames
 from kraftwire.cli.envelope import Envelope
 from kraftwire.cli.failures import EXIT_FINDINGS, CouldNotDoIt, Finding
-from kraftwire.cli.output import output_option, print_json, print_table, printable, wants_json
+from kraftwire.cli.output import output_option, print_json, print_table, wants_json
 from kraftwire.cli.spec_sets import find_messages, load_registry, messages_option
-from kraftwire_wire.registry import API_VERSIONS, UNSUPPORTED_VERSION, Registry
+from kraftwire_wire.registry import Registry, answered_version
 
-COLUMNS = (
-    "frame",
-    "connection",
-    "direction",
-    "API",
-    "version",
-    "correlation id",
-    "client id",
-    "bytes",
-    "error",
-)
+# Short, so that a row fits a line of 80 characters; the JSON has the whole words.
+COLUMNS = ("frame", "conn", "direction", "API", "corr id", "client id", "bytes", "error")
+_FOLDED = ("API", "client id", "error")
 
 
 @click.group()
@@ -81,7 +73,7 @@ def decode(
     decoded = next(shown, None)
     if decoded is None:
         of_api = "" if api is None else f" of {api}"
-        raise CouldNotDoIt(printable(f"{name} has no frame {number}{of_api}"))
+        raise CouldNotDoIt(f"{name} has no frame {number}{of_api}")
     _print_frame(decoded, registry, wants_json(output))
 
 
@@ -143,30 +135,28 @@ def _print_frames(shown: Iterator[DecodedFrame], registry: Registry, as_json: bo
         for decoded in shown:
             print_json(_frame_json(decoded, summary.add(decoded, registry)))
     else:
-        print_table(COLUMNS, _rows(shown, summary, registry))
+        _print_rows([_cells(decoded, summary.add(decoded, registry)) for decoded in shown])
     for line in summary.lines():
         click.echo(line, err=True)
     if summary.has_findings:
         raise click.exceptions.Exit(EXIT_FINDINGS)
 
 
-def _rows(
-    shown: Iterator[DecodedFrame], summary: Summary, registry: Registry
-) -> Iterator[tuple[object, ...]]:
-    for decoded in shown:
-        obj = _facts(decoded, summary.add(decoded, registry))
-        api = None if obj["api"] is None else f"{obj['apiKey']} {obj['api']}"
-        yield (
-            obj["frame"],
-            obj["connection"],
-            obj["direction"],
-            api,
-            obj["version"],
-            obj["correlationId"],
-            obj["clientId"],
-            obj["bytes"],
-            obj["error"],
-        )
+def _print_rows(rows: list[tuple[object, ...]]) -> None:
+    """The table; without the column of errors where there are none."""
+    count = len(COLUMNS) - (not any(row[-1] for row in rows))
+    print_table(COLUMNS[:count], [row[:count] for row in rows], folded=_FOLDED)
+
+
+def _cells(decoded: DecodedFrame, error: str | None) -> tuple[object, ...]:
+    """A frame as a row of the table; an API is written as `3 Metadata v12`."""
+    api = None
+    if decoded.api is not None:
+        api = f"{decoded.api_key} {decoded.api} v{decoded.version}"
+    facts = _facts(decoded, error)
+    keys = ("correlationId", "clientId", "bytes", "error")
+    before = decoded.number, decoded.frame.connection, decoded.frame.direction, api
+    return *before, *(facts[key] for key in keys)
 
 
 def _facts(decoded: DecodedFrame, error: str | None) -> dict[str, Any]:
@@ -204,10 +194,11 @@ def _print_frame(decoded: DecodedFrame, registry: Registry, as_json: bool) -> No
         print_json(_frame_json(decoded, error))
     else:
         facts = _facts(decoded, error)
-        print_table(("frame", ""), [item for item in facts.items() if item[1] is not None])
+        number = str(facts.pop("frame"))
+        print_table(("frame", number), [item for item in facts.items() if item[1] is not None])
         _print_message(decoded)
     if error is not None:
-        raise Finding(printable(f"frame {decoded.number}: {error}"))
+        raise Finding(f"frame {decoded.number}: {error}")
 
 
 def _print_message(decoded: DecodedFrame) -> None:
@@ -226,7 +217,4 @@ def _envelope(decoded: DecodedFrame) -> Envelope | None:
     message, version = decoded.message, decoded.version
     if message is None or version is None:
         return None
-    if message.API_KEY == API_VERSIONS and decoded.request is not None:
-        error_code = getattr(message, "error_code", 0)
-        version = 0 if error_code == UNSUPPORTED_VERSION else version
-    return Envelope(message, version, decoded.header)
+    return Envelope(message, answered_version(message, version), decoded.header)

@@ -8,11 +8,13 @@ knows the generator.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -124,6 +126,8 @@ class LazyGroup(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):  # what the encoding lacks is escaped
                 stream.reconfigure(errors="backslashreplace")
+        if sys.stdin is None:  # closed (`<&-`), which reads like an empty file
+            sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
         with reporting_failures():
             return super().invoke(ctx)
 

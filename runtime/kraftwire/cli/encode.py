@@ -13,7 +13,7 @@ import click
 from kraftwire.cli import envelope
 from kraftwire.cli.envelope import Envelope
 from kraftwire.cli.failures import CouldNotDoIt, Finding
-from kraftwire.cli.output import on_terminal, printable
+from kraftwire.cli.output import on_terminal
 from kraftwire.cli.spec_sets import check_version, find_message, load_registry, messages_option
 from kraftwire_wire.errors import FieldError
 from kraftwire_wire.framing import add_size
@@ -94,7 +94,7 @@ def _objects(file: BinaryIO) -> Iterator[object]:
     except RecursionError:
         raise Finding("the input is nested too deeply") from None
     except ValueError as error:
-        raise Finding(printable(f"the input is not JSON: {error}")) from None
+        raise Finding(f"the input is not JSON: {error}") from None
 
 
 def _end_of_space(text: str, position: int) -> int:

@@ -21,11 +21,13 @@ from kraftwire_wire.records import (
     encode_metadata_record,
     encode_prefixed,
 )
-from kraftwire_wire.registry import API_VERSIONS, UNSUPPORTED_VERSION, Registry
+from kraftwire_wire.registry import Registry, answered_version
 
 T = TypeVar("T")
 
-_HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
+HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
+"""Which message goes before which kind of message."""
+
 _KEYS = frozenset({"name", "version", "header", "record", "message"})
 
 
@@ -91,10 +93,7 @@ def decode_response(
     correlation_id = int.from_bytes(frame[:4], signed=True)
     request = registry.request_header(response(), version, correlation_id=correlation_id)
     header, message = registry.decode_response(frame, request, lenient=lenient)
-    if response.API_KEY == API_VERSIONS:
-        error_code = getattr(message, "error_code", 0)
-        version = 0 if error_code == UNSUPPORTED_VERSION else version
-    return Envelope(message, version, header)
+    return Envelope(message, answered_version(message, version), header)
 
 
 def decode_metadata(registry: Registry, log: str, value: bytes) -> Envelope:
@@ -169,7 +168,7 @@ def encode(registry: Registry, envelope: Envelope) -> bytes:
 
 
 def _header(registry: Registry, message: Message, version: int, obj: object) -> Message:
-    name = _HEADERS.get(message.LAYOUT.type)
+    name = HEADERS.get(message.LAYOUT.type)
     if name is None:
         raise DecodeError(f"{type(message).__name__} goes without one")
     header: Any = registry.message(name).from_json(obj, message.header_version(version))
@@ -187,6 +186,8 @@ def _place(registry: Registry, name: str, obj: object) -> Place:
     part = _member(obj, "part", str)
     if part not in ("key", "value"):
         raise DecodeError(f"{part!r} where key or value must be", "part")
+    if record_id not in registry.record_ids.get(log, ()):
+        raise DecodeError(f"{registry.package} has no {log} record with id {record_id}")
     stored = getattr(registry.record(log, record_id), part)
     if stored is None or stored.__name__ != name:
         raise DecodeError(f"{name} is not the {part} of {log} record {record_id}")

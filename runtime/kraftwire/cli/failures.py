@@ -32,13 +32,20 @@ EXTRAS = {
 """Which extra of the distribution brings a package that is not always installed."""
 
 
-class Finding(click.ClickException):
+class Failure(click.ClickException):
+    """The base of both: its message is made printable, so that it can quote anything."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
+
+
+class Finding(Failure):
     """Something wrong with the data that a command was given."""
 
     exit_code = EXIT_FINDINGS
 
 
-class CouldNotDoIt(click.ClickException):
+class CouldNotDoIt(Failure):
     """A command that could not do what it was asked for, and why."""
 
     exit_code = EXIT_FAILURE
@@ -50,9 +57,9 @@ def reporting_failures() -> Iterator[None]:
     try:
         yield
     except FieldError as error:
-        raise Finding(printable(str(error))) from None
+        raise Finding(str(error)) from None
     except KraftwireError as error:
-        raise CouldNotDoIt(printable(str(error))) from None
+        raise CouldNotDoIt(str(error)) from None
     except KeyboardInterrupt:
         raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
     except BrokenPipeError:
@@ -60,7 +67,7 @@ def reporting_failures() -> Iterator[None]:
         raise click.exceptions.Exit(EXIT_PIPE_CLOSED) from None
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        raise CouldNotDoIt(printable(f"{where}{error.strerror or error}")) from None
+        raise CouldNotDoIt(f"{where}{error.strerror or error}") from None
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kraftwire.cli.envelope import HEADERS
 from kraftwire.cli.layout_rows import (
     FieldRow,
     json_default,
@@ -22,9 +23,8 @@ from kraftwire_wire.layout import Field
 from kraftwire_wire.message import Message
 from kraftwire_wire.registry import Registry
 
-_HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
 _INDENT = "  "
-_FOLDED = ("type", "default", "about")
+_FOLDED = ("type", "notes")
 
 
 @click.command()
@@ -78,7 +78,7 @@ def _show_version(registry: Registry, cls: type[Message], version: int, as_json:
         return
     flexible = "flexible" if version in cls.FLEXIBLE_VERSIONS else "not flexible"
     title = f"{cls.__name__} version {version}: {_kind(cls)}, {flexible}"
-    columns = ("field", "type", "null", "default", "about")
+    columns = ("field", "type", "notes")
     print_table(columns, _wire_table(cls, version, header), title, folded=_FOLDED)
 
 
@@ -86,7 +86,7 @@ def _header(
     registry: Registry, cls: type[Message], version: int
 ) -> tuple[type[Message], int] | None:
     """The header that goes before a request or a response, and its version."""
-    name = _HEADERS.get(cls.LAYOUT.type)
+    name = HEADERS.get(cls.LAYOUT.type)
     if name is None or name not in registry:
         return None
     return registry.message(name), cls.header_version(version)
@@ -98,9 +98,9 @@ def _wire_table(
     if header is None:
         yield from (_wire_cells(row, version, 0) for row in wire_rows(cls, version))
         return
-    yield f"header: {header[0].__name__} version {header[1]}", None, None, None, None
+    yield "header", f"{header[0].__name__} version {header[1]}", None
     yield from (_wire_cells(row, header[1], 1) for row in wire_rows(*header))
-    yield f"message: {cls.__name__} version {version}", None, None, None, None
+    yield "message", f"{cls.__name__} version {version}", None
     yield from (_wire_cells(row, version, 1) for row in wire_rows(cls, version))
 
 
@@ -108,11 +108,12 @@ def _wire_cells(row: FieldRow, version: int, depth: int) -> tuple[str | None, ..
     label = _INDENT * (row.depth + depth) + row.label
     field = row.field
     if field is None:
-        return label, row.type, None, None, None
+        return label, row.type, None
     tag = f"tag {field.tag}: " if version in field.tagged else ""
-    null = "or null" if version in field.nullable else None
-    about = ", ".join(text for text in (row.unit, field.entity_type) if text)
-    return label, tag + row.type, null, shown_default(field), about
+    null = " or null" if version in field.nullable else ""
+    default = shown_default(field)
+    notes = (f"default {default}" if default else None, row.unit, field.entity_type)
+    return label, tag + row.type + null, ", ".join(note for note in notes if note)
 
 
 def _wire_json(
@@ -208,5 +209,5 @@ def _kind(cls: type[Message]) -> str:
     kind = layout.type.replace("-", " ")
     if layout.api_key is None:
         return kind
-    number = "API key" if layout.type in _HEADERS else "record id"
+    number = "API key" if layout.type in HEADERS else "record id"
     return f"{kind}, {number} {layout.api_key}"

@@ -10,7 +10,7 @@ to the byte; even so a message can begin with a number that is its length by cha
 from __future__ import annotations
 
 import binascii
-import re
+from contextlib import suppress
 from typing import NamedTuple
 
 from kraftwire.cli.failures import CouldNotDoIt
@@ -21,8 +21,8 @@ INPUT_FORMS = ("hex", "base64", "binary")
 
 _PREFIX_SIZE = 4
 _MIN_REQUEST_SIZE = 8
-_HEX = re.compile(rb"([0-9A-Fa-f]{2})*")
-_BASE64 = re.compile(rb"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_SPACE = b" \t\n\r\v\f"
+_HEX_DIGITS = b"0123456789abcdefABCDEF"
 
 
 class Frame(NamedTuple):
@@ -36,11 +36,12 @@ def parse_input(raw: bytes, form: str | None) -> bytes:
     """The bytes that the content of a file stands for; `form` is the value of `--input`."""
     if form == "binary":
         return raw
-    text = b"".join(raw.split())
-    if form != "base64" and _HEX.fullmatch(text):
-        return bytes.fromhex(text.decode())
-    if form != "hex" and _BASE64.fullmatch(text):
-        return binascii.a2b_base64(text)
+    text = raw.translate(None, _SPACE)
+    if form != "base64" and len(text) % 2 == 0 and not text.translate(None, _HEX_DIGITS):
+        return binascii.unhexlify(text)
+    if form != "hex":
+        with suppress(binascii.Error):
+            return binascii.a2b_base64(text, strict_mode=True)
     if form is None:
         return raw
     raise CouldNotDoIt(f"the input is not {form}")

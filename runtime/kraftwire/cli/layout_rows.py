@@ -123,8 +123,7 @@ def shown_default(field: Field) -> str | None:
     """The default, where it is not the zero of the type."""
     default = field.default
     if default is None:
-        optional = field.tag is not None and field.is_struct and not field.nullable
-        return "not sent" if optional else "null"
+        return "not sent" if field.is_optional_struct else "null"
     if any(default == zero and type(default) is type(zero) for zero in _ZEROS):
         return None
     if isinstance(default, bool):

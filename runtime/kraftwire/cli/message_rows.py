@@ -13,6 +13,7 @@ from typing import Any
 
 from kraftwire.cli.envelope import Envelope
 from kraftwire.cli.named_numbers import with_name
+from kraftwire_wire.errors import count_of
 from kraftwire_wire.json_form import UNKNOWN_TAGS
 from kraftwire_wire.layout import Field
 from kraftwire_wire.message import Message, Struct
@@ -92,7 +93,7 @@ def _text(field: Field, value: Any) -> str:
         case "string":
             return json.dumps(value, ensure_ascii=False)
         case "records":
-            return f"{len(base64.b64decode(value))} bytes"
+            return count_of(len(base64.b64decode(value)), "byte")
         case "bytes":
             return _bytes(value)
         case "uuid" | "float64":
@@ -104,5 +105,5 @@ def _bytes(value: str) -> str:
     """Bytes as hex; long ones are cut off, the JSON has them whole."""
     raw = base64.b64decode(value)
     more = "..." if len(raw) > _MAX_SHOWN_BYTES else ""
-    count = f"{len(raw)} byte{'' if len(raw) == 1 else 's'}"
+    count = count_of(len(raw), "byte")
     return f"{count}: {raw[:_MAX_SHOWN_BYTES].hex(' ', -4)}{more}" if raw else count

@@ -21,6 +21,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 _MAX_FOLDED_ROWS = 2_000
 """Folding costs half a millisecond a row; nobody reads longer tables on a screen."""
 
+_MAX_PADDED_WIDTH = 60
+"""A cell of 30,000 characters in one row must not put as many spaces into all others."""
+
 
 def output_option(command: F) -> F:
     """The option `-o json|table`; the parameter is called `output`."""
@@ -70,7 +73,10 @@ def print_table(
         click.echo(printable(title))
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
     for line in (columns, *cells):
-        padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        padded = (
+            cell.ljust(min(width, _MAX_PADDED_WIDTH))
+            for cell, width in zip(line, widths, strict=True)
+        )
         click.echo("  ".join(padded).rstrip())
 
 
