@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from kraftwire_generator.check import MESSAGE_ERRORS, check_message
+from kraftwire_generator.check import MESSAGE_ERRORS, MOST_TAGS, check_message
 from kraftwire_generator.check_fields import FIELD_ERRORS, FIELD_WARNINGS
 from kraftwire_generator.errors import Finding
 from kraftwire_generator.parse import parse_message
@@ -242,6 +242,13 @@ def test_broken_by_siblings(fields: str, path: str, phrase: str) -> None:
     common = f'{{"name": "S", "versions": "0+", "fields": [{inner}]}}'
     found = findings_of("", field('"type": "S"', "Outer"), common)
     assert [(item.path, item.line) for item in found] == [(f"S.{path}", 6)]
+
+
+def test_a_struct_has_no_more_tags_than_generated_code_can_tell_apart() -> None:
+    assert findings_of("", ", ".join(tagged(f"A{tag}", tag) for tag in range(MOST_TAGS))) == []
+    (finding,) = findings_of("", ", ".join(tagged(f"A{tag}", tag) for tag in range(10_000)))
+    assert (finding.path, finding.severity) == (f"A{MOST_TAGS}", "error")
+    assert f"can have {MOST_TAGS} tagged fields, not 10000" in finding.message
 
 
 COMMON = (

@@ -10,6 +10,7 @@ from kraftwire_generator.config import Target, find_targets, is_package_name
 from kraftwire_generator.errors import SpecError
 
 ENTRY = '[[tool.kraftwire.sets]]\nspecs = "specs"\nout = "src/mine"\npackage = "mine"\n'
+WITH_NUMBERS = ENTRY + 'numbers = "src/n.py"\n'
 
 
 def write(directory: Path, text: str) -> Path:
@@ -54,6 +55,13 @@ BAD = [
     (ENTRY.replace('"mine"', '"my-package"'), "'my-package' is not the name of a package"),
     (ENTRY.replace('"mine"', '"a import x"'), "is not the name of a package"),
     (ENTRY + ENTRY, "two sets have one out"),
+    (ENTRY + ENTRY.replace("src/mine", "src/x/../mine"), "two sets have one out"),
+    (WITH_NUMBERS + WITH_NUMBERS.replace("mine", "other"), "two sets have one numbers"),
+    (
+        WITH_NUMBERS.replace("src/n.py", "src/other/n.py") + ENTRY.replace("mine", "other"),
+        "numbers of mine lies in the out of another set",
+    ),
+    ("deep = " + 5000 * "[", "cannot be read"),
 ]
 
 

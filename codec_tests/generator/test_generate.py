@@ -140,6 +140,7 @@ NUMBERS = [
     ("", "there is no table error_codes"),
     ("error_codes = 5", "there is no table error_codes"),
     ("= 1", "cannot be read"),
+    ("deep = " + 5000 * "[", "cannot be read"),
     ("[error_codes]\nnone = 0", "an error code is a line"),
     ("[error_codes]\n'A\\nimport os' = 0", "an error code is a line"),
     ("[error_codes]\nNONE = '0\\nimport os'", "an error code is a line"),
@@ -154,6 +155,13 @@ def test_a_bad_table_of_error_codes_is_an_error(target: Target, text: str, probl
     with_numbers = Target(target.specs, target.out, "mine", target.out / "numbers.py")
     with pytest.raises(SpecError, match=problem):
         generate(with_numbers, "VoteRequest")
+
+
+def test_numbers_do_not_take_the_place_of_a_message(target: Target) -> None:
+    (target.specs / "error_codes.toml").write_text("[error_codes]\nNONE = 0\n")
+    numbers = target.out / "vote_request.py"
+    with pytest.raises(SpecError, match="numbers and a message share this module"):
+        generate(Target(target.specs, target.out, "mine", numbers))
 
 
 def test_error_codes_and_api_keys_are_named(target: Target) -> None:

@@ -66,6 +66,19 @@ def test_with_flags_any_set_goes_into_any_package(project: Path) -> None:
     assert "from third.vote import Vote as Vote" in (project / "src/third/__init__.py").read_text()
 
 
+def test_only_passes_over_the_sets_that_have_no_such_message(project: Path) -> None:
+    write_set(project / "more", message_spec("Other"))
+    other = PROJECT.replace('"specs"', '"more"').replace('"mine"', '"more_mine"')
+    (project / "pyproject.toml").write_text(PROJECT + other)
+    result = run("generate", "--only", "Vote")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert modules(project / "mine") == ["__init__.py", "vote.py"]
+    assert modules(project / "more_mine") == []
+    result = run("generate", "--only", "Nothing")
+    assert result.exit_code == 2
+    assert result.stderr.count("no message of the set is called Nothing") == 2
+
+
 def test_only_adds_to_the_package_and_deletes_nothing(project: Path) -> None:
     target = ["--specs", "specs", "--out", "other"]
     assert run("generate", "--only", "Vote", *target).exit_code == 0
@@ -216,6 +229,7 @@ def test_check_shows_the_drift_and_the_command_that_mends_it(project: Path) -> N
     result = run("check")
     lines = result.stdout.splitlines()
     assert result.exit_code == 1
+    assert "--- mine/vote.py (on disk)" in lines
     assert "-    value: int = 1" in lines
     assert "+    value: int = 0" in lines
     assert lines[-1] == "3 of 3 generated files differ; mend them with: kraftwire generate"

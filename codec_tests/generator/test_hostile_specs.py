@@ -19,9 +19,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import kraftwire_wire
+from kraftwire_generator.check import MOST_TAGS
 from kraftwire_generator.config import Target
 from kraftwire_generator.errors import SpecError
 from kraftwire_generator.generate import Selection, generate_package
+from kraftwire_generator.json_text import DEEPEST_NESTING
 from kraftwire_generator.names import class_name
 from kraftwire_generator.parse import parse_message
 from kraftwire_generator.planner import plan_message, plan_package
@@ -180,6 +182,26 @@ def test_messages_with_any_names_are_loaded_from_their_package(tmp_path: Path) -
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (ran.stderr, ran.stdout) == ("", f"{len(unique)}\n")
+
+
+def test_the_most_tags_and_the_deepest_nesting_are_generated_and_work() -> None:
+    tags = [
+        field_spec(f"Tag{number}", "int8", versions="0+", taggedVersions="0+", tag=number)
+        for number in range(MOST_TAGS)
+    ]
+    levels = [
+        {
+            "name": f"Level{depth}",
+            "versions": "0+",
+            "fields": [field_spec("In", f"Level{depth + 1}")],
+        }
+        for depth in range(1, DEEPEST_NESTING)
+    ]
+    levels.append({"name": f"Level{DEEPEST_NESTING}", "versions": "0+", "fields": [field_spec()]})
+    fields = [field_spec("In", "Level1"), *tags]
+    assert_works_in_every_version(
+        compile_spec(message_spec("Vote", *fields, flexibleVersions="0+", commonStructs=levels))
+    )
 
 
 def test_modules_of_hostile_names_pass_mypy(tmp_path: Path) -> None:

@@ -97,11 +97,21 @@ def test_templates_of_a_user_go_before_ours_file_by_file(tmp_path: Path) -> None
         ("{{ plan.nothing }}", r"message\.py\.jinja: .*no attribute 'nothing'"),
         ("class:", r"message\.py\.jinja makes something that is not Python"),
         ("{% include 'none' %}", r"message\.py\.jinja: none"),
+        ("{{ 1 / 0 }}", r"message\.py\.jinja: ZeroDivisionError: division by zero"),
+        ("{{ plan.module + 1 }}", r"message\.py\.jinja: TypeError: "),
+        ("{{ 'x' | literal(1) }}", r"message\.py\.jinja: TypeError: "),
+        ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", r"message\.py\.jinja: RecursionError"),
     ],
 )
 def test_a_broken_template_is_named(tmp_path: Path, template: str, message: str) -> None:
     (tmp_path / "message.py.jinja").write_text(template)
     with pytest.raises(TemplateError, match=message):
+        Renderer(tmp_path).message(plan())
+
+
+def test_a_template_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "message.py.jinja").write_bytes(b"\xff")
+    with pytest.raises(TemplateError, match=r"message\.py\.jinja: UnicodeDecodeError"):
         Renderer(tmp_path).message(plan())
 
 

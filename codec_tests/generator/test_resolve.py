@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kraftwire_generator.errors import Finding
+from kraftwire_generator.json_text import DEEPEST_NESTING
 from kraftwire_generator.parse import parse_message
 from kraftwire_generator.resolve import ResolvedMessage, placed_fields, resolve
 from kraftwire_generator.versions import VersionRange
@@ -121,7 +122,22 @@ def test_a_removed_message_has_no_versions_to_fall_outside_of() -> None:
     assert resolve_text(field("A", "S"), struct("S", X, "1-2"), valid="none")[1] == []
 
 
-def test_long_chains_of_common_structs() -> None:
-    chain = [struct(f"S{i}", field("A", f"S{i + 1}")) for i in range(2000)]
-    _, findings = resolve_text(field("A", "S0"), ", ".join([*chain, struct("S2000", X)]))
-    assert findings == []
+def chain(levels: int, innermost: str = X) -> str:
+    """Common structs `S0` around `S1` around ..., one a line, and the last one's fields."""
+    structs = [struct(f"S{i}", field("A", f"S{i + 1}")) for i in range(levels - 1)]
+    return ",\n".join([*structs, struct(f"S{levels - 1}", innermost)])
+
+
+def test_common_structs_nest_only_so_deep() -> None:
+    assert resolve_text(field("A", "S0"), chain(DEEPEST_NESTING))[1] == []
+    _, (finding,) = resolve_text(field("A", "S0"), chain(5000))
+    assert finding.path == f"S{4999 - DEEPEST_NESTING}"
+    assert "nested more than 100 levels deep; use fewer levels" in finding.message
+
+
+@pytest.mark.parametrize("cycle_starts_at", [0, 2500, 4999])
+def test_a_cycle_is_told_once_however_long_it_and_the_way_to_it_are(cycle_starts_at: int) -> None:
+    common = chain(5000, field("A", f"S{cycle_starts_at}"))
+    _, (finding,) = resolve_text(field("A", "S0"), common)
+    assert finding.path == f"S{cycle_starts_at}"
+    assert "a struct cannot contain itself" in finding.message

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,8 +67,9 @@ BAD_SETTINGS = [
     ("draft = 'yes'", 1, "draft", "must be true or false"),
     ("records = 'x'", 1, "records", "must be a table"),
     ("[modules]\nraft = 4", 2, "modules.raft", "must be text"),
-    ("[records]\nlog = 'nowhere'", 1, "records.log", "there is no module 'nowhere'"),
-    ("[modules]\nnowhere = '1'", 1, "modules.nowhere", "its modules are: none"),
+    ("[records]\nlog = 'nowhere'", 2, "records.log", "there is no module 'nowhere'"),
+    ("[modules]\nnowhere = '1'", 2, "modules.nowhere", "its modules are: none"),
+    ("draft = true\nrecords = { log = 'nowhere' }", 2, "records.log", "there is no module"),
     ("title = 'a'\n= 5", 2, "", "cannot be read as TOML"),
 ]
 
@@ -77,6 +81,66 @@ def test_bad_settings(tmp_path: Path, settings: str, line: int, path: str, phras
     assert [(item.line, item.path, item.severity) for item in findings] == [(line, path, "error")]
     assert findings[0].file.endswith("set.toml")
     assert phrase in findings[0].message
+
+
+BAD_RECORDS = [
+    ("a = 'x'\nb = 'x'", 3, "records.b", "a is the log of x already; remove one of the two"),
+    ("y = 'x'", 2, "records.y", "a module y has a log of that name; choose another name"),
+]
+
+
+@pytest.mark.parametrize(("records", "line", "path", "problem"), BAD_RECORDS)
+def test_no_log_hides_the_records_of_another(
+    tmp_path: Path, records: str, line: int, path: str, problem: str
+) -> None:
+    files = {"x__A": DATA % "A", "y__B": DATA % "B"}
+    _, findings = load_set(write(tmp_path, set=f"[records]\n{records}", **files))
+    assert [(item.line, item.path, item.message) for item in findings] == [(line, path, problem)]
+
+
+@pytest.mark.parametrize("records", ["x = 'x'", "a = 'x'\nb = 'y'", "y = 'x'\nx = 'y'"])
+def test_logs_and_modules_go_together_one_by_one(tmp_path: Path, records: str) -> None:
+    files = {"x__A": DATA % "A", "y__B": DATA % "B"}
+    assert load_set(write(tmp_path, set=f"[records]\n{records}", **files))[1] == []
+
+
+def test_a_key_is_found_in_its_own_table(tmp_path: Path) -> None:
+    settings = "[records]\nraft = 'x'\n[modules]\nraft = 5"
+    _, findings = load_set(write(tmp_path, set=settings, x__A=DATA % "A"))
+    assert [(item.line, item.path) for item in findings] == [(4, "modules.raft")]
+
+
+@pytest.mark.parametrize("name", ["Lost.json", "set.toml"])
+def test_a_pipe_is_no_file_of_a_set(tmp_path: Path, name: str) -> None:
+    os.mkfifo(write(tmp_path, A=DATA % "A") / name)
+    _, findings = load_set(tmp_path)
+    assert [(Path(item.file).name, item.severity) for item in findings] == [(name, "error")]
+    assert findings[0].message == "is no regular file; replace it with one"
+
+
+def test_a_link_to_nowhere_is_a_spec_that_cannot_be_read(tmp_path: Path) -> None:
+    (write(tmp_path, A=DATA % "A") / "Lost.json").symlink_to(tmp_path / "nowhere")
+    _, findings = load_set(tmp_path)
+    assert [Path(item.file).name for item in findings] == ["Lost.json"]
+    assert findings[0].message == "cannot be read: No such file or directory"
+
+
+def test_a_folder_that_cannot_be_read_does_not_lose_its_messages_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the tests run as root every folder can be read, hence the stand-in."""
+    scandir = os.scandir
+
+    def refuse(path: str) -> Any:
+        if Path(path).name == "closed":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scandir(path)
+
+    write(tmp_path, A=DATA % "A", closed__B=DATA % "B")
+    monkeypatch.setattr(os, "scandir", refuse)
+    _, findings = load_set(tmp_path)
+    assert [(Path(item.file).name, item.severity) for item in findings] == [("closed", "error")]
+    assert "cannot be read: Permission denied" in findings[0].message
 
 
 def test_settings_that_are_not_utf_8(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from kraftwire_generator.resolve import ResolvedMessage, placed_fields, struct_n
 from kraftwire_generator.spec import FieldSpec, MessageSpec
 
 _STRUCT_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
+# Each tag is a branch of one `elif` chain, which Python's compiler nests as deep as it is long.
+MOST_TAGS = 500
 _FIRST_FLEXIBLE_HEADER = {"request": 2, "response": 1}
 
 MessageRule = Callable[[MessageSpec], str | None]
@@ -187,6 +189,14 @@ def tags_without_gap(fields: tuple[FieldSpec, ...]) -> Iterator[tuple[FieldSpec,
             return
 
 
+def tags_not_too_many(fields: tuple[FieldSpec, ...]) -> Iterator[tuple[FieldSpec, str]]:
+    """A struct has no more tags than generated code can tell apart."""
+    tagged = [field for field in fields if field.tag is not None]
+    for field in tagged[MOST_TAGS : MOST_TAGS + 1]:
+        advice = "put the others into a struct"
+        yield field, f"a struct can have {MOST_TAGS} tagged fields, not {len(tagged)}; {advice}"
+
+
 def tags_in_order(fields: tuple[FieldSpec, ...]) -> Iterator[tuple[FieldSpec, str]]:
     """A warning: tags are easier to follow, and to continue, in ascending order."""
     highest = -1
@@ -202,6 +212,7 @@ def _sibling_findings(spec: MessageSpec) -> Iterator[Finding]:
         (names_differ, "error"),
         (tags_differ, "error"),
         (tags_without_gap, "error"),
+        (tags_not_too_many, "error"),
         (tags_in_order, "warning"),
     ]
     groups = [("", spec.fields)]

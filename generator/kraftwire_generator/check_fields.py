@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from kraftwire_generator.defaults import default_value
-from kraftwire_generator.field_types import Array, Primitive
+from kraftwire_generator.field_types import Primitive, element_of
 from kraftwire_generator.resolve import PlacedField, struct_name
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
@@ -57,7 +57,7 @@ def entity_type_fits(place: PlacedField) -> str | None:
         known = ", ".join(ENTITY_TYPES)
         return f"unknown entityType {field.entity_type!r}; write one of {known}"
     wanted = ENTITY_TYPES[field.entity_type]
-    element = field.type.element if isinstance(field.type, Array) else field.type
+    element = element_of(field.type)
     if wanted is None or element == wanted:
         return None
     return f"a {field.entity_type} is of type {wanted}, not {element}; change one of the two"

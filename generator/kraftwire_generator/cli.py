@@ -23,7 +23,13 @@ from kraftwire_generator.console import (
 )
 from kraftwire_generator.emit import apply_changes, find_changes, foreign_files, show_changes
 from kraftwire_generator.errors import Finding, SpecError
-from kraftwire_generator.generate import Package, Selection, count_specs, generate_package
+from kraftwire_generator.generate import (
+    NothingSelected,
+    Package,
+    Selection,
+    count_specs,
+    generate_package,
+)
 from kraftwire_generator.specs_cli import specs
 from kraftwire_generator.versions import VersionRange
 
@@ -113,8 +119,9 @@ def generate(
         for result, change in zip(packages, changes, strict=True):
             apply_changes(result, change)
             _print_warnings(result)
+            place = printable(shown_path(result.target.out))
             click.echo(
-                f"{shown_path(result.target.out)}: {_count(result.message_count, 'message')}; "
+                f"{place}: {_count(result.message_count, 'message')}; "
                 f"{_count(len(change.written), 'file')} written, {len(change.removed)} deleted, "
                 f"{change.unchanged} unchanged"
             )
@@ -140,7 +147,7 @@ def check(templates: Path | None) -> None:
     with reporting_failures():
         for result in _render(find_targets(Path.cwd()), Selection(), templates):
             changes = find_changes(result, keep_others=False)
-            for line in show_changes(result, changes):
+            for line in show_changes(result, changes, shown_path):
                 click.echo(printable(line))
             drift += len(changes.written) + len(changes.removed)
             files += len(result.files) + len(changes.removed)
@@ -172,18 +179,24 @@ def _targets(specs_dir: Path | None, out: Path | None, package: str | None) -> t
 def _render(
     targets: tuple[Target, ...], selection: Selection, templates: Path | None
 ) -> list[Package]:
-    """The package of every target; `SpecError` carries the errors of all of them."""
+    """The package of every target; `SpecError` carries the errors of all of them.
+
+    A selection may pass over sets, as long as one has what it asks for.
+    """
     packages: list[Package] = []
     errors: list[Finding] = []
+    passed_over: list[Finding] = []
     for target in targets:
         label = f"generating {target.package}"
         with progress_bar(label, count_specs(target.specs, selection)) as progress:
             try:
                 packages.append(generate_package(target, selection, templates, progress))
+            except NothingSelected as error:
+                passed_over += error.findings
             except SpecError as error:
                 errors += error.findings
-    if errors:
-        raise SpecError(errors)
+    if errors or not packages:
+        raise SpecError(errors or passed_over)
     return packages
 
 

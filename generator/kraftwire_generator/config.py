@@ -12,6 +12,7 @@ Paths are relative to the file.
 from __future__ import annotations
 
 import keyword
+import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,7 @@ def find_targets(start: Path) -> tuple[Target, ...]:
 def _read(file: Path) -> tuple[Target, ...]:
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SpecError([Finding(file.as_posix(), 1, "", f"cannot be read: {error}")]) from None
     for key in ("tool", "kraftwire"):
         table = table.get(key, {})
@@ -56,10 +57,26 @@ def _read(file: Path) -> tuple[Target, ...]:
     if not isinstance(sets, list) or not all(isinstance(entry, dict) for entry in sets):
         raise _problem(file, "write each set under a line [[tool.kraftwire.sets]]")
     targets = tuple(_target(file, entry) for entry in sets)
-    outs = [target.out for target in targets]
+    _refuse_shared_files(file, targets)
+    return targets
+
+
+def _refuse_shared_files(file: Path, targets: tuple[Target, ...]) -> None:
+    """No run for one set may write or delete what belongs to another."""
+    outs = [os.path.normpath(target.out) for target in targets]
     if len(set(outs)) < len(outs):
         raise _problem(file, "two sets have one out; a package is generated from one set")
-    return targets
+    seen: set[str] = set()
+    for target, out in zip(targets, outs, strict=True):
+        if target.numbers is None:
+            continue
+        numbers = os.path.normpath(target.numbers)
+        if numbers in seen:
+            raise _problem(file, "two sets have one numbers; name a file for each")
+        seen.add(numbers)
+        folder = os.path.normpath(target.numbers.parent)
+        if folder != out and folder in outs:
+            raise _problem(file, f"numbers of {target.package} lies in the out of another set")
 
 
 def _problem(file: Path, sentence: str) -> SpecError:

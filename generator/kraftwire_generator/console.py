@@ -44,7 +44,7 @@ def reporting_failures() -> Iterator[None]:
 
 def finding_text(finding: Finding) -> str:
     """A finding as a line, its file as a person in the current directory would write it."""
-    return printable(str(replace(finding, file=shown_path(Path(finding.file)))))
+    return str(replace(finding, file=shown_path(Path(finding.file))))
 
 
 def shown_path(path: Path) -> str:

@@ -6,7 +6,7 @@ import textwrap
 from uuid import UUID
 
 from kraftwire_generator.field_code import FieldCode
-from kraftwire_generator.field_types import Array, Struct
+from kraftwire_generator.field_types import Array, Struct, element_of
 from kraftwire_generator.literals import docstring_text
 from kraftwire_generator.names import struct_class_name
 from kraftwire_generator.spec import MessageSpec
@@ -96,7 +96,7 @@ def _share(valid: VersionRange, some: VersionRange, adjective: str) -> str:
 
 def _type(code: FieldCode) -> str:
     spec = code.spec
-    element = spec.type.element if isinstance(spec.type, Array) else spec.type
+    element = element_of(spec.type)
     name = str(element)
     if isinstance(element, Struct):
         name = struct_class_name(element.name, code.message_class)

@@ -7,7 +7,7 @@ belongs to the set. Files that were not generated are somebody's own and are nev
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,15 +53,20 @@ def apply_changes(package: Package, changes: Changes) -> None:
         path.unlink()
 
 
-def show_changes(package: Package, changes: Changes) -> Iterator[str]:
-    """The differences as a unified diff, from the disk to what the specs say."""
+def show_changes(
+    package: Package, changes: Changes, shown: Callable[[Path], str] = str
+) -> Iterator[str]:
+    """The differences as a unified diff, from the disk to what the specs say.
+
+    `shown` makes the text of a path.
+    """
     for path in changes.written:
-        yield from _diff(path, _read(path) or "", package.files[path])
+        yield from _diff(shown(path), _read(path) or "", package.files[path])
     for path in changes.removed:
-        yield from _diff(path, _read(path) or "", "")
+        yield from _diff(shown(path), _read(path) or "", "")
 
 
-def _diff(path: Path, old: str, new: str) -> Iterator[str]:
+def _diff(path: str, old: str, new: str) -> Iterator[str]:
     names = (
         f"{path} (on disk)" if old else "/dev/null",
         f"{path} (from specs)" if new else "/dev/null",

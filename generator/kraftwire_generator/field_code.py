@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from kraftwire_generator.defaults import default_value
-from kraftwire_generator.field_types import INTEGER_BOUNDS, Array, Primitive, Struct
+from kraftwire_generator.field_types import INTEGER_BOUNDS, Array, Primitive, Struct, element_of
 from kraftwire_generator.literals import hint, literal
 from kraftwire_generator.names import attribute_name
 from kraftwire_generator.plan import Branch, Statement
@@ -76,9 +76,7 @@ class FieldCode:
     @property
     def struct_class(self) -> str:
         """The class of a struct or of the structs of an array."""
-        field_type = self.spec.type
-        element = field_type.element if isinstance(field_type, Array) else field_type
-        return hint(element, self.message_class)
+        return hint(element_of(self.spec.type), self.message_class)
 
     @property
     def default_expression(self) -> str:
@@ -159,7 +157,7 @@ class FieldCode:
     def _call(self, version: int, *, value: str = "", tagged: bool = False) -> str:
         """The method behind `read_` or `write_` with its arguments."""
         field_type = self.spec.type
-        element = field_type.element if isinstance(field_type, Array) else field_type
+        element = element_of(field_type)
         method = self._method(version, tagged=tagged)
         arguments = [f'"{self.attribute}"']
         if isinstance(element, Struct):

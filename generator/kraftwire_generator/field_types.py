@@ -56,6 +56,11 @@ class Array:
 FieldType = Primitive | Struct | Array
 
 
+def element_of(field_type: FieldType) -> Primitive | Struct:
+    """What an array holds; any other type itself."""
+    return field_type.element if isinstance(field_type, Array) else field_type
+
+
 def parse_type(text: str) -> FieldType:
     """Read a field type, spaces aside; `ValueError` says what to write instead."""
     text = text.strip(" \t\r\n")

@@ -31,11 +31,10 @@ from kraftwire_generator.import_sources import (
 )
 from kraftwire_generator.json_text import JsonError, JsonObject, parse_json
 from kraftwire_generator.parse import parse_message
+from kraftwire_generator.set_settings import ERROR_CODES_FILE, SETTINGS_FILE
 from kraftwire_generator.spec import MessageSpec
 from kraftwire_generator.write_spec import spec_to_json
 
-SET_FILE = "set.toml"
-ERROR_CODES_FILE = "error_codes.toml"
 MARKER = "# Written by `kraftwire specs import`; do not edit it, import again."
 
 _RECORD_MODULES = {
@@ -110,14 +109,14 @@ def _write(read: list[Source], modules: Mapping[str, _Module], out: Path) -> Imp
     }
     if codes is not None:
         files[ERROR_CODES_FILE] = _error_codes_toml(codes)
-    files[SET_FILE] = _set_toml(releases)
+    files[SETTINGS_FILE] = _set_toml(releases)
     # Removing comes first: where case does not count, the old file may bear the new one's name.
     stale = _stale_files(out, replaced, files) if earlier else []
     for path in stale:
         (out / path).unlink()
     # set.toml is written before the specs: should this be interrupted, the next import knows
     # the folder for its own.
-    order = sorted(files, key=lambda path: (path != SET_FILE, path))
+    order = sorted(files, key=lambda path: (path != SETTINGS_FILE, path))
     changed = [path for path in order if _write_if_changed(out, path, files[path])]
     return ImportReport(
         release=_newest_release(releases.values()),
@@ -294,7 +293,7 @@ def _read_module_releases(out: Path) -> dict[str, str]:
 
     Empty where there is no set yet; a set that was written by hand is an error.
     """
-    path = out / SET_FILE
+    path = out / SETTINGS_FILE
     if not path.exists():
         return {}
     try:

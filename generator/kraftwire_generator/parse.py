@@ -60,6 +60,8 @@ def read_message(path: Path) -> tuple[MessageSpec | None, list[Finding]]:
     """Parse a file; one that cannot be read is a finding like any other."""
     file = path.as_posix()
     try:
+        if path.exists() and not path.is_file():  # a pipe would never end
+            return None, [Finding(file, 1, "", "is no regular file; replace it with one")]
         data = path.read_bytes()
     except OSError as error:
         return None, [Finding(file, 1, "", f"cannot be read: {error.strerror}")]
@@ -135,7 +137,7 @@ def _listeners(source: SpecObject) -> tuple[str, ...]:
 
 
 def _header_versions(source: SpecObject) -> tuple[tuple[VersionRange, int], ...] | None:
-    """The `headerVersions` map, in ascending order of the body's versions."""
+    """The `headerVersions` map, in ascending order of the body's versions; None if unreadable."""
     value = source.source.members.get("headerVersions")
     if value is None:
         return None
@@ -144,18 +146,20 @@ def _header_versions(source: SpecObject) -> tuple[tuple[VersionRange, int], ...]
         source.report(f"headerVersions must be an object such as {example}", "headerVersions")
         return None
     pairs = []
-    entries = source.nested(value, source.path)
+    entries = source.nested(value, "headerVersions")
     for key in value.members:
         header_version = entries.integer(key, 0, HIGHEST_VERSION)
         try:
             body_versions = VersionRange.parse(key)
         except ValueError as error:
-            entries.report(f"headerVersions: {error}", key)
+            entries.report(str(error), key)
             continue
         if header_version is not None:
             pairs.append((body_versions, header_version))
         elif not entries.has(key):
-            entries.report(f"headerVersions gives {key} no header version; write a number", key)
+            entries.report(f"{key} has no header version; write a number", key)
+    if len(pairs) < len(value.members):
+        return None
     return tuple(sorted(pairs, key=lambda pair: pair[0].lowest))
 
 

@@ -6,12 +6,11 @@ from collections import defaultdict
 
 from kraftwire_generator.describe import message_docstring, struct_docstring
 from kraftwire_generator.field_code import FieldCode
-from kraftwire_generator.field_types import Array, Struct
 from kraftwire_generator.header_rules import header_versions
 from kraftwire_generator.literals import literal, type_text, version_range
 from kraftwire_generator.names import class_name, module_name, struct_class_name
 from kraftwire_generator.plan import FieldPlan, MessagePlan, PackagePlan, StructPlan
-from kraftwire_generator.resolve import ResolvedMessage
+from kraftwire_generator.resolve import ResolvedMessage, struct_name
 from kraftwire_generator.spec import FieldSpec, MessageSpec
 from kraftwire_generator.spec_set import SpecSet
 from kraftwire_generator.struct_code import Forms, StructCode
@@ -65,18 +64,18 @@ def _occurrences(message: ResolvedMessage) -> dict[str, VersionRange]:
 
     def visit(fields: tuple[FieldSpec, ...], versions: VersionRange) -> None:
         for field in fields:
-            element = field.type.element if isinstance(field.type, Array) else field.type
-            if not isinstance(element, Struct):
+            name = struct_name(field.type)
+            if name is None:
                 continue
-            here, known = versions.intersect(field.versions), found[element.name]
+            here, known = versions.intersect(field.versions), found[name]
             if known.covers(here):
                 continue
             if known:
                 here = VersionRange(
                     min(here.lowest, known.lowest), max(here.highest, known.highest)
                 )
-            found[element.name] = here
-            visit(message.structs[element.name].fields, here)
+            found[name] = here
+            visit(message.structs[name].fields, here)
 
     visit(message.spec.fields, message.spec.valid_versions)
     return found

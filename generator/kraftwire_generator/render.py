@@ -31,6 +31,16 @@ _RUNTIME_NAMES = frozenset(
     | {"ZERO_UUID", "fixed", "require_runtime"}
 )
 
+# What the expressions of a template can raise, apart from jinja2's own errors.
+_TEMPLATE_FAILURES = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
 
 def is_generated(text: str) -> bool:
     """True for the text of a file that kraftwire has written, and may replace or delete."""
@@ -81,7 +91,13 @@ class Renderer:
 
     def _render(self, name: str, **values: object) -> str:
         with _naming(name):
-            return self._environment.get_template(name).render(values)
+            try:
+                return self._environment.get_template(name).render(values)
+            except jinja2.TemplateError:
+                raise
+            except _TEMPLATE_FAILURES as error:
+                problem = f"{name}: {type(error).__name__}: {error}"
+                raise TemplateError(problem) from error
 
     @staticmethod
     def _file(name: str, title: str, source: str, body: str) -> str:

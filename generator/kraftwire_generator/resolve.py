@@ -7,11 +7,12 @@ their surroundings exist; resolve and check both work on it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kraftwire_generator.errors import Finding, Severity
-from kraftwire_generator.field_types import PRIMITIVES, Array, FieldType, Struct
+from kraftwire_generator.field_types import PRIMITIVES, Array, FieldType, Struct, element_of
+from kraftwire_generator.json_text import DEEPEST_NESTING
 from kraftwire_generator.spec import FieldSpec, MessageSpec, StructSpec
 from kraftwire_generator.versions import VersionRange
 
@@ -43,7 +44,7 @@ class PlacedField:
 
 def struct_name(field_type: FieldType) -> str | None:
     """The struct that a type names, itself or as an array's element; None for any other."""
-    element = field_type.element if isinstance(field_type, Array) else field_type
+    element = element_of(field_type)
     return element.name if isinstance(element, Struct) else None
 
 
@@ -84,7 +85,7 @@ def resolve(spec: MessageSpec) -> tuple[ResolvedMessage, list[Finding]]:
             problem = _reference_problem(place, inline, common)
             if problem:
                 findings.append(Finding(spec.file, place.field.line, place.path, problem))
-    findings.extend(_recursive_structs(spec, common))
+    findings.extend(_nesting_findings(spec, common))
     return ResolvedMessage(spec, {**inline, **common}), findings
 
 
@@ -152,30 +153,63 @@ def _reference_problem(
     return f"there is no struct {name}; give this field fields, or define it in commonStructs"
 
 
-def _recursive_structs(spec: MessageSpec, common: Mapping[str, StructSpec]) -> list[Finding]:
-    """Common structs that contain themselves, each cycle told once."""
-    uses = {
-        name: [
-            used
-            for field in struct.fields
-            if (used := struct_name(field.type)) is not None and used in common
-        ]
-        for name, struct in common.items()
+def _nesting_findings(spec: MessageSpec, common: Mapping[str, StructSpec]) -> list[Finding]:
+    """Common structs that contain themselves, each cycle told once, or that nest too deeply."""
+    uses = {name: _used_structs(struct) & common.keys() for name, struct in common.items()}
+    depths = _depths(uses)
+    # What is left leads into a cycle; without what only leads there, it lies in or between two.
+    leading = {name: used - depths.keys() for name, used in uses.items() if name not in depths}
+    before = _depths(_users(leading))
+    cyclic = {name: sorted(leading[name]) for name in leading if name not in before}
+    problems: dict[str, str] = {
+        name: f"nested more than {DEEPEST_NESTING} levels deep; use fewer levels"
+        for name, depth in depths.items()
+        if depth == DEEPEST_NESTING + 1  # those around it are deeper still
     }
-    findings = []
     told: set[str] = set()
-    for name in common:
-        cycle = () if name in told else _way_back(name, uses)
+    for name in cyclic:
+        cycle = () if name in told else _way_back(name, cyclic)
         if cycle:
             told.update(cycle)
-            sentence = (
-                f"{' -> '.join((*cycle, name))}: a struct cannot contain itself; break this up"
-            )
-            findings.append(Finding(spec.file, common[name].line, name, sentence))
-    return findings
+            way = " -> ".join((*cycle, name))
+            problems[name] = f"{way}: a struct cannot contain itself; break this up"
+    return [
+        Finding(spec.file, common[name].line, name, problem) for name, problem in problems.items()
+    ]
 
 
-def _way_back(start: str, uses: Mapping[str, list[str]]) -> tuple[str, ...]:
+def _used_structs(struct: StructSpec) -> set[str]:
+    return {name for field in struct.fields if (name := struct_name(field.type)) is not None}
+
+
+def _users(uses: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
+    """The reverse of `uses`: by which structs each one is used."""
+    found: dict[str, set[str]] = {name: set() for name in uses}
+    for name, used_names in uses.items():
+        for used in used_names:
+            found[used].add(name)
+    return found
+
+
+def _depths(uses: Mapping[str, Collection[str]]) -> dict[str, int]:
+    """How many levels of structs each struct is; those that lead into a cycle are left out."""
+    users = _users(uses)
+    unknown = {name: len(used) for name, used in uses.items()}
+    depths = dict.fromkeys((name for name, count in unknown.items() if not count), 1)
+    ready = list(depths)
+    lowest = dict.fromkeys(uses, 1)
+    while ready:
+        name = ready.pop()
+        for user in users[name]:
+            lowest[user] = max(lowest[user], depths[name] + 1)
+            unknown[user] -= 1
+            if not unknown[user]:
+                depths[user] = lowest[user]
+                ready.append(user)
+    return depths
+
+
+def _way_back(start: str, uses: Mapping[str, Collection[str]]) -> tuple[str, ...]:
     """The structs from `start` through its uses back to it, () where no way leads back."""
     came_from: dict[str, str] = {}
     open_ends = [start]

@@ -22,6 +22,7 @@ from pathlib import Path
 from kraftwire_generator.errors import Finding
 
 SETTINGS_FILE = "set.toml"
+ERROR_CODES_FILE = "error_codes.toml"
 _KINDS: dict[str, tuple[type, str]] = {
     "title": (str, "text in double quotes"),
     "release": (str, "text in double quotes"),
@@ -35,7 +36,7 @@ _ERROR_LINE = re.compile(r"\(at line ([0-9]+), ")
 
 @dataclass(frozen=True)
 class SetSettings:
-    """The contents of a `set.toml`."""
+    """The contents of a `set.toml`; `text` is the whole of it, for the lines of findings."""
 
     title: str
     release: str = ""
@@ -43,6 +44,7 @@ class SetSettings:
     draft: bool = False
     records: Mapping[str, str] = field(default_factory=dict)
     modules: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
 
 
 def read_settings(directory: Path) -> tuple[SetSettings, list[Finding]]:
@@ -51,6 +53,10 @@ def read_settings(directory: Path) -> tuple[SetSettings, list[Finding]]:
     title = directory.resolve().name
     if not path.exists():
         return SetSettings(title), []
+    if not path.is_file():  # a pipe would never end
+        return SetSettings(title), [
+            Finding(path.as_posix(), 1, "", "is no regular file; replace it with one")
+        ]
     try:
         text = path.read_bytes().decode()
         values = tomllib.loads(text)
@@ -67,10 +73,10 @@ def read_settings(directory: Path) -> tuple[SetSettings, list[Finding]]:
         if key in _KINDS and not any(path[0] == key for path in problems)
     }
     findings = [
-        Finding(path.as_posix(), _line_of(text, where[-1]), ".".join(where), problem)
+        Finding(path.as_posix(), line_of(text, where), ".".join(where), problem)
         for where, problem in problems.items()
     ]
-    return SetSettings(**{"title": title, **good}), findings
+    return SetSettings(**{"title": title, **good, "text": text}), findings
 
 
 def _problems(values: Mapping[str, object]) -> dict[tuple[str, ...], str]:
@@ -92,10 +98,12 @@ def _problems(values: Mapping[str, object]) -> dict[tuple[str, ...], str]:
     return found
 
 
-def _line_of(text: str, key: str) -> int:
-    """The line that sets a key or opens its table, 1 where it cannot be told."""
-    wanted = re.compile(rf"\s*\[?\s*[\"']?{re.escape(key)}[\"']?\s*[\]=.]")
-    for number, line in enumerate(text.splitlines(), start=1):
-        if wanted.match(line):
-            return number
-    return 1
+def line_of(text: str, path: tuple[str, ...]) -> int:
+    """The line that sets a key or opens its table; that of the table where the key is not seen."""
+    lines = text.splitlines()
+    found = 0
+    for key in path:
+        wanted = re.compile(rf"\s*\[?\s*[\"']?{re.escape(key)}[\"']?\s*[\]=.]")
+        numbered = enumerate(lines[found:], start=found + 1)
+        found = next((number for number, line in numbered if wanted.match(line)), found)
+    return found or 1

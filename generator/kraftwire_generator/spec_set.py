@@ -7,7 +7,8 @@ set_settings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from kraftwire_generator.check_set import check_set
 from kraftwire_generator.errors import Finding
 from kraftwire_generator.parse import read_message
 from kraftwire_generator.resolve import ResolvedMessage, resolve
-from kraftwire_generator.set_settings import SETTINGS_FILE, SetSettings, read_settings
+from kraftwire_generator.set_settings import SETTINGS_FILE, SetSettings, line_of, read_settings
+
+_KeyPath = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,13 @@ def load_set(directory: Path) -> tuple[SpecSet | None, list[Finding]]:
     Messages with errors are in the set as far as they could be read; only a directory that
     holds no specs gives no set.
     """
-    files = sorted(path for path in directory.rglob("*.json") if path.is_file())
-    if not files:
+    files, unreadable = _spec_files(directory)
+    if not files and not unreadable:
         what = "has no specs" if directory.is_dir() else "is not a directory"
         advice = "name a directory with spec files (*.json) in it"
         return None, [Finding(directory.as_posix(), 1, "", f"{what}; {advice}")]
     settings, findings = read_settings(directory)
+    findings.extend(unreadable)
     messages: list[tuple[str, ResolvedMessage]] = []
     unread: set[str] = set()
     for file in files:
@@ -56,10 +60,23 @@ def load_set(directory: Path) -> tuple[SpecSet | None, list[Finding]]:
             messages.append((_module(file, directory), resolved))
     specs = [(module, resolved.spec) for module, resolved in messages]
     findings.extend(check_set(specs, draft=settings.draft, unread=unread))
-    findings.extend(_unknown_modules(settings, directory, files))
+    findings.extend(_module_findings(settings, directory, files))
     place = {file.as_posix(): index for index, file in enumerate(files)}
     findings.sort(key=lambda finding: (place.get(finding.file, -1), finding.line))
     return _spec_set(directory, settings, messages), findings
+
+
+def _spec_files(directory: Path) -> tuple[list[Path], list[Finding]]:
+    """The spec files of a set, and the folders that cannot be looked into."""
+    findings: list[Finding] = []
+
+    def refuse(error: OSError) -> None:
+        problem = f"cannot be read: {error.strerror}; allow it, or its messages are missing"
+        findings.append(Finding(Path(error.filename).as_posix(), 1, "", problem))
+
+    walk = os.walk(directory, onerror=refuse) if directory.is_dir() else ()
+    found = (Path(folder, name) for folder, _, names in walk for name in names)
+    return sorted(path for path in found if path.suffix == ".json"), findings
 
 
 def load_message(file: Path) -> tuple[ResolvedMessage | None, list[Finding]]:
@@ -75,22 +92,38 @@ def _module(file: Path, directory: Path) -> str:
     return file.relative_to(directory).parts[0] if file.parent != directory else ""
 
 
-def _unknown_modules(settings: SetSettings, directory: Path, files: list[Path]) -> list[Finding]:
-    """Modules that `set.toml` names and the directory does not have."""
+def _module_findings(settings: SetSettings, directory: Path, files: list[Path]) -> list[Finding]:
+    """Modules that `set.toml` names wrongly."""
     known = {_module(file, directory) for file in files}
-    named = [(f"records.{log}", module) for log, module in settings.records.items()]
-    named += [(f"modules.{module}", module) for module in settings.modules]
-    there = ", ".join(sorted(known - {""})) or "none"
     return [
         Finding(
             (directory / SETTINGS_FILE).as_posix(),
-            1,
-            path,
-            f"there is no module {module!r} in this set; its modules are: {there}",
+            line_of(settings.text, path),
+            ".".join(path),
+            problem,
         )
-        for path, module in named
-        if module not in known
+        for path, problem in (*_unknown_modules(settings, known), *_shared_logs(settings, known))
     ]
+
+
+def _unknown_modules(settings: SetSettings, known: set[str]) -> Iterator[tuple[_KeyPath, str]]:
+    named = [(("records", log), module) for log, module in settings.records.items()]
+    named += [(("modules", module), module) for module in settings.modules]
+    there = ", ".join(sorted(known - {""})) or "none"
+    for path, module in named:
+        if module not in known:
+            yield path, f"there is no module {module!r} in this set; its modules are: {there}"
+
+
+def _shared_logs(settings: SetSettings, known: set[str]) -> Iterator[tuple[_KeyPath, str]]:
+    """Logs and modules go together one by one, or the records of one would hide another's."""
+    logs: dict[str, str] = {}
+    for log, module in settings.records.items():
+        first = logs.setdefault(module, log)
+        if first != log:
+            yield ("records", log), f"{first} is the log of {module} already; remove one of the two"
+        elif log != module and log in known and log not in settings.records.values():
+            yield ("records", log), f"a module {log} has a log of that name; choose another name"
 
 
 def _spec_set(
