@@ -45,17 +45,19 @@ lint: setup ## Check style, imports and layers
 types: setup ## Check type hints
 	$(BIN)/mypy
 
-check: setup ## Show drift between the specs and the generated code
+check: setup ## Show drift between the specs and what is generated from them
 	$(KRAFTWIRE) check
+	$(KRAFTWIRE) specs table message_specs --check
 
 format: setup ## Format the code we write by hand
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/black --quiet .
 
-generate: setup ## Write the codecs of all spec sets
+generate: setup ## Write the codecs of all spec sets, and message_specs/README.md
 	$(KRAFTWIRE) generate
+	$(KRAFTWIRE) specs table message_specs
 
-fuzz: setup ## The long mutation and property runs (about an hour)
+fuzz: setup ## The long mutation and property runs (about five minutes)
 	$(PYTEST) -n auto -m nightly --timeout 7200 codec_tests
 
 bench: setup ## Time decoding and encoding, and show that decoding is linear
@@ -65,6 +67,7 @@ update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs M
 	@test -n "$(VERSION)" || { echo "say which release: make update-kafka VERSION=4.4.0"; exit 2; }
 	PYTHON=$(BIN)/python message_specs/update_kafka.sh $(VERSION)
 	$(KRAFTWIRE) generate
+	$(KRAFTWIRE) specs table message_specs
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
