@@ -1,8 +1,9 @@
 """Where kraftwire decides otherwise than the Kafka generator that the oracle was made with.
 
 `SPEC_VALIDATION` and `VERSIONS` map a case of the section of that name to the reason,
-`DEFAULT_VALUES` a case of spec_validation whose default is another value here. A listed
-case that no longer deviates fails the tests, and so does an unlisted one that does.
+`DEFAULT_VALUES` a case of spec_validation whose default is another value here, and
+`EVOLUTION` one of evolution_checker. A listed case that no longer deviates fails the tests,
+and so does an unlisted one that does.
 """
 
 from __future__ import annotations
@@ -79,3 +80,21 @@ DEFAULT_VALUES: dict[str, str] = {
 }
 
 VERSIONS: dict[str, str] = {"parse 3-1": EMPTY_RANGE}
+
+# Where `evolve` and Kafka's checker disagree on whether the wire breaks.
+EVOLUTION: dict[str, str] = {
+    # We accept what Kafka's checker refuses.
+    "default": "an ordinary field is written whatever it holds: its default is a warning",
+    "default-zero": "no default and 0 are the same value; Kafka compares the texts",
+    "name": "a message's name is not on the wire: a warning",
+    "tagadd": "readers skip a tag they do not know; Kafka's own comment says so too",
+    "nullable-new": "null came with a new version; Kafka compares with its operands swapped",
+    "structs": "nothing changed; Kafka puts the structs of both specs into one registry",
+    "common": "nothing changed; Kafka puts the common structs of both specs into one registry",
+    "outside": "a field outside of its message's versions was never on the wire",
+    # We refuse what Kafka's checker accepts.
+    "untag": "the bytes of a field in line and of a tagged one differ; Kafka does not look",
+    "drop-v0": "a stored record of the version that went can be read no more",
+    "nullable-drop": "null that was written is refused; Kafka swaps its operands",
+    "flex-superset": "a version that exists becomes flexible, so that all its bytes differ",
+}

@@ -1,4 +1,4 @@
-"""The commands `generate`, `check` and `specs`, without the rest of kraftwire.
+"""The commands `generate`, `check`, `specs` and `evolve`, without the rest of kraftwire.
 
 `kraftwire` mounts them; `python -m kraftwire_generator` runs them alone, so that the
 codecs can be generated when the generated package is missing or broken.
@@ -15,6 +15,7 @@ from kraftwire_generator.config import Target, find_targets, is_package_name
 from kraftwire_generator.console import (
     EXIT_FINDINGS,
     CouldNotDoIt,
+    count_text,
     finding_text,
     printable,
     progress_bar,
@@ -23,6 +24,7 @@ from kraftwire_generator.console import (
 )
 from kraftwire_generator.emit import apply_changes, find_changes, foreign_files, show_changes
 from kraftwire_generator.errors import Finding, SpecError
+from kraftwire_generator.evolve_cli import evolve
 from kraftwire_generator.generate import (
     NothingSelected,
     Package,
@@ -40,6 +42,7 @@ def main() -> None:
 
 
 main.add_command(specs)
+main.add_command(evolve)
 
 
 def _version_range(
@@ -121,9 +124,9 @@ def generate(
             _print_warnings(result)
             place = printable(shown_path(result.target.out))
             click.echo(
-                f"{place}: {_count(result.message_count, 'message')}; "
-                f"{_count(len(change.written), 'file')} written, {len(change.removed)} deleted, "
-                f"{change.unchanged} unchanged"
+                f"{place}: {count_text(result.message_count, 'message')}; "
+                f"{count_text(len(change.written), 'file')} written, "
+                f"{len(change.removed)} deleted, {change.unchanged} unchanged"
             )
 
 
@@ -155,7 +158,7 @@ def check(templates: Path | None) -> None:
         command = "kraftwire generate"
         if templates is not None:
             command += f" --templates {shlex.quote(str(templates))}"
-        total = _count(files, "generated file")
+        total = count_text(files, "generated file")
         click.echo(f"{drift} of {total} differ; mend them with: {command}")
         raise SystemExit(EXIT_FINDINGS)
     click.echo(f"all {files} generated files are what the specs say")
@@ -198,10 +201,6 @@ def _render(
     if errors or not packages:
         raise SpecError(errors or passed_over)
     return packages
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _print_warnings(package: Package) -> None:

@@ -60,6 +60,21 @@ def printable(text: str) -> str:
     )
 
 
+def one_line(text: str) -> str:
+    """The text on one line, without characters that a terminal would act on."""
+    return printable(text).replace("\n", "\\n")
+
+
+def on_terminal() -> bool:
+    """True where standard output is a terminal; it is None where it was closed (`>&-`)."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def count_text(number: int, noun: str) -> str:
+    """A number with its noun, such as `1 message` or `2 messages`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _item(name: str | None) -> str:
     return name or ""
 

@@ -115,7 +115,7 @@ def read_source(source: str) -> Source:
         if path.exists():
             return _read_jar(source, path)
         if at and Path(repository).is_dir():
-            return _read_tree(source, _GitRevision(source, repository, revision))
+            return _read_tree(source, GitRevision(source, repository, revision))
     except OSError as error:
         raise SourceError(source, f"it cannot be read ({error}); check its permissions") from None
     raise SourceError(
@@ -123,6 +123,12 @@ def read_source(source: str) -> Source:
         "there is no such file or directory; name a jar, a directory, or PATH@REVISION of a "
         "git checkout",
     )
+
+
+def is_published_jar(file_name: str) -> bool:
+    """True for a name that Kafka's jars have, those with sources, tests or docs aside."""
+    match = _JAR_NAME.fullmatch(file_name)
+    return match is not None and not match["classifier"]
 
 
 def _java_constants(text: bytes) -> list[tuple[str, int]]:
@@ -315,7 +321,7 @@ class _Jar:
             ) from None
 
 
-class _GitRevision:
+class GitRevision:
     """One revision of a git repository, read without a checkout."""
 
     def __init__(self, source: str, repository: str, revision: str) -> None:
@@ -325,7 +331,12 @@ class _GitRevision:
         found = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", wanted)
         self._commit = found.decode().strip()
 
+    def prefix(self) -> str:
+        """Where in the repository its directory lies: empty, or a path that ends in a slash."""
+        return self._git("rev-parse", "--show-prefix").decode("utf-8", "replace").rstrip("\n")
+
     def sizes(self) -> dict[str, int]:
+        """Every file of the revision with its size."""
         listing = self._git("ls-tree", "-r", "-l", "-z", "--full-tree", self._commit)
         found: dict[str, int] = {}
         for line in listing.decode("utf-8", "replace").split("\0")[:-1]:
@@ -336,6 +347,7 @@ class _GitRevision:
         return found
 
     def read(self, paths: Sequence[str]) -> dict[str, bytes]:
+        """The contents of files, by path from the top of the repository."""
         wanted = "".join(f"{self._commit}:{path}\n" for path in paths)
         output = self._git("cat-file", "--batch", stdin=wanted.encode())
         found: dict[str, bytes] = {}

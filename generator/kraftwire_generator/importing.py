@@ -153,7 +153,7 @@ def _modules(sources: list[Source]) -> dict[str, _Module]:
                     f"{text.module} is there in two releases, {release} and {source.release}; "
                     "name one of the two sources",
                 )
-            spec, problems = _parsed(text)
+            spec, problems = parse_published(text)
             findings += problems
             if spec is not None:
                 specs[text.module].append(spec)
@@ -166,8 +166,11 @@ def _modules(sources: list[Source]) -> dict[str, _Module]:
     }
 
 
-def _parsed(text: SpecText) -> tuple[MessageSpec | None, list[Finding]]:
-    """The spec and what is wrong with it; neither for JSON of another kind."""
+def parse_published(text: SpecText) -> tuple[MessageSpec | None, list[Finding]]:
+    """A spec as some release published it, and what is wrong with it.
+
+    There is neither for JSON of another kind.
+    """
     first_key, body = _outermost_object(text.text)
     try:
         value = parse_json(body)

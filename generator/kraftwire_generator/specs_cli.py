@@ -1,24 +1,36 @@
-"""The command group `specs`: what brings message specs into a spec set.
+"""The command group `specs`: what brings message specs into a spec set, and what lists them.
 
 Data goes to standard output, as a table on a terminal and as JSON Lines otherwise;
-everything else goes to standard error. Exit codes: 0 done, 2 could not do it.
+everything else goes to standard error. Exit codes: 0 done, 1 findings, 2 could not do it.
 """
 
 from __future__ import annotations
 
+import difflib
 import json
 import sys
 from pathlib import Path
 
 import click
 
-from kraftwire_generator.console import printable, reporting_failures
+from kraftwire_generator.console import (
+    EXIT_FINDINGS,
+    CouldNotDoIt,
+    printable,
+    reporting_failures,
+    shown_path,
+)
+from kraftwire_generator.diff_cli import diff_command
 from kraftwire_generator.importing import ImportReport, import_specs
+from kraftwire_generator.spec_table import README, is_table, specs_table
 
 
 @click.group()
 def specs() -> None:
     """Bring Kafka's message specs into a spec set."""
+
+
+specs.add_command(diff_command)
 
 
 @specs.command("import")
@@ -46,6 +58,44 @@ def import_command(sources: tuple[str, ...], out: Path) -> None:
         report = import_specs(sources, out)
     _print_modules(report)
     _print_summary(report, out)
+
+
+@specs.command("table")
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--check", is_flag=True, help="Change nothing; show what differs, and exit 1.")
+def table_command(directory: Path, check: bool) -> None:
+    """List the drafted messages of all spec sets in DIRECTORY in its README.md.
+
+    The tables say where each message comes from, what was corrected, and what Kafka shipped
+    instead. All of that is read from the spec files and the comments at their tops.
+
+    \b
+    Example:
+      kraftwire specs table message_specs
+    """
+    file = directory / README
+    with reporting_failures():
+        text = specs_table(directory)
+        old = file.read_text(encoding="utf-8") if file.exists() else ""
+        if old.strip() and not is_table(old):
+            problem = "kraftwire did not write this file and leaves it; move it or rename it"
+            raise CouldNotDoIt(printable(f"{shown_path(file)}: {problem}"))
+        if old != text and not check:
+            file.write_text(text, encoding="utf-8", newline="\n")
+    if old == text:
+        click.echo(f"{printable(shown_path(file))} is what the specs say")
+    elif check:
+        _print_drift(file, old, text)
+        raise SystemExit(EXIT_FINDINGS)
+    else:
+        click.echo(f"{printable(shown_path(file))} written")
+
+
+def _print_drift(file: Path, old: str, new: str) -> None:
+    names = (f"{shown_path(file)} (on disk)", f"{shown_path(file)} (from specs)")
+    for line in difflib.unified_diff(old.splitlines(), new.splitlines(), *names, lineterm=""):
+        click.echo(printable(line))
+    click.echo(printable(f"mend it with: kraftwire specs table {shown_path(file.parent)}"))
 
 
 def _print_modules(report: ImportReport) -> None:

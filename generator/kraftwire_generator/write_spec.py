@@ -18,7 +18,7 @@ _Facts = dict[str, object]
 
 def spec_to_json(spec: MessageSpec) -> str:
     """The text of a spec file that says what `spec` says."""
-    members = [f'"{key}": {_inline(value)}' for key, value in _message_facts(spec).items()]
+    members = [f'"{key}": {_inline(value)}' for key, value in message_facts(spec).items()]
     if spec.fields or spec.valid_versions:
         members.append(_block('"fields": [', _field_items(spec.fields, "    "), "  ]"))
     if spec.common_structs:
@@ -27,7 +27,8 @@ def spec_to_json(spec: MessageSpec) -> str:
     return "{\n" + ",\n".join(f"  {member}" for member in members) + "\n}\n"
 
 
-def _message_facts(spec: MessageSpec) -> _Facts:
+def message_facts(spec: MessageSpec) -> _Facts:
+    """What a message says of itself, by key; its fields and structs aside."""
     facts: _Facts = {}
     if spec.api_key is not None:
         facts["apiKey"] = spec.api_key
@@ -47,7 +48,8 @@ def _message_facts(spec: MessageSpec) -> _Facts:
     return facts
 
 
-def _field_facts(field: FieldSpec) -> _Facts:
+def field_facts(field: FieldSpec) -> _Facts:
+    """What a field says of itself, by key; its own fields aside."""
     facts: _Facts = {"name": field.name, "type": str(field.type), "versions": str(field.versions)}
     ranges: list[tuple[str, VersionRange]] = [
         ("nullableVersions", field.nullable_versions),
@@ -69,7 +71,7 @@ def _field_facts(field: FieldSpec) -> _Facts:
 
 def _field_items(fields: Sequence[FieldSpec], indent: str) -> Iterator[str]:
     for field in fields:
-        yield _item(_field_facts(field), field.fields, indent)
+        yield _item(field_facts(field), field.fields, indent)
 
 
 def _struct_items(structs: Sequence[StructSpec], indent: str) -> Iterator[str]:

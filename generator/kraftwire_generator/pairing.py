@@ -1,0 +1,135 @@
+"""Which message or field of one side is which of the other: by name, else by place or tag.
+
+Rules:
+- equal names belong together; in a struct they must stand in the same order, and the fewest
+  that do not are `moved`;
+- between two neighbours that both sides have, fields without a partner are renamed ones where
+  both sides have as many of them, and each looks like its counterpart;
+- a message without a partner is a renamed one where a message of the same type on the other
+  side has its key, and for stored records its module too.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kraftwire_generator.compare_sources import Side, SideMessage
+from kraftwire_generator.field_types import Array, Primitive, Struct
+from kraftwire_generator.spec import FieldSpec
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPairs:
+    """The fields of a struct on both sides; `pairs` includes the moved ones."""
+
+    pairs: tuple[tuple[FieldSpec, FieldSpec], ...]
+    removed: tuple[FieldSpec, ...]
+    added: tuple[FieldSpec, ...]
+    moved: frozenset[str]
+
+
+def pair_fields(
+    old: Sequence[FieldSpec],
+    new: Sequence[FieldSpec],
+    alike: Callable[[FieldSpec, FieldSpec], bool],
+) -> FieldPairs:
+    """Pair two lists of fields; `alike` says which fields may be one under two names."""
+    places = {field.name: place for place, field in enumerate(new)}
+    both = [field.name for field in old if field.name in places]
+    in_order = _longest_rising(both, places)
+    renamed: dict[str, str] = {}
+    for gone, come in zip(_gaps(old, in_order, places), _gaps(new, in_order, both), strict=True):
+        if len(gone) == len(come):
+            renamed |= {
+                before.name: after.name
+                for before, after in zip(gone, come, strict=True)
+                if alike(before, after)
+            }
+    partner = {name: name for name in both} | renamed
+    return FieldPairs(
+        tuple((field, new[places[partner[field.name]]]) for field in old if field.name in partner),
+        tuple(field for field in old if field.name not in partner),
+        tuple(field for field in new if field.name not in partner.values()),
+        frozenset(both) - frozenset(in_order),
+    )
+
+
+def _longest_rising(names: Sequence[str], places: Mapping[str, int]) -> list[str]:
+    """The longest part of `names` whose places rise."""
+    lowest_ends: list[int] = []  # the lowest place that a rising run of each length ends at
+    run_lengths: list[int] = []
+    for name in names:
+        length = bisect_left(lowest_ends, places[name])
+        lowest_ends[length : length + 1] = [places[name]]
+        run_lengths.append(length)
+    found: list[str] = []
+    wanted = len(lowest_ends) - 1
+    for name, length in zip(reversed(names), reversed(run_lengths), strict=True):
+        if length == wanted:
+            found.append(name)
+            wanted -= 1
+    return found[::-1]
+
+
+def _gaps(
+    fields: Sequence[FieldSpec], anchors: Sequence[str], known: Mapping[str, int] | Sequence[str]
+) -> list[list[FieldSpec]]:
+    """The fields without a namesake, before, between and after the anchors."""
+    fixed, paired = set(anchors), set(known)
+    gaps: list[list[FieldSpec]] = [[]]
+    for field in fields:
+        if field.name in fixed:
+            gaps.append([])
+        elif field.name not in paired:
+            gaps[-1].append(field)
+    return gaps
+
+
+def same_shape(old: FieldSpec, new: FieldSpec) -> bool:
+    """True for equal types, whatever name their struct has."""
+    return shape(old) == shape(new)
+
+
+def shape(field: FieldSpec) -> tuple[bool, str]:
+    """Whether a field is an array, and of what; structs are all alike."""
+    is_array = isinstance(field.type, Array)
+    element = field.type.element if isinstance(field.type, Array) else field.type
+    match element:
+        case Primitive(name):
+            return is_array, name
+        case Struct():
+            return is_array, "struct"
+
+
+def pair_messages(old: Side, new: Side) -> Iterator[tuple[SideMessage | None, SideMessage | None]]:
+    """Every message of the two sides with its partner, in the order of names."""
+    partner = {name: name for name in old.messages if name in new.messages}
+    if old.extent == new.extent == "file":
+        partner = dict(zip(old.messages, new.messages, strict=True))
+    else:
+        free = {
+            _identity(message): name
+            for name, message in new.messages.items()
+            if name not in partner and _identity(message)
+        }
+        for name, message in old.messages.items():
+            if name not in partner and _identity(message) in free:
+                partner[name] = free.pop(_identity(message))
+    for name in sorted({*old.messages, *(new.messages.keys() - partner.values())}):
+        if name not in old.messages:
+            yield None, new.messages[name]
+        elif name in partner:
+            yield old.messages[name], new.messages[partner[name]]
+        else:
+            yield old.messages[name], None
+
+
+def _identity(message: SideMessage) -> tuple[str, int, str] | None:
+    """What a message without a partner is known by."""
+    spec = message.spec
+    if spec.api_key is None:
+        return None
+    module = "" if spec.type in ("request", "response") else message.module
+    return spec.type, spec.api_key, module
