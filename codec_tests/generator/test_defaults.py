@@ -155,8 +155,9 @@ def test_float_corners() -> None:
         ],
         *[
             ("uuid", text, "base64url of its 16 bytes")
-            for text in ["abc", "null", "A" * 24, "A" * 23 + "=", "H3KKO4NTRPaCWtEmm3vW7+"]
+            for text in ["abc", "A" * 24, "A" * 23 + "=", "H3KKO4NTRPaCWtEmm3vW7+"]
         ],
+        ("uuid", "null", "the zero uuid means none"),
         ("uuid", "00000000-0000-0000-0000-000000000000", "base64url"),
     ],
 )

@@ -8,7 +8,6 @@ them is skipped, and says so, where they are absent.
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import tomllib
@@ -24,10 +23,10 @@ from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.registry import Registry
 
 import oracle
+from oracle_kips import kip_pages
 from strategies import random_message, same
 
 SPECS = oracle.REPOSITORY / "message_specs"
-DOCUMENTS = Path(os.environ.get("KRAFTWIRE_KIPS") or oracle.REPOSITORY.parent / "shared" / "kips")
 REGISTRIES: dict[str, Registry] = {
     "kip_595": kip_595.registry,
     "kip_853": kip_853.registry,
@@ -182,12 +181,7 @@ def test_the_documents_sentences_are_not_in_the_specs() -> None:
 
 def _document_sentences() -> set[str]:
     """The texts of `about` in all documents; skips the calling test where there are none."""
-    files = sorted(DOCUMENTS.glob("*.txt"))
-    if not files:
-        reason = f"no KIP documents: {DOCUMENTS} has none; name a directory in KRAFTWIRE_KIPS"
-        if reason not in oracle.oracle_absences:
-            oracle.oracle_absences.append(reason)
-        pytest.skip(reason)
+    files = kip_pages()
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     return {_plain(about) for about in re.findall(r'about"\s*:?\s*"([^"]*)"', text)} - {""}
 

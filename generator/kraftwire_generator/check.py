@@ -23,17 +23,20 @@ MessageRule = Callable[[MessageSpec], str | None]
 FieldsRule = Callable[[tuple[FieldSpec, ...]], Iterator[tuple[FieldSpec, str]]]
 
 
-def check_message(resolved: ResolvedMessage) -> list[Finding]:
-    """Everything that is wrong with a message whose structs `resolve` has looked at."""
+def check_message(resolved: ResolvedMessage, *, complete: bool = True) -> list[Finding]:
+    """Everything that is wrong with a message whose structs `resolve` has looked at.
+
+    Of a message that is not `complete`, nothing is said to be missing or unused.
+    """
     spec = resolved.spec
     findings = [
         Finding(spec.file, spec.line, "", problem)
         for rule in MESSAGE_ERRORS
         if (problem := rule(spec)) is not None
     ]
-    findings.extend(_common_struct_findings(spec))
+    findings.extend(_common_struct_findings(spec, complete))
     findings.extend(_field_findings(spec))
-    findings.extend(_sibling_findings(spec))
+    findings.extend(_sibling_findings(spec, complete))
     return findings
 
 
@@ -128,7 +131,7 @@ def api_versions_response_has_header_0(spec: MessageSpec) -> str | None:
     return 'ApiVersionsResponse always has header version 0; write {"0+": "0"}'
 
 
-def _common_struct_findings(spec: MessageSpec) -> Iterator[Finding]:
+def _common_struct_findings(spec: MessageSpec, complete: bool) -> Iterator[Finding]:
     """Common structs are capitalised, exist in some version, and are used."""
     used = {struct_name(place.field.type) for place in placed_fields(spec)}
     for struct in spec.common_structs:
@@ -139,7 +142,7 @@ def _common_struct_findings(spec: MessageSpec) -> Iterator[Finding]:
         elif not struct.versions:
             problem = f"the common struct {name} exists in no version; write for example 0+"
             yield Finding(spec.file, struct.line, name, problem)
-        elif name not in used:
+        elif complete and name not in used:
             problem = f"no field uses the common struct {name}; remove it"
             yield Finding(spec.file, struct.line, name, problem, "warning")
 
@@ -207,14 +210,15 @@ def tags_in_order(fields: tuple[FieldSpec, ...]) -> Iterator[tuple[FieldSpec, st
             highest = max(highest, field.tag)
 
 
-def _sibling_findings(spec: MessageSpec) -> Iterator[Finding]:
+def _sibling_findings(spec: MessageSpec, complete: bool) -> Iterator[Finding]:
     rules: list[tuple[FieldsRule, Severity]] = [
         (names_differ, "error"),
         (tags_differ, "error"),
-        (tags_without_gap, "error"),
         (tags_not_too_many, "error"),
         (tags_in_order, "warning"),
     ]
+    if complete:
+        rules.append((tags_without_gap, "error"))
     groups = [("", spec.fields)]
     groups += [(struct.name, struct.fields) for struct in spec.common_structs]
     groups += [(place.path, place.field.fields) for place in placed_fields(spec)]

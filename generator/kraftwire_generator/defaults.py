@@ -116,6 +116,8 @@ def _uuid(text: str) -> uuid.UUID:
     if not text:
         return uuid.UUID(int=0)
     match = _UUID.fullmatch(text)
+    if text == "null":
+        raise ValueError("a uuid is never null; remove the default, the zero uuid means none")
     if match is None:
         raise ValueError(f"{text!r} is no default of a uuid; write base64url of its 16 bytes")
     return uuid.UUID(bytes=base64.urlsafe_b64decode(match[1] + "=="))

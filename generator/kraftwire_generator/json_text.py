@@ -18,9 +18,9 @@ from dataclasses import dataclass
 DEEPEST_NESTING = 100
 
 _SPACE = re.compile(r"(?:[ \t\r\n]|//[^\r\n]*|/\*.*?\*/)*+", re.DOTALL)
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
-_CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _STRINGS = json.JSONDecoder()
 _STRING_HINTS = {  # by the second word of what the standard library says
     "string": "it has no end; close it with a double quote",
@@ -112,7 +112,7 @@ class _Scanner:
             return self._nested(self._array)
         if char == '"':
             return self._string()
-        if number := _NUMBER.match(self._text, self._at):
+        if number := NUMBER.match(self._text, self._at):
             self._at = number.end()
             return JsonNumber(number.group())
         if word := _WORD.match(self._text, self._at):
@@ -130,10 +130,10 @@ class _Scanner:
         return value
 
     def _constant(self, word: str) -> bool | None:
-        if word not in _CONSTANTS:
+        if word not in CONSTANTS:
             raise self._error(f'{word} is not JSON; write "{word}" in double quotes for text')
         self._at += len(word)
-        return _CONSTANTS[word]
+        return CONSTANTS[word]
 
     def _string(self) -> str:
         value: str

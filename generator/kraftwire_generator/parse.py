@@ -82,6 +82,11 @@ def parse_message(text: str, file: str) -> tuple[MessageSpec | None, list[Findin
         return None, [Finding(file, error.line, "", error.message)]
     if not isinstance(value, JsonObject):
         return None, [Finding(file, 1, "", "a spec is one JSON object; start it with {")]
+    return message_of(value, file)
+
+
+def message_of(value: JsonObject, file: str) -> tuple[MessageSpec | None, list[Finding]]:
+    """The spec that a JSON object holds, and everything that is wrong with it."""
     findings: list[Finding] = []
     return _message(SpecObject(value, "", file, findings), file), findings
 

@@ -74,15 +74,18 @@ def _placed(place: PlacedField) -> Iterator[PlacedField]:
         )
 
 
-def resolve(spec: MessageSpec) -> tuple[ResolvedMessage, list[Finding]]:
-    """The message with its structs, and every struct that is missing or defined wrongly."""
+def resolve(spec: MessageSpec, *, complete: bool = True) -> tuple[ResolvedMessage, list[Finding]]:
+    """The message with its structs, and every struct that is missing or defined wrongly.
+
+    Of a message that is not `complete`, nothing is said to be missing.
+    """
     findings: list[Finding] = []
     places = list(placed_fields(spec))
     common = _common_structs(spec, findings)
     inline = _inline_structs(spec, places, common, findings)
     for place in places:
         if not place.field.fields:
-            problem = _reference_problem(place, inline, common)
+            problem = _reference_problem(place, inline, common, complete)
             if problem:
                 findings.append(Finding(spec.file, place.field.line, place.path, problem))
     findings.extend(_nesting_findings(spec, common))
@@ -132,7 +135,10 @@ def _inline_structs(
 
 
 def _reference_problem(
-    place: PlacedField, inline: Mapping[str, StructSpec], common: Mapping[str, StructSpec]
+    place: PlacedField,
+    inline: Mapping[str, StructSpec],
+    common: Mapping[str, StructSpec],
+    complete: bool,
 ) -> str | None:
     """What is wrong with a field that uses a struct without defining it."""
     name = struct_name(place.field.type)
@@ -150,6 +156,8 @@ def _reference_problem(
         return f"{name} is another field's own struct; move it to commonStructs to use it here"
     if name.lower() in PRIMITIVES:
         return f"there is no struct {name}; write {name.lower()} for the type of that name"
+    if not complete:
+        return None
     return f"there is no struct {name}; give this field fields, or define it in commonStructs"
 
 

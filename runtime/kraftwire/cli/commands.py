@@ -46,6 +46,12 @@ ROWS = (
         "Show where generated code differs from what the specs say.",
     ),
     Row(
+        "lint",
+        "kraftwire_generator.lint_cli",
+        "lint",
+        "Look for slips in message specs, in files and on pages.",
+    ),
+    Row(
         "specs",
         "kraftwire_generator.specs_cli",
         "specs",

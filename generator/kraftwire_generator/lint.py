@@ -1,0 +1,218 @@
+"""Spec files, and whole pages with specs in them -> what is wrong with each spec.
+
+A block that strict reading accepts is judged by the generator's own rules, with a few
+warnings more. Any other is read leniently, every slip told, and what was read judged all
+the same. Two kinds of block are judged with care, so that nothing is said to be missing
+which its page leaves out: those with `...` in them, and those of a "Versions Compared"
+page. Where such a page mixes old and new text until its brackets make no sense, fields are
+judged one by one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from kraftwire_generator.check import check_message
+from kraftwire_generator.check_fields import (
+    FieldRule,
+    lies_outside_message,
+    tagged_versions_open,
+    type_can_be_null,
+)
+from kraftwire_generator.compared_pages import MergedWord, names_in, read_newer_words
+from kraftwire_generator.errors import Finding, Severity
+from kraftwire_generator.json_text import JsonError, JsonObject, parse_json
+from kraftwire_generator.json_tokens import Slip
+from kraftwire_generator.lenient_json import Reading, read_leniently
+from kraftwire_generator.parse import message_of
+from kraftwire_generator.resolve import placed_fields, resolve
+from kraftwire_generator.spec import MessageSpec
+from kraftwire_generator.spec_pages import Block, read_page
+from kraftwire_generator.spec_slips import fill_in, mend_slips
+
+# A hundred times the longest spec of Kafka; what is longer is read strictly or not at all.
+_LONGEST_LENIENT = 500_000
+_LONGEST_PATH = 200
+_LONGEST_MESSAGE = 1000
+
+# What can be said of a field whose surroundings, and some of whose words, may not be its own.
+_RULES_FOR_MIXED: tuple[tuple[FieldRule, Severity], ...] = (
+    (type_can_be_null, "error"),
+    (tagged_versions_open, "error"),
+    (lies_outside_message, "warning"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedNote:
+    """What was done about a "Versions Compared" page, which is no fault of its specs.
+
+    `mixed` are the blocks of which no more than single fields could be read, as first line
+    and message name.
+    """
+
+    file: str
+    merged: tuple[MergedWord, ...]
+    mixed: tuple[tuple[int, str], ...]
+
+    def __str__(self) -> str:
+        text = (
+            f'{self.file}: this is a "Versions Compared" page; '
+            f"merged words that were read as their newer half: {len(self.merged)}"
+        )
+        if self.mixed:
+            blocks = ", ".join(f"line {line} ({name})" for line, name in self.mixed)
+            text += f"; old and new text cannot be told apart in the blocks of {blocks}"
+            text += ", whose fields were judged one by one"
+        return text
+
+
+@dataclass
+class Report:
+    """The findings of one file in the order of its lines, and the note about its page."""
+
+    findings: list[Finding] = field(default_factory=list)
+    note: ComparedNote | None = None
+
+
+def lint(data: bytes, file: str) -> Report:
+    """Everything that is wrong with the specs in a file or page."""
+    report = Report()
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        advice = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        report.findings.append(Finding(file, line, "", advice))
+        text = data.decode(errors="replace")
+    page = read_page(text.replace("\0", "\ufffd"), file)
+    names = names_in(block.text for block in page.blocks) if page.compared else None
+    blocks = [_Block(block, file, names) for block in page.blocks]
+    for block in blocks:
+        report.findings += block.findings()
+    if not blocks and not report.findings:
+        advice = "no message spec was found here; is this the right file?"
+        report.findings.append(Finding(file, 1, "", advice, "warning"))
+    report.findings.sort(key=lambda finding: finding.line)
+    if page.compared:
+        merged = [word for block in blocks for word in block.merged]
+        mixed = [(block.first_line, block.name) for block in blocks if block.is_mixed]
+        report.note = ComparedNote(file, tuple(merged), tuple(mixed))
+    return report
+
+
+class _Block:
+    """One block; `names` are those of its page where that is a compared one."""
+
+    def __init__(self, block: Block, file: str, names: Counter[str] | None) -> None:
+        self._block = block
+        self._file = file
+        self._names = names
+        self.first_line = block.lines[0]
+        self.name = ""
+        self.merged: list[MergedWord] = []
+        self.is_mixed = False
+
+    def findings(self) -> list[Finding]:
+        """What is wrong with the block, at the lines of its page."""
+        reading = _read(self._block.text)
+        message = reading.value
+        if message is None:
+            return self._placed(self._strict_error())
+        found = list(self._slips(reading))
+        if self._names is not None:
+            merged = read_newer_words(message, self._names)
+            self.merged = [replace(word, line=self._line(word.line)) for word in merged]
+        found += mend_slips(message, self._file, sure_of_keys=not self.is_mixed)
+        found += self._elisions(reading)
+        name = message.members.get("name")
+        self.name = _shortened(name, _LONGEST_PATH) if isinstance(name, str) else ""
+        found += self._rules(reading, message)
+        return self._placed(dict.fromkeys(found))
+
+    def _strict_error(self) -> Iterator[Finding]:
+        try:
+            parse_json(self._block.text)
+        except JsonError as error:
+            yield Finding(self._file, error.line, "", error.message)
+        else:
+            yield Finding(self._file, 1, "", "a spec is one JSON object; start it with {")
+
+    def _slips(self, reading: Reading) -> Iterator[Finding]:
+        """The slips of the text; of a compared page, those that merging does not explain."""
+        is_compared = self._names is not None
+        for slip in reading.slips:
+            if is_compared and slip.kind == "lost":
+                self.is_mixed = True
+            told = ("space",) if self.is_mixed else ("space", "plain")
+            if slip.kind in told or (not is_compared and slip.kind != "placeholder"):
+                yield self._slip(slip)
+
+    def _slip(self, slip: Slip) -> Finding:
+        opened_on = slip.opened_on
+        opened = f" (line {self._line(opened_on)} opened it)" if opened_on else ""
+        return Finding(self._file, slip.line, "", slip.message + opened)
+
+    def _elisions(self, reading: Reading) -> Iterator[Finding]:
+        if not reading.elided_lines or self.is_mixed:
+            return
+        first, *others = reading.elided_lines
+        also = ", ".join(str(self._line(line)) for line in others)
+        where = f" (and on {also})" if also else ""
+        text = f"... leaves something out on this line{where}; write it out to generate"
+        yield Finding(self._file, first, "", text)
+
+    def _rules(self, reading: Reading, message: JsonObject) -> Iterator[Finding]:
+        """What the generator says about the message that was read."""
+        fill_in(reading.elided, message)
+        if self.is_mixed:
+            fill_in([message], message)
+        spec, found = message_of(message, self._file)
+        if spec is None:
+            yield from found
+        elif self.is_mixed:
+            yield from _fields_of_mixed(spec)
+        else:
+            complete = not reading.elided_lines and not reading.stops_short
+            resolved, problems = resolve(spec, complete=complete)
+            yield from (*found, *problems, *check_message(resolved, complete=complete))
+
+    def _line(self, line: int) -> int:
+        """The line of the page that a line of the block stands on."""
+        return self._block.lines[min(line, len(self._block.lines)) - 1]
+
+    def _placed(self, findings: Iterable[Finding]) -> list[Finding]:
+        return [
+            replace(
+                finding,
+                line=self._line(finding.line),
+                path=_shortened(".".join(filter(None, (self.name, finding.path))), _LONGEST_PATH),
+                message=_shortened(finding.message, _LONGEST_MESSAGE),
+            )
+            for finding in findings
+        ]
+
+
+def _shortened(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def _fields_of_mixed(spec: MessageSpec) -> Iterator[Finding]:
+    for place in placed_fields(spec):
+        for rule, severity in _RULES_FOR_MIXED:
+            if (problem := rule(place)) is not None:
+                yield Finding(spec.file, place.field.line, place.path, problem, severity)
+
+
+def _read(text: str) -> Reading:
+    """The block as strict reading has it, and leniently where that refuses it."""
+    try:
+        value = parse_json(text)
+    except JsonError as error:
+        reading = read_leniently(text) if len(text) <= _LONGEST_LENIENT else Reading()
+        if not reading.slips and not reading.elided_lines:
+            reading.slips.append(Slip(0, error.line, error.message))
+        return reading
+    return Reading(value if isinstance(value, JsonObject) else None)

@@ -1,0 +1,125 @@
+"""The command `lint`: what is wrong with drafted specs, in files and on pages.
+
+Findings go to standard output: grouped by file on a terminal, a line each elsewhere, or as
+JSON Lines. Notes about a page go to standard error; in JSON they are objects of kind
+"note". Exit codes: 0 no errors, 1 errors, 2 a file cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from kraftwire_generator.console import (
+    EXIT_FINDINGS,
+    CouldNotDoIt,
+    count_text,
+    finding_text,
+    printable,
+    reporting_failures,
+    shown_path,
+)
+from kraftwire_generator.errors import Finding
+from kraftwire_generator.lint import ComparedNote, Report
+from kraftwire_generator.lint import lint as lint_data
+
+
+@click.command()
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["json", "table", "text"]),
+    help="How to print; a table on a terminal and a line a finding elsewhere unless given.",
+)
+def lint(files: tuple[Path, ...], output: str | None) -> None:
+    """Look for slips in message specs, before anything is generated.
+
+    A FILE is a JSON spec, or a page (a KIP as text or HTML) whose specs are found in it.
+    An error is what the generator refuses, a warning what it accepts but nobody is likely
+    to mean. On a wiki's "Versions Compared" page, old and new words that run together are
+    read as the newer ones.
+
+    \b
+    Examples:
+      kraftwire lint my_specs/*.json
+      kraftwire lint kip.html -o json
+    """
+    with reporting_failures():
+        reports = [(file, lint_data(_content(file), file.as_posix())) for file in files]
+    output = output or ("table" if sys.stdout.isatty() else "text")
+    for file, report in reports:
+        _PRINTERS[output](file, report)
+    findings = [finding for _, report in reports for finding in report.findings]
+    if any(finding.severity == "error" for finding in findings):
+        raise SystemExit(EXIT_FINDINGS)
+
+
+def _content(file: Path) -> bytes:
+    if file.is_dir():
+        raise CouldNotDoIt(f"{shown_path(file)}: is a directory; name the files in it")
+    return file.read_bytes()
+
+
+def _print_json(file: Path, report: Report) -> None:
+    for row in _json_rows(report):
+        click.echo(json.dumps(row, separators=(",", ":")).replace("\x7f", "\\u007f"))
+
+
+def _json_rows(report: Report) -> Iterator[dict[str, object]]:
+    if report.note is not None:
+        yield _note_row(report.note)
+    for finding in report.findings:
+        yield {
+            "kind": "finding",
+            "file": finding.file,
+            "line": finding.line,
+            "severity": finding.severity,
+            "path": finding.path,
+            "text": finding.message,
+        }
+
+
+def _note_row(note: ComparedNote) -> dict[str, object]:
+    words = [
+        {"line": word.line, "word": word.word, "read_as": word.read_as} for word in note.merged
+    ]
+    mixed = [{"line": line, "message": name} for line, name in note.mixed]
+    text = str(note).removeprefix(f"{note.file}: ")
+    return {"kind": "note", "file": note.file, "text": text, "merged": words, "mixed": mixed}
+
+
+def _print_text(file: Path, report: Report) -> None:
+    _print_note(report)
+    for finding in report.findings:
+        click.echo(finding_text(finding))
+
+
+def _print_table(file: Path, report: Report) -> None:
+    _print_note(report)
+    errors = sum(finding.severity == "error" for finding in report.findings)
+    warnings = len(report.findings) - errors
+    counts = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}"
+    click.echo(printable(f"{shown_path(file)}: {counts}"))
+    width = max((len(str(finding.line)) for finding in report.findings), default=0)
+    for finding in report.findings:
+        click.echo(f"  {finding.line:>{width}}  {finding.severity:<7}  {_where_and_what(finding)}")
+
+
+def _where_and_what(finding: Finding) -> str:
+    where = f"{finding.path}: " if finding.path else ""
+    return printable((where + finding.message).replace("\n", " "))
+
+
+def _print_note(report: Report) -> None:
+    if report.note is not None:
+        click.echo(printable(str(report.note)), err=True)
+
+
+_PRINTERS = {"json": _print_json, "text": _print_text, "table": _print_table}
