@@ -32,6 +32,9 @@ demo: setup ## Regenerate the codecs and decode captured traffic
 	@echo
 	@echo "== one of them in full"
 	@$(KRAFTWIRE) capture decode $(CAPTURE) --frame 78 -o table
+	@echo
+	@echo "== a draft: VoteRequest as KIP-856 has it"
+	@$(KRAFTWIRE) fields VoteRequest --messages kraftwire_messages.kip_856 -o table
 
 test: setup ## Run every test that needs no Kafka
 	$(PYTEST) -n auto --dist loadgroup codec_tests

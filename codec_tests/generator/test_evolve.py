@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kraftwire_generator.compare_sources import read_side
-from kraftwire_generator.evolution_report import EvolutionFinding
-from kraftwire_generator.evolve import evolve_message, evolve_sides
+from kraftwire_generator.comparing.compare_sources import read_side
+from kraftwire_generator.comparing.evolution_report import EvolutionFinding
+from kraftwire_generator.comparing.evolve import evolve_message, evolve_sides
 from kraftwire_generator.parse import parse_message
 from kraftwire_generator.resolve import ResolvedMessage, resolve
 from kraftwire_wire.errors import KraftwireError

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftwire_generator import evolve_cli
 from kraftwire_generator.cli import main
-from kraftwire_generator.compare_sources import common_part, read_side
+from kraftwire_generator.comparing import evolve_cli
+from kraftwire_generator.comparing.compare_sources import common_part, read_side
 from kraftwire_generator.errors import SpecError
 from spec_files import field_spec, message_spec, write_set
 
@@ -225,7 +225,7 @@ def test_common_part_keeps_messages_that_moved(here: Path) -> None:
 
 
 def test_a_set_that_is_too_large(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kraftwire_generator.compare_sources.LARGEST_SOURCE", 10)
+    monkeypatch.setattr("kraftwire_generator.comparing.compare_sources.LARGEST_SOURCE", 10)
     git(here, "init", "-q")
     git(here, "add", "-A")
     git(here, "commit", "-q", "-m", "one")

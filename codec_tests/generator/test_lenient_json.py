@@ -8,7 +8,7 @@ import re
 import pytest
 
 from kraftwire_generator.json_text import JsonObject, parse_json
-from kraftwire_generator.lenient_json import read_leniently
+from kraftwire_generator.linting.lenient_json import read_leniently
 
 from oracle import REPOSITORY
 

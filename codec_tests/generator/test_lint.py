@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kraftwire_generator.errors import Finding
 from kraftwire_generator.json_text import JsonError, parse_json
-from kraftwire_generator.lint import lint
+from kraftwire_generator.linting.lint import lint
 
 from oracle import REPOSITORY
 

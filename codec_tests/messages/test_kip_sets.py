@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from kraftwire_generator.importing.write_spec import spec_to_json
 from kraftwire_generator.parse import read_message
 from kraftwire_generator.spec_set import load_set
-from kraftwire_generator.write_spec import spec_to_json
 from kraftwire_messages import kip_595, kip_853, kip_856, kip_951
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.registry import Registry

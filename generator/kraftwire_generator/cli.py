@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from kraftwire_generator.comparing.evolve_cli import evolve
 from kraftwire_generator.config import Target, find_targets, is_package_name
 from kraftwire_generator.console import (
     EXIT_FINDINGS,
@@ -24,7 +25,6 @@ from kraftwire_generator.console import (
 )
 from kraftwire_generator.emit import apply_changes, find_changes, foreign_files, show_changes
 from kraftwire_generator.errors import Finding, SpecError
-from kraftwire_generator.evolve_cli import evolve
 from kraftwire_generator.generate import (
     NothingSelected,
     Package,
@@ -32,7 +32,7 @@ from kraftwire_generator.generate import (
     count_specs,
     generate_package,
 )
-from kraftwire_generator.lint_cli import lint
+from kraftwire_generator.linting.lint_cli import lint
 from kraftwire_generator.specs_cli import specs
 from kraftwire_generator.versions import VersionRange
 

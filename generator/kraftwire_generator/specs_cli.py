@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from kraftwire_generator.comparing.diff_cli import diff_command
 from kraftwire_generator.console import (
     EXIT_FINDINGS,
     CouldNotDoIt,
@@ -20,8 +21,7 @@ from kraftwire_generator.console import (
     reporting_failures,
     shown_path,
 )
-from kraftwire_generator.diff_cli import diff_command
-from kraftwire_generator.importing import ImportReport, import_specs
+from kraftwire_generator.importing.import_set import ImportReport, import_specs
 from kraftwire_generator.spec_table import README, is_table, specs_table
 
 

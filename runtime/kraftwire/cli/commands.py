@@ -47,7 +47,7 @@ ROWS = (
     ),
     Row(
         "lint",
-        "kraftwire_generator.lint_cli",
+        "kraftwire_generator.linting.lint_cli",
         "lint",
         "Look for slips in message specs, in files and on pages.",
     ),
@@ -59,7 +59,7 @@ ROWS = (
     ),
     Row(
         "evolve",
-        "kraftwire_generator.evolve_cli",
+        "kraftwire_generator.comparing.evolve_cli",
         "evolve",
         "Say whether a change of specs breaks the wire.",
     ),

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kraftwire_generator.errors import Finding, SpecError
-from kraftwire_generator.import_sources import (
+from kraftwire_generator.importing.import_sources import (
     MODULE_NAME,
     RELEASE,
     Source,
@@ -29,11 +29,11 @@ from kraftwire_generator.import_sources import (
     SpecText,
     read_source,
 )
+from kraftwire_generator.importing.write_spec import spec_to_json
 from kraftwire_generator.json_text import JsonError, JsonObject, parse_json
 from kraftwire_generator.parse import parse_message
 from kraftwire_generator.set_settings import ERROR_CODES_FILE, SETTINGS_FILE
 from kraftwire_generator.spec import MessageSpec
-from kraftwire_generator.write_spec import spec_to_json
 
 MARKER = "# Written by `kraftwire specs import`; do not edit it, import again."
 

@@ -17,12 +17,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kraftwire_generator.compare_sources import Side, SideMessage
-from kraftwire_generator.evolution_rules import differ_in_default
-from kraftwire_generator.pairing import pair_fields, pair_messages, same_shape
+from kraftwire_generator.comparing.compare_sources import Side, SideMessage
+from kraftwire_generator.comparing.evolution_rules import differ_in_default
+from kraftwire_generator.comparing.pairing import pair_fields, pair_messages, same_shape
+from kraftwire_generator.importing.write_spec import field_facts, message_facts
 from kraftwire_generator.resolve import placed_fields, struct_name
 from kraftwire_generator.spec import FieldSpec, walk_fields
-from kraftwire_generator.write_spec import field_facts, message_facts
 
 Kind = Literal["added", "removed", "changed", "renamed", "moved"]
 Facts = Mapping[str, object]

@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kraftwire_generator.compare_sources import Side, SideMessage
-from kraftwire_generator.evolution_report import EvolutionFinding, Report
-from kraftwire_generator.evolve_fields import FieldJudge, cut_versions, message_bounds
+from kraftwire_generator.comparing.compare_sources import Side, SideMessage
+from kraftwire_generator.comparing.evolution_report import EvolutionFinding, Report
+from kraftwire_generator.comparing.evolve_fields import FieldJudge, cut_versions, message_bounds
+from kraftwire_generator.comparing.pairing import pair_messages
 from kraftwire_generator.header_rules import header_versions
-from kraftwire_generator.pairing import pair_messages
 from kraftwire_generator.resolve import ResolvedMessage
 from kraftwire_generator.spec import MessageSpec
 from kraftwire_generator.versions import VersionRange

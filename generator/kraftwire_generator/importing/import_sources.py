@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
 
-from kraftwire_generator.class_file import enum_constants
 from kraftwire_generator.errors import Finding, SpecError
+from kraftwire_generator.importing.class_file import enum_constants
 
 _T = TypeVar("_T")
 

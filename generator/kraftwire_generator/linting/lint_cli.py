@@ -24,8 +24,8 @@ from kraftwire_generator.console import (
     shown_path,
 )
 from kraftwire_generator.errors import Finding
-from kraftwire_generator.lint import ComparedNote, Report
-from kraftwire_generator.lint import lint as lint_data
+from kraftwire_generator.linting.lint import ComparedNote, Report
+from kraftwire_generator.linting.lint import lint as lint_data
 
 
 @click.command()

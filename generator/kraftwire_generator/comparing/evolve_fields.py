@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kraftwire_generator.defaults import default_value
-from kraftwire_generator.evolution_report import Report
-from kraftwire_generator.evolution_rules import (
+from kraftwire_generator.comparing.evolution_report import Report
+from kraftwire_generator.comparing.evolution_rules import (
     ABSENT_RULES,
     PRESENT_RULES,
     Judgement,
@@ -25,9 +24,10 @@ from kraftwire_generator.evolution_rules import (
     tag_removed,
     tag_reused,
 )
+from kraftwire_generator.comparing.pairing import pair_fields, same_shape
+from kraftwire_generator.defaults import default_value
 from kraftwire_generator.field_types import Struct
 from kraftwire_generator.header_rules import header_versions
-from kraftwire_generator.pairing import pair_fields, same_shape
 from kraftwire_generator.resolve import ResolvedMessage, placed_fields, struct_name
 from kraftwire_generator.spec import FieldSpec, MessageSpec
 from kraftwire_generator.versions import VersionRange

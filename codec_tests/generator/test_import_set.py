@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from kraftwire_generator.errors import SpecError
-from kraftwire_generator.importing import import_specs
+from kraftwire_generator.importing.import_set import import_specs
 from kraftwire_generator.spec_set import load_set
 from kraftwire_generator.specs_cli import specs
 

@@ -11,16 +11,16 @@ from collections.abc import Iterable
 
 import click
 
-from kraftwire_generator.compare_sources import common_part, read_side
-from kraftwire_generator.console import EXIT_FINDINGS, on_terminal, one_line, reporting_failures
-from kraftwire_generator.diff_text import (
+from kraftwire_generator.comparing.compare_sources import common_part, read_side
+from kraftwire_generator.comparing.diff_text import (
     json_rows,
     markdown_lines,
     side_text,
     summary,
     text_lines,
 )
-from kraftwire_generator.spec_diff import diff_sides
+from kraftwire_generator.comparing.spec_diff import diff_sides
+from kraftwire_generator.console import EXIT_FINDINGS, on_terminal, one_line, reporting_failures
 
 
 @click.command("diff")

@@ -19,7 +19,7 @@ from kraftwire_generator.json_text import (
     JsonObject,
     JsonValue,
 )
-from kraftwire_generator.json_tokens import Slip, SlipKind, Token, tokenize
+from kraftwire_generator.linting.json_tokens import Slip, SlipKind, Token, tokenize
 
 _OPENERS = {"}": "{", "]": "["}
 _CLOSERS = {"{": "}", "[": "]"}

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kraftwire_generator.compare_sources import Side, SideMessage
+from kraftwire_generator.comparing.compare_sources import Side, SideMessage
 from kraftwire_generator.field_types import Array, Primitive, Struct
 from kraftwire_generator.spec import FieldSpec
 

@@ -22,7 +22,8 @@ from typing import Literal
 
 from kraftwire_generator.check import check_message
 from kraftwire_generator.errors import Finding, SpecError
-from kraftwire_generator.import_sources import (
+from kraftwire_generator.importing.import_set import parse_published
+from kraftwire_generator.importing.import_sources import (
     LARGEST_SOURCE,
     GitRevision,
     Source,
@@ -31,7 +32,6 @@ from kraftwire_generator.import_sources import (
     is_published_jar,
     read_source,
 )
-from kraftwire_generator.importing import parse_published
 from kraftwire_generator.parse import parse_message
 from kraftwire_generator.resolve import ResolvedMessage, resolve
 from kraftwire_generator.set_settings import ERROR_CODES_FILE, SETTINGS_FILE

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kraftwire_generator.page_html import PageLine, html_lines, looks_like_html
+from kraftwire_generator.linting.page_html import PageLine, html_lines, looks_like_html
 
 _SPACES = " \t\r\f\v\xa0\ufeff\u200b"
 _MOST_LINES_OF_A_STRING = 20

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kraftwire_generator.compare_sources import Side
+from kraftwire_generator.comparing.compare_sources import Side
+from kraftwire_generator.comparing.spec_diff import Change
 from kraftwire_generator.console import count_text, one_line
-from kraftwire_generator.spec_diff import Change
 
 _ERROR_CODES = "error codes"
 _MARKUP = re.compile(r"[\\`*\[\]<>|&#!~]")

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import click
 
-from kraftwire_generator.compare_sources import Side, common_part, read_side
+from kraftwire_generator.comparing.compare_sources import Side, common_part, read_side
+from kraftwire_generator.comparing.evolution_report import EvolutionFinding
+from kraftwire_generator.comparing.evolve import evolve_sides
 from kraftwire_generator.console import (
     EXIT_FINDINGS,
     count_text,
@@ -22,8 +24,6 @@ from kraftwire_generator.console import (
     reporting_failures,
     shown_path,
 )
-from kraftwire_generator.evolution_report import EvolutionFinding
-from kraftwire_generator.evolve import evolve_sides
 
 
 @click.command()

@@ -21,16 +21,16 @@ from kraftwire_generator.check_fields import (
     tagged_versions_open,
     type_can_be_null,
 )
-from kraftwire_generator.compared_pages import MergedWord, names_in, read_newer_words
 from kraftwire_generator.errors import Finding, Severity
 from kraftwire_generator.json_text import JsonError, JsonObject, parse_json
-from kraftwire_generator.json_tokens import Slip
-from kraftwire_generator.lenient_json import Reading, read_leniently
+from kraftwire_generator.linting.compared_pages import MergedWord, names_in, read_newer_words
+from kraftwire_generator.linting.json_tokens import Slip
+from kraftwire_generator.linting.lenient_json import Reading, read_leniently
+from kraftwire_generator.linting.spec_pages import Block, read_page
+from kraftwire_generator.linting.spec_slips import fill_in, mend_slips
 from kraftwire_generator.parse import message_of
 from kraftwire_generator.resolve import placed_fields, resolve
 from kraftwire_generator.spec import MessageSpec
-from kraftwire_generator.spec_pages import Block, read_page
-from kraftwire_generator.spec_slips import fill_in, mend_slips
 
 # A hundred times the longest spec of Kafka; what is longer is read strictly or not at all.
 _LONGEST_LENIENT = 500_000

@@ -30,9 +30,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kraftwire_generator.comparing.pairing import same_shape, shape
 from kraftwire_generator.defaults import default_value
 from kraftwire_generator.errors import Severity
-from kraftwire_generator.pairing import same_shape, shape
 from kraftwire_generator.resolve import struct_name
 from kraftwire_generator.spec import FieldSpec
 
