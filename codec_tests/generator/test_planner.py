@@ -151,6 +151,18 @@ def test_a_package_lists_messages_by_name_and_by_key(tmp_path: Path) -> None:
     assert planned.responses == ((52, "VoteResponse"),)
 
 
+def test_control_records_are_listed_by_type(tmp_path: Path) -> None:
+    version = field_spec("Version", "int16")
+    planned = package(
+        tmp_path,
+        message_spec("none", version),
+        message_spec("AddRecord", version),
+        message_spec("GoneRecord", version, validVersions="none"),
+        settings="[control_records]\nnone = 0x7002\nAddRecord = 0x7001\nGoneRecord = 9",
+    )
+    assert planned.control_records == ((0x7001, "AddRecord"), (0x7002, "None_"))
+
+
 def test_records_are_listed_by_log_and_id(tmp_path: Path) -> None:
     planned = package(
         tmp_path,

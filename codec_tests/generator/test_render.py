@@ -25,7 +25,7 @@ def plan(*fields: dict[str, Any], source: str = "Vote.json", **keys: Any) -> Mes
 
 
 def package_plan(title: str = "Mine") -> PackagePlan:
-    return PackagePlan(title, "mine", "1.0", (("Vote", "vote"),), (), (), ())
+    return PackagePlan(title, "mine", "1.0", (("Vote", "vote"),), (), (), (), ())
 
 
 def imported(source: str) -> set[str]:

@@ -12,6 +12,10 @@ import pytest
 from kraftwire_generator.spec_set import load_set
 
 DATA = '{"name": "%s", "type": "data", "validVersions": "0", "flexibleVersions": "none"}'
+CONTROL = """
+{"name": "%s", "type": "data", "validVersions": "0", "flexibleVersions": "none",
+ "fields": [{"name": "Version", "type": "int16", "versions": "0+"}]}
+"""
 
 
 def write(directory: Path, **files: str) -> Path:
@@ -47,8 +51,10 @@ def test_settings_and_modules(tmp_path: Path) -> None:
         cluster-metadata = "metadata"
         [modules]
         metadata = "1.3"
+        [control_records]
+        A = 0x7001
     """
-    files = {"clients__A": DATA % "A", "metadata__deep__B": DATA % "B", "C": DATA % "C"}
+    files = {"clients__A": CONTROL % "A", "metadata__deep__B": DATA % "B", "C": DATA % "C"}
     spec_set, findings = load_set(write(tmp_path, set=settings, **files))
     assert findings == []
     assert spec_set is not None
@@ -56,6 +62,7 @@ def test_settings_and_modules(tmp_path: Path) -> None:
     assert spec_set.draft
     assert spec_set.records == {"cluster-metadata": "metadata"}
     assert spec_set.modules == {"metadata": "1.3"}
+    assert spec_set.control_records == {"A": 0x7001}
     found = [(module, resolved.spec.name) for module, resolved in spec_set.messages]
     assert found == [("", "C"), ("clients", "A"), ("metadata", "B")]
 
@@ -81,6 +88,37 @@ def test_bad_settings(tmp_path: Path, settings: str, line: int, path: str, phras
     assert [(item.line, item.path, item.severity) for item in findings] == [(line, path, "error")]
     assert findings[0].file.endswith("set.toml")
     assert phrase in findings[0].message
+
+
+_RANGE = "must be a number from 7 to 0x7fff; Kafka has given those below"
+BAD_CONTROL_RECORDS = [
+    ("A = 6", 2, "control_records.A", _RANGE),
+    ("A = 0x8000", 2, "control_records.A", _RANGE),
+    ("A = true", 2, "control_records.A", _RANGE),
+    ("A = '7'", 2, "control_records.A", _RANGE),
+    ("A = 7\nB = 7", 3, "control_records.B", "0x7 is the type of A already"),
+    (
+        "Lost = 7",
+        2,
+        "control_records.Lost",
+        "no message of this set; remove the line or add its spec",
+    ),
+    (
+        "C = 7",
+        2,
+        "control_records.C",
+        "readers go by its first field, which must be an int16 named Version",
+    ),
+]
+
+
+@pytest.mark.parametrize(("records", "line", "path", "problem"), BAD_CONTROL_RECORDS)
+def test_bad_control_records(
+    tmp_path: Path, records: str, line: int, path: str, problem: str
+) -> None:
+    files = {"A": CONTROL % "A", "B": CONTROL % "B", "C": DATA % "C"}
+    _, findings = load_set(write(tmp_path, set=f"[control_records]\n{records}", **files))
+    assert [(item.line, item.path, item.message) for item in findings] == [(line, path, problem)]
 
 
 BAD_RECORDS = [

@@ -19,6 +19,7 @@ from kraftwire_generator.importing.write_spec import spec_to_json
 from kraftwire_generator.parse import read_message
 from kraftwire_generator.spec_set import load_set
 from kraftwire_messages import kip_595, kip_853, kip_856, kip_951
+from kraftwire_wire import records
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.registry import Registry
 
@@ -125,6 +126,21 @@ def test_a_set_says_that_it_is_a_draft_and_what_it_builds_on(name: str) -> None:
     assert settings["draft"] is True
     assert settings["base_release"] == BASE_RELEASES[name]
     assert REGISTRIES[name].release == settings["release"] == name.replace("kip_", "KIP-")
+
+
+@pytest.mark.parametrize("name", ["kip_853", "kip_856"])
+def test_the_drafts_control_records_have_types_of_their_own(name: str) -> None:
+    registry = REGISTRIES[name]
+    added = registry.message("AddVoterRecord")(voter_id=1)
+    removed = registry.message("RemoveVoterRecord")(voter_id=2)
+    for control_type, message in ((0x7001, added), (0x7002, removed)):
+        key = records.encode_control_key(control_type)
+        assert key.hex() == f"0000{control_type:x}"
+        assert records.decode_control_key(key) == control_type
+        value = records.encode_control_value(control_type, message, 0)
+        assert records.decode_control_value(registry, control_type, value) == (message, 0)
+    with pytest.raises(KraftwireError, match="no message is known for control records of type"):
+        records.decode_control_value(kip_951.registry, 0x7001, b"")
 
 
 def test_the_warnings_are_missing_keys_and_one_tag_out_of_order() -> None:

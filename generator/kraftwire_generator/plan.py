@@ -71,3 +71,4 @@ class PackagePlan:
     requests: tuple[tuple[int, str], ...]
     responses: tuple[tuple[int, str], ...]
     records: tuple[tuple[str, tuple[tuple[int, str], ...]], ...]
+    control_records: tuple[tuple[int, str], ...]

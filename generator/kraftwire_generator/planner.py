@@ -173,6 +173,7 @@ def plan_package(spec_set: SpecSet, package: str) -> PackagePlan:
         requests=_by_key(specs, "request"),
         responses=_by_key(specs, "response"),
         records=_records(spec_set, specs),
+        control_records=_control_records(spec_set, specs),
     )
 
 
@@ -204,6 +205,15 @@ def _records(
         (log, tuple((record_id, _pair(kinds)) for record_id, kinds in pairs))
         for log, ids in sorted(logs.items())
         if (pairs := sorted(item for item in ids.items() if set(item[1]) != {_KEY}))
+    )
+
+
+def _control_records(
+    spec_set: SpecSet, specs: list[tuple[str, MessageSpec]]
+) -> tuple[tuple[int, str], ...]:
+    types = spec_set.control_records
+    return tuple(
+        sorted((types[spec.name], class_name(spec.name)) for _, spec in specs if spec.name in types)
     )
 
 

@@ -8,6 +8,8 @@ draft = false
 cluster-metadata = "metadata"
 [modules]                   # module -> its release, where it differs
 raft = "4.3.1"
+[control_records]           # message -> the type of the control records that hold it
+AddVoterRecord = 0x7001     # (those of Kafka need no line)
 """
 
 from __future__ import annotations
@@ -30,7 +32,11 @@ _KINDS: dict[str, tuple[type, str]] = {
     "draft": (bool, "true or false"),
     "records": (dict, "a table of names in double quotes"),
     "modules": (dict, "a table of releases in double quotes"),
+    "control_records": (dict, "a table of numbers"),
 }
+_NUMBERS = ("control_records",)
+SHIPPED_CONTROL_TYPES = 7
+"""Kafka has given the types below this; drafts take theirs from above."""
 _ERROR_LINE = re.compile(r"\(at line ([0-9]+), ")
 
 
@@ -44,6 +50,7 @@ class SetSettings:
     draft: bool = False
     records: Mapping[str, str] = field(default_factory=dict)
     modules: Mapping[str, str] = field(default_factory=dict)
+    control_records: Mapping[str, int] = field(default_factory=dict)
     text: str = ""
 
 
@@ -92,10 +99,22 @@ def _problems(values: Mapping[str, object]) -> dict[tuple[str, ...], str]:
         if not isinstance(value, kind):
             found[(key,)] = f"must be {description}"
         elif isinstance(value, dict):
-            for name, entry in value.items():
-                if not isinstance(entry, str):
-                    found[(key, name)] = "must be text in double quotes"
+            wrong = _wrong_number if key in _NUMBERS else _wrong_text
+            found.update(
+                {(key, name): why for name, entry in value.items() if (why := wrong(entry))}
+            )
     return found
+
+
+def _wrong_text(entry: object) -> str:
+    return "" if isinstance(entry, str) else "must be text in double quotes"
+
+
+def _wrong_number(entry: object) -> str:
+    """Types of control records are int16, and none of them is negative."""
+    if type(entry) is int and SHIPPED_CONTROL_TYPES <= entry <= 0x7FFF:
+        return ""
+    return f"must be a number from {SHIPPED_CONTROL_TYPES} to 0x7fff; Kafka has given those below"
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int:

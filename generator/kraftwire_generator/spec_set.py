@@ -18,6 +18,7 @@ from kraftwire_generator.errors import Finding
 from kraftwire_generator.parse import read_message
 from kraftwire_generator.resolve import ResolvedMessage, resolve
 from kraftwire_generator.set_settings import SETTINGS_FILE, SetSettings, line_of, read_settings
+from kraftwire_generator.spec import MessageSpec
 
 _KeyPath = tuple[str, str]
 
@@ -33,6 +34,7 @@ class SpecSet:
     draft: bool
     records: Mapping[str, str]
     modules: Mapping[str, str]
+    control_records: Mapping[str, int]
     messages: tuple[tuple[str, ResolvedMessage], ...]
 
 
@@ -60,7 +62,8 @@ def load_set(directory: Path) -> tuple[SpecSet | None, list[Finding]]:
             messages.append((_module(file, directory), resolved))
     specs = [(module, resolved.spec) for module, resolved in messages]
     findings.extend(check_set(specs, draft=settings.draft, unread=unread))
-    findings.extend(_module_findings(settings, directory, files))
+    findings.extend(_settings_findings(settings, directory, files))
+    findings.extend(_control_record_findings(settings, directory, messages, unread))
     place = {file.as_posix(): index for index, file in enumerate(files)}
     findings.sort(key=lambda finding: (place.get(finding.file, -1), finding.line))
     return _spec_set(directory, settings, messages), findings
@@ -92,18 +95,48 @@ def _module(file: Path, directory: Path) -> str:
     return file.relative_to(directory).parts[0] if file.parent != directory else ""
 
 
-def _module_findings(settings: SetSettings, directory: Path, files: list[Path]) -> list[Finding]:
+def _settings_findings(settings: SetSettings, directory: Path, files: list[Path]) -> list[Finding]:
     """Modules that `set.toml` names wrongly."""
     known = {_module(file, directory) for file in files}
-    return [
-        Finding(
-            (directory / SETTINGS_FILE).as_posix(),
-            line_of(settings.text, path),
-            ".".join(path),
-            problem,
-        )
-        for path, problem in (*_unknown_modules(settings, known), *_shared_logs(settings, known))
-    ]
+    problems = (*_unknown_modules(settings, known), *_shared_logs(settings, known))
+    return [_settings_finding(settings, directory, path, problem) for path, problem in problems]
+
+
+def _control_record_findings(
+    settings: SetSettings,
+    directory: Path,
+    messages: list[tuple[str, ResolvedMessage]],
+    unread: set[str],
+) -> list[Finding]:
+    """Control records that `set.toml` names wrongly."""
+    specs = {message.spec.name: message.spec for _, message in messages}
+    found: list[Finding] = []
+    holders: dict[int, str] = {}
+    for name, control_type in settings.control_records.items():
+        first = holders.setdefault(control_type, name)
+        problem = ""
+        if name not in specs and name not in unread:
+            problem = "no message of this set; remove the line or add its spec"
+        elif first != name:
+            problem = f"{control_type:#x} is the type of {first} already"
+        elif name in specs and not _tells_its_version(specs[name]):
+            problem = "readers go by its first field, which must be an int16 named Version"
+        if problem:
+            path = ("control_records", name)
+            found.append(_settings_finding(settings, directory, path, problem))
+    return found
+
+
+def _tells_its_version(spec: MessageSpec) -> bool:
+    first = next(iter(spec.fields), None)
+    return first is not None and (first.name, str(first.type)) == ("Version", "int16")
+
+
+def _settings_finding(
+    settings: SetSettings, directory: Path, path: _KeyPath, problem: str
+) -> Finding:
+    file = (directory / SETTINGS_FILE).as_posix()
+    return Finding(file, line_of(settings.text, path), ".".join(path), problem)
 
 
 def _unknown_modules(settings: SetSettings, known: set[str]) -> Iterator[tuple[_KeyPath, str]]:
@@ -137,5 +170,6 @@ def _spec_set(
         draft=settings.draft,
         records=settings.records,
         modules=settings.modules,
+        control_records=settings.control_records,
         messages=tuple(messages),
     )

@@ -5,7 +5,7 @@
 - coordinator logs: the key is the record's id as int16 and the key message in version 0;
   the value is its version as int16 and the value message, or null for a tombstone;
 - control batches: the key is a version and a type, both int16; the value is a message in
-  the version that its first two bytes name;
+  the version that its first two bytes name; drafts have types of their own in their registry;
 - blobs inside messages (consumer protocol, principals): a version as int16, then the message.
 
 Logs are named as in `Registry.record`.
@@ -143,7 +143,7 @@ def encode_control_key(control_type: int) -> bytes:
 
 def decode_control_value(registry: Registry, control_type: int, value: bytes) -> Versioned:
     """The value of a control record of a known type."""
-    name = _CONTROL_MESSAGES.get(control_type)
+    name = _CONTROL_MESSAGES.get(control_type) or registry.control_records.get(control_type)
     if name is None:
         raise KraftwireError(f"no message is known for control records of type {control_type}")
     message = registry.message(name)

@@ -45,6 +45,7 @@ class Registry:
         requests: Mapping[int, str],
         responses: Mapping[int, str],
         records: Mapping[str, Mapping[int, tuple[str | None, str]]],
+        control_records: Mapping[int, str] = {},
     ) -> None:
         """`messages` maps each name to its module; the other tables refer to those names."""
         self.package = package
@@ -55,6 +56,8 @@ class Registry:
         self._records = records
         self.record_ids = {log: tuple(ids) for log, ids in records.items()}
         """The record ids of each log that has typed records."""
+        self.control_records = control_records
+        """Control record types of a draft, beside those that Kafka ships (`records`)."""
 
     # -- finding classes -------------------------------------------------------------------
 

@@ -48,6 +48,10 @@ registry = Registry(
         59: "FetchSnapshotResponse",
     },
     records={},
+    control_records={
+        0x7001: "AddVoterRecord",
+        0x7002: "RemoveVoterRecord",
+    },
 )
 
 if TYPE_CHECKING:
