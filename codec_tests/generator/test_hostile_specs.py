@@ -111,8 +111,9 @@ def test_texts_of_the_set_stay_texts(title: str, release: str, log: str) -> None
     parsed, _ = parse_message(json.dumps(spec), "spec.json")
     assert parsed is not None
     message = resolve(parsed)[0]
+    messages = (("meta", message),)
     spec_set = SpecSet(
-        Path("specs"), title, release, None, False, {log: "meta"}, {}, (("meta", message),)
+        Path("specs"), title, release, None, False, {log: "meta"}, {}, {"Vote": 7}, messages
     )
     tree = ast.parse(Renderer().package(plan_package(spec_set, "mine")))
     expected = [ast.Expr, ast.ImportFrom, ast.ImportFrom, ast.ImportFrom, ast.Assign, ast.If]
@@ -123,6 +124,7 @@ def test_texts_of_the_set_stay_texts(title: str, release: str, log: str) -> None
     values = {keyword.arg: ast.literal_eval(keyword.value) for keyword in registry.value.keywords}
     assert values["release"] == release
     assert values["records"] == {log: {1: (None, "Vote")}}
+    assert values["control_records"] == {7: "Vote"}
 
 
 def test_all_names_at_once_keep_their_fields_apart() -> None:
