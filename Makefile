@@ -63,8 +63,10 @@ generate: setup ## Write the codecs of all spec sets, and message_specs/README.m
 fuzz: setup ## The long mutation and property runs (about five minutes)
 	$(PYTEST) -n auto -m nightly --timeout 7200 codec_tests
 
-bench: setup ## Time decoding and encoding, and show that decoding is linear
-	$(BIN)/python codec_tests/bench/linear.py
+bench: setup ## Time decoding and encoding beside other libraries; show that both are linear
+	PYTHONPATH=codec_tests $(BIN)/python -m bench.speed
+	PYTHONPATH=codec_tests $(BIN)/python -m bench.footprint
+	PYTHONPATH=codec_tests $(BIN)/python -m bench.linear
 
 update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs Maven)
 	@test -n "$(VERSION)" || { echo "say which release: make update-kafka VERSION=4.4.0"; exit 2; }

@@ -1,7 +1,8 @@
 """Codecs: one message in one version, bound to the engine that reads and writes it.
 
-`codec_for` is the one place where an engine is chosen. The engine of emitted Python code
-is always there; generated classes do not know which one runs them.
+`codec_for` is the one place where an engine is chosen; generated classes do not know which
+one runs them. `Codec` runs the emitted code, which is the reference; `SpecializedCodec`
+runs functions made for one version, and falls back on it.
 """
 
 from __future__ import annotations
@@ -53,6 +54,10 @@ class Codec(Generic[M]):
         """Read one message that starts at `position`, and say where it ends."""
         if not isinstance(data, bytes):
             data = memoryview(data).tobytes()
+        if not 0 <= position <= len(data):
+            raise DecodeError(
+                f"position {position} is not within {len(data)} bytes", offset=position
+            )
         reader = self._reader(data, position, lenient=lenient)
         message = self.message._decode(reader, self.version)
         return message, reader.position
@@ -76,6 +81,10 @@ def codec_for(message: type[M], version: int) -> Codec[M]:
     if codec is None:
         if version not in message.VALID_VERSIONS:
             raise UnsupportedVersion(message.__name__, version, message.VALID_VERSIONS)
+        from kraftwire_wire.specialized import SpecializedCodec
+
+        # A subclass may do anything on its way into being; only the emitted code calls it.
+        engine = SpecializedCodec if "LAYOUT" in vars(message) else Codec
         # 2.0 and True find the codecs of 2 and 1, and must not become their versions.
-        codec = _codecs[message, version] = Codec(message, int(version))
+        codec = _codecs[message, version] = engine(message, int(version))
     return codec

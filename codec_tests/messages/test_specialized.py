@@ -1,0 +1,196 @@
+"""Functions made for one version do what the emitted code does, or leave it to the emitted code.
+
+Every other test of codecs runs through both already, as one stands behind the other. Here
+the functions are called alone, so that giving up cannot hide what they get wrong.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraftwire_messages.kafka import FetchResponse, MetadataResponse, VoteRequest, registry
+from kraftwire_wire.codec import Codec
+from kraftwire_wire.errors import DecodeError, EncodeError
+from kraftwire_wire.message import Message, Struct
+from kraftwire_wire.specialized import SpecializedCodec
+from kraftwire_wire.specialized_reader import specialized_reader, wide_length
+from kraftwire_wire.specialized_source import GIVES_UP, Unusual, uuid_of
+from kraftwire_wire.specialized_writer import specialized_writer, wide
+from spec_files import field_spec, message_spec
+
+from compile_spec import compile_spec
+from fuzz.mutants import mutants
+from strategies import random_message, same
+
+
+def has_unknown_tags(value: object) -> bool:
+    """Writing unknown tags is left to the emitted code."""
+    if isinstance(value, list):
+        return any(map(has_unknown_tags, value))
+    if not isinstance(value, Struct):
+        return False
+    fields = [getattr(value, field.name) for field in value.LAYOUT.fields]
+    return bool(value.unknown_tagged_fields) or has_unknown_tags(fields)
+
+
+def without_unknown_tags(value: Any) -> None:
+    if isinstance(value, list):
+        for item in value:
+            without_unknown_tags(item)
+    elif isinstance(value, Struct):
+        value.unknown_tagged_fields = []
+        for field in value.LAYOUT.fields:
+            without_unknown_tags(getattr(value, field.name))
+
+
+@pytest.mark.parametrize("name", list(registry))
+def test_they_read_and_write_what_the_emitted_code_does(name: str) -> None:
+    cls = registry.message(name)
+    rng = random.Random(name)
+    for version in cls.VALID_VERSIONS:
+        emitted = Codec(cls, version)
+        read, write = specialized_reader(cls, version), specialized_writer(cls, version)
+        for _ in range(4):
+            value: Message = random_message(cls, version, rng)
+            if has_unknown_tags(value):
+                with pytest.raises(Unusual):
+                    write(value)
+            without_unknown_tags(value)
+            data = emitted.encode(value)
+            assert write(value) == data
+            decoded, end = read(b"abc" + data, 3)
+            assert end == len(data) + 3
+            assert same(decoded, value)
+            for mutant in mutants(data, 10, rng):
+                assert_read_alike(emitted, read, mutant)
+
+
+def assert_read_alike(emitted: Codec[Any], read: Any, data: bytes) -> None:
+    """Where the function gives a message, the emitted code gives the same."""
+    try:
+        decoded, end = read(data, 0)
+    except GIVES_UP:
+        return
+    expected, expected_end = emitted.decode_from(data)
+    assert (end, same(decoded, expected)) == (expected_end, True), data.hex()
+
+
+@pytest.mark.parametrize("name", ["MetadataResponse", "FetchResponse", "JoinGroupResponse"])
+def test_long_values_do_not_make_them_give_up(name: str) -> None:
+    cls = registry.message(name)
+    for version in cls.VALID_VERSIONS:
+        value: Any = cls()
+        if name == "MetadataResponse":
+            partitions = [cls.MetadataResponsePartition(replica_nodes=list(range(40)))] * 300
+            value.topics = [cls.MetadataResponseTopic(name="x" * 30_000, partitions=partitions)]
+        elif name == "FetchResponse":
+            aborted = [cls.AbortedTransaction(producer_id=n, first_offset=-n) for n in range(400)]
+            partition = cls.PartitionData(records=bytes(70_000), aborted_transactions=aborted)
+            value.responses = [cls.FetchableTopicResponse(partitions=[partition] * 130)]
+        else:
+            value.members = [cls.JoinGroupResponseMember(metadata=bytes(200))] * 200
+        data = Codec(cls, version).encode(value)
+        assert specialized_writer(cls, version)(value) == data
+        assert specialized_reader(cls, version)(data, 0) == (value, len(data))
+
+
+@pytest.mark.parametrize(
+    "length",
+    ["8000", "8100", "ff00", "818080808000", "8180808010", "ffffffff7f", "ffffffff0f", "80808008"],
+)
+def test_odd_lengths_are_left_to_the_emitted_code(length: str) -> None:
+    data = bytes.fromhex(length) + bytes(200)
+    emitted, read = Codec(VoteRequest, 2), specialized_reader(VoteRequest, 2)
+    with pytest.raises(GIVES_UP):
+        read(data, 0)
+    try:
+        expected: object = emitted.decode(data)
+    except DecodeError as error:
+        expected = str(error)
+    try:
+        found: object = VoteRequest.codec(2).decode(data)
+    except DecodeError as error:
+        found = str(error)
+    assert found == expected
+
+
+@given(st.integers(128, 2**31 - 1))
+def test_wide_lengths_come_back(number: int) -> None:
+    raw = wide(number)
+    assert wide_length(b"\xff" + raw, 1) == (number, len(raw) + 1)
+
+
+@given(st.uuids(version=None))
+def test_uuids_are_made_whole(value: UUID) -> None:
+    made = uuid_of(value.bytes)
+    assert (made, hash(made), repr(made), made.is_safe) == (
+        value,
+        hash(value),
+        repr(value),
+        value.is_safe,
+    )
+
+
+def test_a_subclass_is_read_by_the_emitted_code() -> None:
+    class MyRequest(VoteRequest):
+        def __init__(self, **fields: Any) -> None:
+            super().__init__(**fields)
+            self.made = True
+
+    decoded = MyRequest.codec(2).decode(VoteRequest(voter_id=7).encode(2))
+    assert (decoded.made, decoded.voter_id) == (True, 7)
+    assert type(MyRequest.codec(2)) is Codec
+    assert type(VoteRequest.codec(2)) is SpecializedCodec
+    assert MyRequest(voter_id=7).encode(2) == VoteRequest(voter_id=7).encode(2)
+
+
+@pytest.mark.parametrize("position", [-1, -5, 10_000])
+def test_positions_outside_the_input(position: int) -> None:
+    data = MetadataResponse().encode(9)
+    for codec in (Codec(MetadataResponse, 9), MetadataResponse.codec(9)):
+        with pytest.raises(DecodeError, match=f"position {position} is not within"):
+            codec.decode_from(data, position)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        MetadataResponse(topics=({},)),
+        MetadataResponse(topics=[FetchResponse.FetchableTopicResponse()]),
+        MetadataResponse(brokers=[MetadataResponse.MetadataResponseBroker(host=b"h")]),
+        MetadataResponse(controller_id=2**31),
+        MetadataResponse(topics=[MetadataResponse.MetadataResponseTopic(is_internal=2)]),
+        MetadataResponse(topics=[MetadataResponse.MetadataResponseTopic(topic_id="x")]),
+        MetadataResponse(unknown_tagged_fields=[(-1, b"")]),
+        VoteRequest(),
+    ],
+)
+def test_wrong_values_are_left_to_the_emitted_code(value: Any) -> None:
+    errors = []
+    for codec in (Codec(MetadataResponse, 12), MetadataResponse.codec(12)):
+        with pytest.raises(EncodeError) as caught:
+            codec.encode(value)
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+
+
+def test_structs_nested_beyond_what_python_nests() -> None:
+    fields: list[dict[str, Any]] = [field_spec("Leaf", "int32")]
+    for depth in range(40):
+        fields = [field_spec(f"Level{depth}", f"[]Struct{depth}", fields=fields)]
+    cls: Any = compile_spec(message_spec("Deep", *fields))
+    value = cls()
+    inner = value
+    for depth in reversed(range(40)):
+        struct = getattr(cls, f"Struct{depth}")()
+        setattr(inner, f"level{depth}", [struct])
+        inner = struct
+    data = value.encode(0)
+    assert data == Codec(cls, 0).encode(value)
+    assert cls.decode(data, 0) == value

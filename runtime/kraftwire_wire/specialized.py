@@ -1,0 +1,82 @@
+"""The codec that `codec_for` gives: functions made for one version, the emitted code behind them.
+
+The functions are written from LAYOUT when a codec first reads or writes (a few milliseconds
+for a large message), and run as plain Python. Where one gives up, the emitted code does the
+work from the start and says what is wrong; so both accept the same bytes and values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kraftwire_wire.codec import Codec
+from kraftwire_wire.specialized_reader import Read, specialized_reader
+from kraftwire_wire.specialized_source import GIVES_UP, NotSpecialized, Unusual
+from kraftwire_wire.specialized_writer import Write, specialized_writer
+
+if TYPE_CHECKING:
+    from kraftwire_wire.message import Message
+
+M = TypeVar("M", bound="Message")
+
+# A struct within itself, or loops beyond what Python nests, show only while writing them.
+_NOT_MADE = (NotSpecialized, RecursionError, SyntaxError)
+
+
+class SpecializedCodec(Codec[M]):
+    """Reads and writes one version of one message through functions made for it."""
+
+    __slots__ = ("_read", "_write")
+
+    def __init__(self, message: type[M], version: int) -> None:
+        super().__init__(message, version)
+        self._read: Read = self._first_read
+        self._write: Write = self._first_write
+
+    def decode(self, data: bytes, *, lenient: bool = False) -> M:
+        """Read one message that fills `data`; see `Message.decode`."""
+        if not lenient and data.__class__ is bytes:
+            try:
+                message: M
+                message, end = self._read(data, 0)
+                if end == len(data):
+                    return message
+            except GIVES_UP:
+                pass
+        return super().decode(data, lenient=lenient)
+
+    def decode_from(
+        self, data: bytes, position: int = 0, *, lenient: bool = False
+    ) -> tuple[M, int]:
+        """Read one message that starts at `position`, and say where it ends."""
+        if not lenient and data.__class__ is bytes and position >= 0:
+            try:
+                return self._read(data, position)
+            except GIVES_UP:
+                pass
+        return super().decode_from(data, position, lenient=lenient)
+
+    def encode(self, message: M) -> bytes:
+        """The bytes of a message; see `Message.encode`."""
+        try:
+            return self._write(message)
+        except GIVES_UP:
+            return super().encode(message)
+
+    def _first_read(self, data: bytes, position: int) -> tuple[Any, int]:
+        try:
+            self._read = specialized_reader(self.message, self.version)
+        except _NOT_MADE:
+            self._read = _give_up
+        return self._read(data, position)
+
+    def _first_write(self, message: Any) -> bytes:
+        try:
+            self._write = specialized_writer(self.message, self.version)
+        except _NOT_MADE:
+            self._write = _give_up
+        return self._write(message)
+
+
+def _give_up(*_: object) -> Any:
+    raise Unusual

@@ -1,0 +1,359 @@
+"""Writes the function that reads one version of a message: `read(data, position)`.
+
+It returns the message and the position behind it. Runs of values with a fixed size, the
+length that follows them included, are unpacked in one call; structs are read in place.
+See specialized_source for when it gives up.
+
+Slices do not complain when they reach over the end of the input, and the position then
+lies behind it: whatever is read next fails, and the codec looks at the last position.
+Counts are compared with the bytes that are left, as no list may grow beyond the input.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from itertools import chain, repeat
+from typing import Any
+
+from kraftwire_wire.forms import FIXED_FORMATS, MAX_LENGTH, MAX_STRING_LENGTH
+from kraftwire_wire.layout import Field, Layout
+from kraftwire_wire.specialized_source import (
+    CODES,
+    UUID_CODE,
+    NotSpecialized,
+    Source,
+    Unusual,
+    VersionOf,
+    is_nan,
+    uuid_of,
+)
+
+Read = Callable[[bytes, int], tuple[Any, int]]
+
+_TABLE_SIZE = 17
+"""Arrays of numbers shorter than this are unpacked by a form made beforehand."""
+
+_LONGEST_FORM = 128
+"""Arrays of structs up to this count are unpacked at once; longer forms would fill the cache."""
+
+
+def specialized_reader(message: type[Any], version: int) -> Read:
+    """The function for a version; `NotSpecialized` where there is none."""
+    return _ReaderSource(VersionOf(message, version)).compile()
+
+
+def wide_length(data: bytes, position: int) -> tuple[int, int]:
+    """A length of more than one byte, and the position behind it; not one written overlong."""
+    value = 0
+    for shift in (0, 7, 14, 21, 28):
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if not 0x7F < value <= MAX_LENGTH:
+                break
+            return value, position
+    raise Unusual
+
+
+def wide_string_length(data: bytes, position: int) -> tuple[int, int]:
+    """The same for the length plus one of a string."""
+    value, position = wide_length(data, position)
+    if value > MAX_STRING_LENGTH + 1:
+        raise Unusual
+    return value, position
+
+
+@lru_cache(maxsize=256)
+def unpacker(codes: str, count: int) -> Callable[..., tuple[Any, ...]]:
+    """Unpacks `count` structs of one size into one tuple."""
+    return struct.Struct(">" + codes * count).unpack_from
+
+
+def long_sweep(codes: str, data: bytes) -> Iterator[Any]:
+    """The values of many structs of one size, one after the other."""
+    return chain.from_iterable(struct.iter_unpack(">" + codes, data))
+
+
+@cache
+def _unpackers(code: str) -> tuple[Callable[..., tuple[Any, ...]], ...]:
+    return tuple(struct.Struct(f">{n}{code}").unpack_from for n in range(_TABLE_SIZE))
+
+
+class _ReaderSource:
+    """Collects the lines; `_run` holds the values that the next unpacking will give."""
+
+    def __init__(self, version: VersionOf) -> None:
+        self._of = version
+        self._source = Source()
+        self._run: list[tuple[str, str]] = []
+        self._source.names |= {
+            "new": object.__new__,
+            "uuid_of": uuid_of,
+            "long_sweep": long_sweep,
+            "repeat": repeat,
+            "unpack_from": struct.unpack_from,
+            "unpacker": unpacker,
+            "wide_length": wide_length,
+            "wide_string_length": wide_string_length,
+        }
+
+    def compile(self) -> Read:
+        source, message = self._source, self._of.message
+        with source.block("def read(data, pos):"):
+            source.line("end = len(data)")
+            self._struct("message", message)
+            self._flush()
+            with source.block("if pos > end:"):
+                source.line("raise Unusual")
+            source.line("return message, pos")
+        return source.compile("read", f"read {message.__name__} {self._of.version}")
+
+    # -- runs ------------------------------------------------------------------------------
+
+    def _take(self, code: str, target: str) -> None:
+        """Read a value of fixed size, at the latest when the run is flushed."""
+        self._run.append((code, target))
+
+    def _flush(self) -> None:
+        """Read what is waiting."""
+        run, self._run = self._run, []
+        if not run:
+            return
+        line = self._source.line
+        if [code for code, _ in run] == ["B"]:
+            line(f"{run[0][1]} = data[pos]")
+            line("pos += 1")
+            return
+        form = struct.Struct(">" + "".join(code for code, _ in run))
+        unpack = self._source.bind("unpack", form.format, lambda: form.unpack_from)
+        raw = {i: self._source.fresh("raw") for i, (code, _) in enumerate(run) if code == UUID_CODE}
+        targets = [raw.get(i, target) for i, (_, target) in enumerate(run)]
+        line(f"{', '.join(targets)}, = {unpack}(data, pos)")
+        line(f"pos += {form.size}")
+        for i, name in raw.items():
+            line(f"{run[i][1]} = uuid_of({name})")
+
+    # -- structs ---------------------------------------------------------------------------
+
+    def _struct(self, var: str, cls: type[Any]) -> None:
+        """Read a struct into a new variable."""
+        layout: Layout = cls.LAYOUT
+        ordinary = self._of.ordinary(layout)
+        self._make(var, cls, ordinary)
+        for field in ordinary:
+            self._field(f"{var}.{field.name}", field)
+        if self._of.flexible:
+            self._tags(var, layout)
+
+    def _make(self, var: str, cls: type[Any], read: list[Field]) -> None:
+        """A new instance with the defaults of all that is not read."""
+        source = self._source
+        source.line(f"{var} = new({source.bind('cls', cls, lambda: cls)})")
+        self._set_defaults(var, cls, read)
+
+    def _set_defaults(self, var: str, cls: type[Any], read: list[Field]) -> None:
+        source = self._source
+        for field in cls.LAYOUT.fields:
+            if field not in read:
+                source.line(f"{var}.{field.name} = {self._default(field)}")
+        source.line(f"{var}.unknown_tagged_fields = []")
+
+    def _default(self, field: Field) -> str:
+        if field.default == ():
+            if field.is_array:
+                return "[]"
+            cls = self._of.struct_class(field)
+            return f"{self._source.bind('cls', cls, lambda: cls)}()"
+        if is_nan(field.default):
+            return self._source.bind("nan", field, lambda: field.default)
+        key = (type(field.default), field.default)
+        return self._source.bind("default", key, lambda: field.default)
+
+    def _tags(self, var: str, layout: Layout) -> None:
+        source, known = self._source, self._of.tagged(layout)
+        count, tag, size, stop, last = map(source.fresh, ("tags", "tag", "size", "stop", "last"))
+        self._take("B", count)
+        self._flush()
+        with source.block(f"if {count}:"):
+            with source.block(f"if {count} > 127:"):
+                source.line("raise Unusual")
+            source.line(f"{last} = -1")
+            with source.block(f"for _ in range({count}):"):
+                source.line(f"{tag} = data[pos]")
+                source.line(f"{size} = data[pos + 1]")
+                source.line("pos += 2")
+                with source.block(f"if not {last} < {tag} < 128:"):
+                    source.line("raise Unusual")
+                self._widen(size, "wide_length")
+                source.line(f"{last} = {tag}")
+                source.line(f"{stop} = pos + {size}")
+                self._payloads(var, layout, known, tag, stop)
+                with source.block(f"if pos != {stop}:"):
+                    source.line("raise Unusual")
+
+    def _payloads(self, var: str, layout: Layout, known: list[Field], tag: str, stop: str) -> None:
+        source = self._source
+        word = "if"
+        for field in known:
+            with source.block(f"{word} {tag} == {field.tag}:"):
+                self._field(f"{var}.{field.name}", field)
+                self._flush()
+            word = "elif"
+        elsewhere = sorted({f.tag for f in layout.fields if f.tag is not None and f not in known})
+        for number in elsewhere:
+            with source.block(f"{word} {tag} == {number}:"):
+                source.line("raise Unusual")
+            word = "elif"
+        with source.block("else:" if word == "elif" else "if True:"):
+            source.line(f"{var}.unknown_tagged_fields.append(({tag}, data[pos:{stop}]))")
+            source.line(f"pos = {stop}")
+
+    # -- fields ----------------------------------------------------------------------------
+
+    def _field(self, target: str, field: Field) -> None:
+        """Read one field into `target`."""
+        if field.type in CODES:
+            self._take(CODES[field.type], target)
+        elif field.is_struct and not field.is_array:
+            self._one_struct(target, field)
+        else:
+            self._with_length(target, field)
+
+    def _one_struct(self, target: str, field: Field) -> None:
+        source, cls = self._source, self._of.struct_class(field)
+        var = source.fresh("struct")
+        if not self._of.is_nullable(field):
+            self._struct(var, cls)
+            source.line(f"{target} = {var}")
+            return
+        marker = source.fresh("marker")
+        self._take("B", marker)
+        self._flush()
+        there = marker if self._of.is_tagged(field) else f"{marker} < 128"
+        with source.block(f"if {there}:"):
+            if self._of.is_tagged(field):
+                with source.block(f"if {marker} > 127:"):
+                    source.line("raise Unusual")
+            self._struct(var, cls)
+            self._flush()
+            source.line(f"{target} = {var}")
+        with source.block("else:"):
+            source.line(f"{target} = None")
+
+    def _with_length(self, target: str, field: Field) -> None:
+        """Read a string, bytes or an array, null or not."""
+        source, compact = self._source, self._of.is_compact(field)
+        size = source.fresh("size")
+        classic_code = "h" if field.type == "string" else "i"
+        self._take("B" if compact else classic_code, size)
+        self._flush()
+        is_null = f"not {size}" if compact else f"{size} < 0"
+        with source.block(f"if {is_null}:"):
+            source.line(f"{target} = None" if self._of.is_nullable(field) else "raise Unusual")
+        with source.block("else:"):
+            if compact:
+                wide = "wide_string_length" if field.type == "string" else "wide_length"
+                self._widen(size, wide)
+                source.line(f"{size} -= 1")
+            self._body(target, field, size)
+
+    def _widen(self, size: str, wide: str) -> None:
+        """Read the rest of a varint whose first byte says that there is more."""
+        source = self._source
+        with source.block(f"if {size} > 127:"):
+            with source.block("if 0 < data[pos] < 128:"):
+                source.line(f"{size} += (data[pos] - 1) * 128")
+                source.line("pos += 1")
+            with source.block("else:"):
+                source.line(f"{size}, pos = {wide}(data, pos - 1)")
+
+    def _body(self, target: str, field: Field, size: str) -> None:
+        """Read what follows a length."""
+        source = self._source
+        if not field.is_array:
+            stop = source.fresh("stop")
+            source.line(f"{stop} = pos + {size}")
+            decode = ".decode()" if field.type == "string" else ""
+            source.line(f"{target} = data[pos:{stop}]{decode}")
+            source.line(f"pos = {stop}")
+            return
+        with source.block(f"if {size} > end - pos:"):
+            source.line("raise Unusual")
+        element = field.element_type
+        if field.is_struct:
+            self._structs(target, field, size)
+        elif element in FIXED_FORMATS:
+            self._numbers(target, FIXED_FORMATS[element], size)
+        else:
+            self._elements(target, field, size)
+
+    def _numbers(self, target: str, code: str, size: str) -> None:
+        source = self._source
+        table = source.bind("table", code, lambda: _unpackers(code))
+        with source.block(f"if {size} < {_TABLE_SIZE}:"):
+            source.line(f"{target} = list({table}[{size}](data, pos))")
+        with source.block("else:"):
+            source.line(f'{target} = list(unpack_from(f">{{{size}}}{code}", data, pos))')
+        source.line(f"pos += {struct.calcsize('>' + code)} * {size}")
+
+    def _elements(self, target: str, field: Field, size: str) -> None:
+        """Read the strings or uuids of an array."""
+        source = self._source
+        items, item = source.fresh("items"), source.fresh("item")
+        source.line(f"{items} = []")
+        with source.block(f"for _ in range({size}):"):
+            if field.element_type == "uuid":
+                self._take(UUID_CODE, item)
+            else:
+                element = Field(field.name, "", field.element_type, field.versions, "")
+                self._with_length(item, element)
+            self._flush()
+            source.line(f"{items}.append({item})")
+        source.line(f"{target} = {items}")
+
+    def _structs(self, target: str, field: Field, size: str) -> None:
+        source, cls = self._source, self._of.struct_class(field)
+        if not self._of.takes_bytes(cls.LAYOUT):
+            raise NotSpecialized("an array of elements without any bytes")
+        items, var = source.fresh("items"), source.fresh("struct")
+        fixed = self._of.fixed_fields(cls.LAYOUT)
+        source.line(f"{items} = []")
+        if fixed is not None:
+            with source.block(f"if {size}:"):
+                self._structs_of_one_size(items, var, cls, fixed, size)
+        else:
+            with source.block(f"for _ in range({size}):"):
+                self._struct(var, cls)
+                self._flush()
+                source.line(f"{items}.append({var})")
+        source.line(f"{target} = {items}")
+
+    def _structs_of_one_size(
+        self, items: str, var: str, cls: type[Any], fields: list[Field], size: str
+    ) -> None:
+        """Read an array in one sweep; the tag count at the end of each struct must be zero."""
+        source = self._source
+        stop, values, empty = source.fresh("stop"), source.fresh("values"), self._of.flexible
+        codes = "".join(CODES[field.type] for field in fields) + ("x" if empty else "")
+        width = struct.calcsize(">" + codes)
+        source.line(f"{stop} = pos + {width} * {size}")
+        tags = f" or data[pos + {width - 1}:{stop}:{width}].count(0) != {size}" if empty else ""
+        with source.block(f"if {stop} > end{tags}:"):
+            source.line("raise Unusual")
+        with source.block(f"if {size} <= {_LONGEST_FORM}:"):
+            source.line(f"{values} = iter(unpacker({codes!r}, {size})(data, pos))")
+        with source.block("else:"):
+            source.line(f"{values} = long_sweep({codes!r}, data[pos:{stop}])")
+        cls_name = source.bind("cls", cls, lambda: cls)
+        source.line(f"{items} = list(map(new, repeat({cls_name}, {size})))")
+        raw = {f.name: source.fresh("raw") for f in fields if f.type == "uuid"}
+        targets = [raw.get(field.name, f"{var}.{field.name}") for field in fields]
+        columns = f"{values}, " * len(fields)
+        with source.block(f"for {var}, {', '.join(targets)} in zip({items}, {columns}):"):
+            self._set_defaults(var, cls, fields)
+            for name, value in raw.items():
+                source.line(f"{var}.{name} = uuid_of({value})")
+        source.line(f"pos = {stop}")

@@ -1,0 +1,155 @@
+"""What the writers of specialized functions share: source text, and runs of fixed sizes.
+
+A specialized function does the work of a message's emitted code for exactly one version,
+without a call per field. It may give up at any time by raising one of `GIVES_UP`: the
+emitted code then does the work again, and it alone decides what the error is. So a
+specialized function needs to handle what is usual, and must never accept what the emitted
+code would refuse.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID, SafeUUID
+
+from kraftwire_wire.forms import FIXED_FORMATS
+from kraftwire_wire.layout import Field, Layout
+
+_MAX_LINES = 5_000
+_MAX_DEPTH = 15
+"""Python nests at most 20 loops in each other."""
+
+UUID_CODE = "16s"
+CODES = FIXED_FORMATS | {"uuid": UUID_CODE}
+"""What `struct` calls each type of fixed size."""
+
+
+class Unusual(ValueError):
+    """A specialized function met what it leaves to the emitted code."""
+
+
+class NotSpecialized(Exception):
+    """This version of this message is left to the emitted code altogether."""
+
+
+# What indexing, unpacking, packing and text raise for bytes and values that do not fit.
+GIVES_UP = (ValueError, IndexError, AttributeError, TypeError, OverflowError, struct.error)
+
+
+class Source:
+    """The text of one function, and the values that its names stand for."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {"Unusual": Unusual}
+        self._lines: list[str] = []
+        self._depth = 0
+        self._bound: dict[tuple[str, object], str] = {}
+
+    def line(self, text: str) -> None:
+        """One more line, at the depth of the block."""
+        if len(self._lines) == _MAX_LINES:
+            raise NotSpecialized("too long")
+        self._lines.append("    " * self._depth + text)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """A line that ends in a colon, and what belongs under it."""
+        self.line(head)
+        if self._depth == _MAX_DEPTH:
+            raise NotSpecialized("too deep")
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    def fresh(self, stem: str) -> str:
+        """A name that stands for nothing yet."""
+        name = f"{stem}{len(self.names)}"
+        self.names[name] = None
+        return name
+
+    def bind(self, stem: str, key: object, make: Callable[[], object]) -> str:
+        """The name of a value that the function uses; one name for equal keys."""
+        name = self._bound.get((stem, key))
+        if name is None:
+            name = self._bound[stem, key] = self.fresh(stem)
+            self.names[name] = make()
+        return name
+
+    def compile(self, name: str, title: str) -> Callable[..., Any]:
+        """The function of that name."""
+        text = "\n".join(self._lines)
+        exec(compile(text, f"<{title}>", "exec"), self.names)  # noqa: S102 - text is ours
+        function: Callable[..., Any] = self.names[name]
+        return function
+
+
+class VersionOf:
+    """What a version of a message holds."""
+
+    def __init__(self, message: type[Any], version: int) -> None:
+        self.message = message
+        self.version = version
+        self.flexible = version in message.FLEXIBLE_VERSIONS
+
+    def ordinary(self, layout: Layout) -> list[Field]:
+        """The fields outside the tag section, in order."""
+        return [f for f in layout.fields if self.version in f.versions and not self.is_tagged(f)]
+
+    def tagged(self, layout: Layout) -> list[Field]:
+        """The fields in the tag section, by tag."""
+        known = [f for f in layout.fields if self.version in f.versions and self.is_tagged(f)]
+        return sorted(known, key=lambda f: f.tag or 0)
+
+    def is_tagged(self, field: Field) -> bool:
+        """Whether the field is in the tag section."""
+        return self.version in field.tagged
+
+    def is_nullable(self, field: Field) -> bool:
+        """Whether the field may be null."""
+        return self.version in field.nullable
+
+    def is_compact(self, field: Field) -> bool:
+        """Whether lengths of the field are varints."""
+        return self.flexible and (field.flexible is None or self.version in field.flexible)
+
+    def struct_class(self, field: Field) -> type[Any]:
+        """The class of a struct, or of the structs in an array."""
+        found: type[Any] = getattr(self.message, field.element_type)
+        return found
+
+    def takes_bytes(self, layout: Layout) -> bool:
+        """Whether a struct has at least one byte, so that a count cannot multiply it freely."""
+        return self.flexible or any(
+            field.is_array
+            or not field.is_struct
+            or self.takes_bytes(self.struct_class(field).LAYOUT)
+            for field in self.ordinary(layout)
+        )
+
+    def fixed_fields(self, layout: Layout) -> list[Field] | None:
+        """The fields of a struct that has one size; None where sizes vary."""
+        fields = self.ordinary(layout)
+        fixed = all(field.type in CODES for field in fields)
+        return fields if fixed and fields and not self.tagged(layout) else None
+
+
+def is_nan(value: object) -> bool:
+    """Whether a default is not equal to itself."""
+    return value != value
+
+
+def uuid_of(raw: bytes) -> UUID:
+    """`UUID(bytes=raw)` for 16 bytes, without the checks of its other forms."""
+    value = _new_uuid(UUID)
+    _set_int(value, int.from_bytes(raw))
+    _set_is_safe(value, SafeUUID.unknown)
+    return value
+
+
+# UUID instances refuse to have attributes set; their slots do not.
+_new_uuid = object.__new__
+_set_int = vars(UUID)["int"].__set__
+_set_is_safe = vars(UUID)["is_safe"].__set__

@@ -1,0 +1,287 @@
+"""Writes the function that encodes one version of a message: `write(message)`.
+
+It collects pieces and joins them: runs of values with a fixed size are packed in one call,
+texts and bytes are pieces of their own. See specialized_source for when it gives up; that
+includes unknown tagged fields, and every value that is not exactly of its type.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from kraftwire_wire.forms import FIXED_FORMATS, MAX_LENGTH, MAX_STRING_LENGTH
+from kraftwire_wire.layout import Field, Layout
+from kraftwire_wire.specialized_source import (
+    CODES,
+    NotSpecialized,
+    Source,
+    Unusual,
+    VersionOf,
+    is_nan,
+)
+
+Write = Callable[[Any], bytes]
+
+_TABLE_SIZE = 17
+"""Arrays of numbers shorter than this are packed by a form made beforehand."""
+
+_ONE_BYTE = tuple(bytes([number]) for number in range(128))
+
+
+def specialized_writer(message: type[Any], version: int) -> Write:
+    """The function for a version; `NotSpecialized` where there is none."""
+    return _WriterSource(VersionOf(message, version)).compile()
+
+
+def wide(number: int) -> bytes:
+    """A length plus one, or a size, that takes more than one byte."""
+    if number > MAX_LENGTH:
+        raise Unusual
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def wide_string(number: int) -> bytes:
+    """The same for the length plus one of a string."""
+    if number > MAX_STRING_LENGTH + 1:
+        raise Unusual
+    return wide(number)
+
+
+@cache
+def _packers(code: str) -> tuple[Callable[..., bytes], ...]:
+    return tuple(struct.Struct(f">{n}{code}").pack for n in range(_TABLE_SIZE))
+
+
+class _WriterSource:
+    """Collects the lines; `_run` holds the values that the next packing will write."""
+
+    def __init__(self, version: VersionOf) -> None:
+        self._of = version
+        self._source = Source()
+        self._run: list[tuple[str, str]] = []
+        self._add = "add"
+        self._source.names |= {
+            "UUID": UUID,
+            "ONE_BYTE": _ONE_BYTE,
+            "ZERO": b"\x00",
+            "pack": struct.pack,
+            "text": str.encode,
+            "wide": wide,
+            "wide_string": wide_string,
+        }
+
+    def compile(self) -> Write:
+        source, message = self._source, self._of.message
+        with source.block("def write(message):"):
+            self._refuse_unless("message", message)
+            source.line("parts = []")
+            source.line("add = parts.append")
+            self._struct("message", message)
+            self._flush()
+            source.line("return b''.join(parts)")
+        return source.compile("write", f"write {message.__name__} {self._of.version}")
+
+    # -- runs ------------------------------------------------------------------------------
+
+    def _put(self, code: str, value: str) -> None:
+        """Write a value of fixed size, at the latest when the run is flushed."""
+        self._run.append((code, value))
+
+    def _flush(self) -> None:
+        """Write what is waiting."""
+        run, self._run = self._run, []
+        codes = "".join(code for code, _ in run)
+        if codes == "x":
+            self._piece("ZERO")
+        elif run:
+            pack = self._source.bind("pack", codes, lambda: struct.Struct(f">{codes}").pack)
+            self._piece(f"{pack}({', '.join(value for code, value in run if code != 'x')})")
+
+    def _piece(self, value: str) -> None:
+        self._source.line(f"{self._add}({value})")
+
+    def _put_varint(self, number: str, widen: str = "wide") -> None:
+        """Write a number that is mostly below 128."""
+        self._flush()
+        self._piece(f"ONE_BYTE[{number}] if {number} < 128 else {widen}({number})")
+
+    def _refuse_if(self, condition: str) -> None:
+        with self._source.block(f"if {condition}:"):
+            self._source.line("raise Unusual")
+
+    def _refuse_unless(self, value: str, cls: type[Any]) -> None:
+        """A value must be of exactly this class, or the emitted code looks at it."""
+        self._refuse_if(f"{value}.__class__ is not {self._class(cls)}")
+
+    def _class(self, cls: type[Any]) -> str:
+        return self._source.bind("cls", cls, lambda: cls)
+
+    # -- structs ---------------------------------------------------------------------------
+
+    def _struct(self, var: str, cls: type[Any]) -> None:
+        """Write a struct, whose class is known to be right."""
+        layout: Layout = cls.LAYOUT
+        reasons = [f"{var}.unknown_tagged_fields"]
+        for field in layout.fields:
+            if self._of.version not in field.versions and not field.ignorable:
+                reasons.append(self._differs(f"{var}.{field.name}", field))
+        self._refuse_if(" or ".join(f"({reason})" for reason in reasons))
+        for field in self._of.ordinary(layout):
+            self._field(f"{var}.{field.name}", field)
+        if self._of.flexible:
+            self._tags(var, layout)
+
+    def _differs(self, value: str, field: Field) -> str:
+        """The test that says whether a field is not at its default, as the emitted code has it."""
+        default = field.default
+        if is_nan(default):
+            raise NotSpecialized("a default that is not equal to itself")
+        if field.is_optional_struct:
+            return f"{value} is not None and {value} != {self._default_struct(field)}"
+        if default is None or isinstance(default, bool):
+            return f"{value} is not {default}"
+        if default == ():
+            return f"{value} != {'[]' if field.is_array else self._default_struct(field)}"
+        key = (type(default), default)
+        return f"{value} != {self._source.bind('default', key, lambda: default)}"
+
+    def _default_struct(self, field: Field) -> str:
+        cls = self._of.struct_class(field)
+        return self._source.bind("default", cls, cls)
+
+    def _tags(self, var: str, layout: Layout) -> None:
+        known = self._of.tagged(layout)
+        if not known:
+            self._put("x", "")
+            return
+        self._flush()
+        source = self._source
+        tags, outer = source.fresh("tags"), self._add
+        source.line(f"{tags} = []")
+        for field in known:
+            value = f"{var}.{field.name}"
+            with source.block(f"if {self._differs(value, field)}:"):
+                pieces = source.fresh("payload")
+                source.line(f"{pieces} = []")
+                self._add = f"{pieces}.append"
+                self._field(value, field)
+                self._flush()
+                self._add = outer
+                source.line(f"{pieces} = b''.join({pieces})")
+                size = source.fresh("size")
+                source.line(f"{size} = len({pieces})")
+                head = f"ONE_BYTE[{size}] if {size} < 128 else wide({size})"
+                tag = field.tag or 0
+                number = f"ONE_BYTE[{tag}]" if tag < 128 else f"wide({tag})"
+                source.line(f"{tags} += ({number}, {head}, {pieces})")
+        with source.block(f"if {tags}:"):
+            # Each tag is three pieces; no struct has so many that its count takes two bytes.
+            source.line(f"{self._add}(ONE_BYTE[len({tags}) // 3])")
+            source.line(f"{self._add}(b''.join({tags}))")
+        with source.block("else:"):
+            self._piece("ZERO")
+
+    # -- fields ----------------------------------------------------------------------------
+
+    def _field(self, value: str, field: Field) -> None:
+        """Write one field."""
+        if field.type in CODES:
+            self._put(CODES[field.type], self._checked(value, field.type))
+        elif field.is_struct and not field.is_array:
+            self._one_struct(value, field)
+        else:
+            self._with_length(value, field)
+
+    def _checked(self, value: str, kind: str) -> str:
+        """What is packed for a value; `pack` takes anything for a bool, so it is looked at."""
+        if kind == "bool":
+            self._refuse_unless(value, bool)
+        if kind == "uuid":
+            self._refuse_unless(value, UUID)
+            return f"{value}.int.to_bytes(16)"
+        return value
+
+    def _one_struct(self, value: str, field: Field) -> None:
+        source, cls = self._source, self._of.struct_class(field)
+        var = source.fresh("struct")
+        source.line(f"{var} = {value}")
+        if self._of.is_nullable(field):
+            self._flush()
+            with source.block(f"if {var} is None:"):
+                self._piece("ZERO" if self._of.is_tagged(field) else r"b'\xff'")
+            with source.block("else:"):
+                self._refuse_unless(var, cls)
+                self._put("b", "1")
+                self._struct(var, cls)
+                self._flush()
+            return
+        if field.is_optional_struct and not self._of.is_tagged(field):
+            with source.block(f"if {var} is None:"):
+                source.line(f"{var} = {self._class(cls)}()")
+        self._refuse_unless(var, cls)
+        self._struct(var, cls)
+
+    def _with_length(self, value: str, field: Field) -> None:
+        """Write a string, bytes or an array, null or not."""
+        source, compact = self._source, self._of.is_compact(field)
+        var, size = source.fresh("value"), source.fresh("size")
+        source.line(f"{var} = {value}")
+        measure = f"{size} = len({var}){' + 1' if compact else ''}"
+        if self._of.is_nullable(field):
+            with source.block(f"if {var} is None:"):
+                source.line(f"{var} = {'[]' if field.is_array else repr(b'')}")
+                source.line(f"{size} = {0 if compact else -1}")
+            with source.block("else:"):
+                self._prepare(var, field)
+                source.line(measure)
+        else:
+            self._prepare(var, field)
+            source.line(measure)
+        if compact:
+            self._put_varint(size, "wide_string" if field.type == "string" else "wide")
+        else:
+            self._put("h" if field.type == "string" else "i", size)
+        if field.is_array:
+            self._items(var, field)
+        else:
+            self._flush()
+            self._piece(var)
+
+    def _prepare(self, var: str, field: Field) -> None:
+        """Make bytes of a text; refuse what is no list or no bytes."""
+        if field.type == "string":
+            self._source.line(f"{var} = text({var})")
+        else:
+            self._refuse_unless(var, list if field.is_array else bytes)
+
+    def _items(self, items: str, field: Field) -> None:
+        source, element = self._source, field.element_type
+        self._flush()
+        if element in FIXED_FORMATS and element != "bool":
+            code = FIXED_FORMATS[element]
+            table = source.bind("table", code, lambda: _packers(code))
+            with source.block(f"if len({items}) < {_TABLE_SIZE}:"):
+                self._piece(f"{table}[len({items})](*{items})")
+            with source.block("else:"):
+                self._piece(f'pack(f">{{len({items})}}{code}", *{items})')
+            return
+        item = source.fresh("item")
+        with source.block(f"for {item} in {items}:"):
+            if field.is_struct:
+                cls = self._of.struct_class(field)
+                self._refuse_unless(item, cls)
+                self._struct(item, cls)
+            elif element in CODES:
+                self._put(CODES[element], self._checked(item, element))
+            else:
+                self._with_length(item, Field(field.name, "", element, field.versions, ""))
+            self._flush()
