@@ -93,6 +93,13 @@ def test_what_was_split_is_told() -> None:
     assert (merged.line, merged.word, merged.read_as) == (2, "flexibleVersionsfields", "fields")
 
 
+def test_an_older_key_that_was_misspelt_is_told() -> None:
+    value = parse_json('{"flexibleVersionflexibleVersions": "0+", "typename": "Tea"}')
+    assert isinstance(value, JsonObject)
+    merged = {word.word: word.misspelt_key for word in read_newer_words(value, NAMES)}
+    assert merged == {"flexibleVersionflexibleVersions": "flexibleVersion", "typename": ""}
+
+
 def test_names_of_a_page() -> None:
     page = '{"name": "Tea", "type": "data", "f": [{"name": "Cup", "type": "[]Cup"}]}'
     assert names_in([page, page]) == {"Tea": 2, "Cup": 4}

@@ -51,6 +51,12 @@ def test_a_line_a_finding_when_piped() -> None:
     ]
 
 
+def test_standard_input() -> None:
+    result = CliRunner().invoke(main, ["lint", "-"], input=WARNED)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("<stdin>:1: warning: Tea.CupId: ")
+
+
 @pytest.mark.usefixtures("files")
 def test_warnings_alone_are_no_failure() -> None:
     assert run("warned.json").exit_code == 0

@@ -17,7 +17,7 @@ from kraftwire_generator.spec import MessageSpec, walk_fields
 from oracle import REPOSITORY
 from oracle_kips import kip_page
 
-TOTALS = {"000": 38, "001": 38, "002": 3, "003": 16, "004": 1}
+TOTALS = {"000": 38, "001": 38, "002": 3, "003": 17, "004": 1}
 
 PLACEHOLDER = "is a placeholder, not a number"
 NULL_DEFAULT = "a uuid is never null"
@@ -32,6 +32,7 @@ NO_END = "taggedVersions 1 must have no end; write 1+"
 NO_FLEXIBLE = "a message needs flexibleVersions"
 EARLY = "closes VoterUuid too early"
 BEYOND = "the spec ends before this"
+MISSPELT_KEY = "'flexibleVersion' is no key; write 'flexibleVersions'"
 LEFT_OUT = "... leaves something out"
 
 SLIPS: dict[str, dict[str, tuple[int, ...]]] = {
@@ -75,6 +76,7 @@ SLIPS: dict[str, dict[str, tuple[int, ...]]] = {
         "apiKey 'N' " + PLACEHOLDER: (24, 61, 130, 163, 199),
         "apiKey 'N51' " + PLACEHOLDER: (101,),
         "apiKey '56N' " + PLACEHOLDER: (240, 264),
+        MISSPELT_KEY: (28,),
         COLON: (31, 107, 169),
         NO_FLEXIBLE: (100, 129, 162, 198),
         TRAILING: (295,),
@@ -83,7 +85,7 @@ SLIPS: dict[str, dict[str, tuple[int, ...]]] = {
 }
 
 SETS = {"000": "kip_853", "001": "kip_856", "002": "kip_951", "003": "kip_595", "004": "kip_853"}
-WARNINGS = (OUTSIDE, "VoterUuid is of type bool; write uuid")
+WARNINGS = (OUTSIDE, MISSPELT_KEY, "VoterUuid is of type bool; write uuid")
 
 
 def report_of(number: str) -> Report:

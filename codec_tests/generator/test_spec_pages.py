@@ -98,6 +98,12 @@ def test_code_blocks_of_html(before: str, after: str) -> None:
     assert lines_of(page) == [(11, 17)]
 
 
+def test_code_blocks_side_by_side() -> None:
+    spec = '{"name": "Cup", "type": "data"}'
+    page = read_page(f"<html><body><pre>{spec}</pre><pre>{spec}</pre>", "page.html")
+    assert [block.text for block in page.blocks] == [spec, spec]
+
+
 def test_code_that_is_marked_up_word_by_word() -> None:
     rows = [f"<div><code>{line.replace(' ', '&nbsp;')}</code></div>" for line in CUP.split("\n")]
     (block,) = read_page("<html><body>" + "".join(rows), "page.html").blocks

@@ -48,6 +48,13 @@ class MergedWord:
     line: int
     word: str
     read_as: str
+    is_key: bool = False
+
+    @property
+    def misspelt_key(self) -> str:
+        """The older half of two keys where it is no key, which the newer one then mends."""
+        older = self.word.removesuffix(self.read_as)
+        return older if self.is_key and older not in _ALL_KEYS else ""
 
 
 def names_in(texts: Iterable[str]) -> Counter[str]:
@@ -110,7 +117,7 @@ class _Reader:
                     value = value[0]  # the older key had a list, of which a bracket is left
                 source.members[newer] = value
                 source.key_lines[newer] = line
-                self.merged.append(MergedWord(line, key, newer))
+                self.merged.append(MergedWord(line, key, newer, is_key=True))
                 found = True
         return found
 

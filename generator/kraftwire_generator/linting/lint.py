@@ -62,6 +62,8 @@ class ComparedNote:
             f'{self.file}: this is a "Versions Compared" page; '
             f"merged words that were read as their newer half: {len(self.merged)}"
         )
+        if self.merged:
+            text += " (-o json lists them)"
         if self.mixed:
             blocks = ", ".join(f"line {line} ({name})" for line, name in self.mixed)
             text += f"; old and new text cannot be told apart in the blocks of {blocks}"
@@ -125,6 +127,7 @@ class _Block:
         if self._names is not None:
             merged = read_newer_words(message, self._names)
             self.merged = [replace(word, line=self._line(word.line)) for word in merged]
+            found += self._misspelt_keys(merged)
         found += mend_slips(message, self._file, sure_of_keys=not self.is_mixed)
         found += self._elisions(reading)
         name = message.members.get("name")
@@ -154,6 +157,13 @@ class _Block:
         opened_on = slip.opened_on
         opened = f" (line {self._line(opened_on)} opened it)" if opened_on else ""
         return Finding(self._file, slip.line, "", slip.message + opened)
+
+    def _misspelt_keys(self, merged: Iterable[MergedWord]) -> Iterator[Finding]:
+        """Keys that were slips before the page's newer text mended them."""
+        for word in merged:
+            if word.misspelt_key:
+                text = f"{word.misspelt_key!r} is no key; write {word.read_as!r}, as the newer text"
+                yield Finding(self._file, word.line, "", text, "warning")
 
     def _elisions(self, reading: Reading) -> Iterator[Finding]:
         if not reading.elided_lines or self.is_mixed:

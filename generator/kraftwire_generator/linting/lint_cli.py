@@ -27,6 +27,8 @@ from kraftwire_generator.errors import Finding
 from kraftwire_generator.linting.lint import ComparedNote, Report
 from kraftwire_generator.linting.lint import lint as lint_data
 
+_STDIN = Path("-")
+
 
 @click.command()
 @click.argument(
@@ -41,7 +43,8 @@ from kraftwire_generator.linting.lint import lint as lint_data
 def lint(files: tuple[Path, ...], output: str | None) -> None:
     """Look for slips in message specs, before anything is generated.
 
-    A FILE is a JSON spec, or a page (a KIP as text or HTML) whose specs are found in it.
+    A FILE is a JSON spec, or a page (a KIP as text or HTML) whose specs are found in it;
+    - is standard input.
     An error is what the generator refuses, a warning what it accepts but nobody is likely
     to mean. On a wiki's "Versions Compared" page, old and new words that run together are
     read as the newer ones.
@@ -52,7 +55,7 @@ def lint(files: tuple[Path, ...], output: str | None) -> None:
       kraftwire lint kip.html -o json
     """
     with reporting_failures():
-        reports = [(file, lint_data(_content(file), file.as_posix())) for file in files]
+        reports = [(file, lint_data(_content(file), _name(file))) for file in files]
     output = output or ("table" if sys.stdout.isatty() else "text")
     for file, report in reports:
         _PRINTERS[output](file, report)
@@ -61,7 +64,13 @@ def lint(files: tuple[Path, ...], output: str | None) -> None:
         raise SystemExit(EXIT_FINDINGS)
 
 
+def _name(file: Path) -> str:
+    return "<stdin>" if file == _STDIN else file.as_posix()
+
+
 def _content(file: Path) -> bytes:
+    if file == _STDIN:
+        return sys.stdin.buffer.read()
     if file.is_dir():
         raise CouldNotDoIt(f"{shown_path(file)}: is a directory; name the files in it")
     return file.read_bytes()
@@ -106,7 +115,7 @@ def _print_table(file: Path, report: Report) -> None:
     errors = sum(finding.severity == "error" for finding in report.findings)
     warnings = len(report.findings) - errors
     counts = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}"
-    click.echo(printable(f"{shown_path(file)}: {counts}"))
+    click.echo(printable(f"{shown_path(Path(_name(file)))}: {counts}"))
     width = max((len(str(finding.line)) for finding in report.findings), default=0)
     for finding in report.findings:
         click.echo(f"  {finding.line:>{width}}  {finding.severity:<7}  {_where_and_what(finding)}")

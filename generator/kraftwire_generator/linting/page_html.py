@@ -21,6 +21,7 @@ _BREAKS = re.compile(
     "address|article|aside|blockquote|br|dd|div|dl|dt|h[1-6]|hr|li|main|ol|p|pre|section|table"
     "|t[dhr]|title|ul"
 )
+_CODE = ("pre", "script", "ac:plain-text-body")
 _HIDDEN = ("script", "style", "template")
 _VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta"))
 _REMOVED = "diff-html-removed"
@@ -99,8 +100,12 @@ class _Reader:
             self.has_marks = True
         if "diff-html-added" in attributes:
             self.has_marks = True
-        if self._parts and _BREAKS.fullmatch(name):
+        ends_code = closes and name in _CODE
+        if self._parts and (ends_code or _BREAKS.fullmatch(name)):
             self._end_line()
+        if ends_code:
+            # Two blocks of code are two specs, whatever stands between them.
+            self.lines.append((self._line, "```"))
 
     def _line_at(self, position: int) -> int:
         self._line += self._text.count("\n", self._counted, position)
