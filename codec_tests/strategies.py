@@ -172,3 +172,14 @@ def _unknown_tags(layout: Layout) -> st.SearchStrategy[list[tuple[int, bytes]]]:
     unknown = numbers.filter(lambda number: number not in known)
     sections = st.dictionaries(unknown, st.binary(max_size=8), max_size=3)
     return sections.map(lambda section: sorted(section.items()))
+
+
+def without_unknown_tags(value: Any) -> None:
+    """Clear the unknown tagged fields of a message and of all structs in it."""
+    if isinstance(value, list):
+        for item in value:
+            without_unknown_tags(item)
+    elif isinstance(value, Struct):
+        value.unknown_tagged_fields = []
+        for field in value.LAYOUT.fields:
+            without_unknown_tags(getattr(value, field.name))

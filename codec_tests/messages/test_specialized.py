@@ -26,7 +26,7 @@ from spec_files import field_spec, message_spec
 
 from compile_spec import compile_spec
 from fuzz.mutants import mutants
-from strategies import random_message, same
+from strategies import random_message, same, without_unknown_tags
 
 
 def has_unknown_tags(value: object) -> bool:
@@ -37,16 +37,6 @@ def has_unknown_tags(value: object) -> bool:
         return False
     fields = [getattr(value, field.name) for field in value.LAYOUT.fields]
     return bool(value.unknown_tagged_fields) or has_unknown_tags(fields)
-
-
-def without_unknown_tags(value: Any) -> None:
-    if isinstance(value, list):
-        for item in value:
-            without_unknown_tags(item)
-    elif isinstance(value, Struct):
-        value.unknown_tagged_fields = []
-        for field in value.LAYOUT.fields:
-            without_unknown_tags(getattr(value, field.name))
 
 
 @pytest.mark.parametrize("name", list(registry))
