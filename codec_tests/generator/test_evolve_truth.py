@@ -20,9 +20,9 @@ from kraftwire_generator.errors import SpecError
 from kraftwire_generator.parse import parse_message
 from kraftwire_generator.resolve import ResolvedMessage, resolve
 from kraftwire_wire.message import Message
+from spec_files import field_spec, message_spec
 
 from compile_spec import compile_spec
-from spec_files import field_spec, message_spec
 from strategies import random_message, without_unknown_tags
 
 Spec = dict[str, Any]
