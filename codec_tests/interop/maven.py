@@ -1,0 +1,110 @@
+"""Java's tools and Kafka's jars: found or fetched, and where one is missing, what to install.
+
+Maven resolves the class path of `java/pom.xml` once and the answer is kept in `java/target`,
+for as long as the file is the same and all its jars are there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+JAVA_DIRECTORY = Path(__file__).parent / "java"
+TARGET = JAVA_DIRECTORY / "target"
+
+_RESOLVE_SECONDS = 540
+_COMPILE_SECONDS = 120
+_PACKAGES = {"java": "openjdk-17-jdk-headless", "javac": "openjdk-17-jdk-headless", "mvn": "maven"}
+
+
+class MissingPart(Exception):
+    """Something that these tests need is not here; the message says what to install."""
+
+
+def tool(name: str) -> Path:
+    """The program `java`, `javac` or `mvn`; JAVA_HOME goes before PATH."""
+    home = os.environ.get("JAVA_HOME")
+    path = f"{home}/bin{os.pathsep}{os.environ.get('PATH', '')}" if home else None
+    found = shutil.which(name, path=path)
+    if found is None:
+        package = _PACKAGES[name]
+        raise MissingPart(
+            f"there is no {name}; install it (Debian: apt-get install {package}), or name the "
+            "JDK in JAVA_HOME"
+        )
+    return Path(found)
+
+
+def class_path() -> list[Path]:
+    """The jars of Kafka and all they need, with the compiled programs of ours before them."""
+    tool("java")
+    with _locked():
+        jars = _jars()
+        return [_compiled(jars), *jars]
+
+
+def joined(paths: list[Path]) -> str:
+    """A class path as `java -cp` takes it."""
+    return os.pathsep.join(map(str, paths))
+
+
+@contextmanager
+def _locked() -> Iterator[None]:
+    """One process at a time resolves and compiles."""
+    TARGET.mkdir(exist_ok=True)
+    with (TARGET / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _jars() -> list[Path]:
+    pom = JAVA_DIRECTORY / "pom.xml"
+    kept = TARGET / f"class_path_{_digest(pom)}.txt"
+    jars = _read(kept)
+    if not jars or not all(jar.is_file() for jar in jars):
+        command = [tool("mvn"), "-q", "-B", "-f", pom, "dependency:build-classpath"]
+        _run(
+            [*map(str, command), f"-Dmdep.outputFile={kept}"], _RESOLVE_SECONDS, "the jars of Kafka"
+        )
+        jars = _read(kept)
+    return jars
+
+
+def _read(kept: Path) -> list[Path]:
+    if not kept.is_file():
+        return []
+    return [Path(jar) for jar in kept.read_text(encoding="utf-8").strip().split(os.pathsep)]
+
+
+def _compiled(jars: list[Path]) -> Path:
+    """The directory with the classes of our Java programs."""
+    sources = sorted((JAVA_DIRECTORY / "src").glob("*.java"))
+    classes = TARGET / f"classes_{_digest(*sources)}"
+    if not (classes / "done").is_file():
+        command = [str(tool("javac")), "-Xlint:all,-classfile,-processing", "-proc:none"]
+        command += ["-d", str(classes), "-cp", joined(jars), *map(str, sources)]
+        _run(command, _COMPILE_SECONDS, "our Java programs")
+        (classes / "done").touch()
+    return classes
+
+
+def _digest(*files: Path) -> str:
+    content = b"".join(file.read_bytes() for file in files)
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _run(command: list[str], seconds: int, what: str) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        raise MissingPart(f"{what} were not ready after {seconds} seconds") from None
+    if done.returncode:
+        lines = (done.stdout + done.stderr).splitlines()
+        errors = [line for line in lines if "ERROR" in line or "error:" in line] or lines
+        raise MissingPart(f"{what} cannot be had: " + "\n".join(errors[:5]))
