@@ -1,7 +1,8 @@
 """Java's tools and Kafka's jars: found or fetched, and where one is missing, what to install.
 
-Maven resolves the class path of `java/pom.xml` once and the answer is kept in `java/target`,
-for as long as the file is the same and all its jars are there.
+Maven resolves the class paths of `java/pom.xml` (Kafka itself) and of `java/tools/pom.xml`
+(its command-line tools) once; the answers are kept in `java/target`, for as long as the
+files are the same and all the jars are there.
 """
 
 from __future__ import annotations
@@ -45,8 +46,15 @@ def class_path() -> list[Path]:
     """The jars of Kafka and all they need, with the compiled programs of ours before them."""
     tool("java")
     with _locked():
-        jars = _jars()
+        jars = _jars(JAVA_DIRECTORY / "pom.xml")
         return [_compiled(jars), *jars]
+
+
+def tools_class_path() -> list[Path]:
+    """The jars of Kafka's command-line tools and all they need."""
+    tool("java")
+    with _locked():
+        return _jars(JAVA_DIRECTORY / "tools" / "pom.xml")
 
 
 def joined(paths: list[Path]) -> str:
@@ -63,12 +71,11 @@ def _locked() -> Iterator[None]:
         yield
 
 
-def _jars() -> list[Path]:
-    pom = JAVA_DIRECTORY / "pom.xml"
+def _jars(pom: Path) -> list[Path]:
     kept = TARGET / f"class_path_{_digest(pom)}.txt"
     jars = _read(kept)
     if not jars or not all(jar.is_file() for jar in jars):
-        command = [tool("mvn"), "-q", "-B", "-f", pom, "dependency:build-classpath"]
+        command: list[object] = [tool("mvn"), "-q", "-B", "-f", pom, "dependency:build-classpath"]
         _run(
             [*map(str, command), f"-Dmdep.outputFile={kept}"], _RESOLVE_SECONDS, "the jars of Kafka"
         )

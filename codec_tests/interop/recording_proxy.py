@@ -52,12 +52,14 @@ class Route:
         level: how far above the oldest version a client may go, for each API.
         exceptions: levels of single APIs, by API key.
         seen: how often clients sent each API in each version.
+        rewrites: whether clients see anything other than what the broker sent.
     """
 
     addresses: dict[tuple[str, int], tuple[str, int]]
     level: int
     exceptions: Mapping[int, int]
     seen: Counter[tuple[int, int]]
+    rewrites: bool = True
 
     @property
     def bootstrap(self) -> str:
@@ -99,6 +101,15 @@ class RecordingProxy:
         for broker in self._brokers:
             self._run(self._open_listener(route, broker))
         return route
+
+    def tap(self, broker: tuple[str, int]) -> int:
+        """Open a listener that passes everything on as it is; the port.
+
+        For brokers that name this port as theirs, so that nothing has to be rewritten.
+        """
+        route = Route({}, NEWEST, {}, Counter(), rewrites=False)
+        self._run(self._open_listener(route, broker))
+        return route.addresses[broker][1]
 
     def close(self) -> None:
         """Close listeners and connections, and end the thread."""
@@ -153,17 +164,20 @@ class RecordingProxy:
         async def pass_requests() -> None:
             async for data in _read_frames(client_reader):
                 self._record(connection, "request", data)
-                header, _ = registry.decode_request_header(data)
-                headers[header.correlation_id] = header
-                route.seen[header.request_api_key, header.request_api_version] += 1
+                if route.rewrites:
+                    header, _ = registry.decode_request_header(data)
+                    headers[header.correlation_id] = header
+                    route.seen[header.request_api_key, header.request_api_version] += 1
                 broker_writer.write(add_size(data))
                 await broker_writer.drain()
 
         async def pass_responses() -> None:
             async for data in _read_frames(broker_reader):
                 self._record(connection, "response", data)
-                header = headers.pop(int.from_bytes(data[:4], signed=True))
-                client_writer.write(add_size(rewrite_response(data, header, route)))
+                if route.rewrites:
+                    header = headers.pop(int.from_bytes(data[:4], signed=True))
+                    data = rewrite_response(data, header, route)
+                client_writer.write(add_size(data))
                 await client_writer.drain()
 
         passing = [asyncio.ensure_future(pass_requests()), asyncio.ensure_future(pass_responses())]

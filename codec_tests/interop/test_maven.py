@@ -40,5 +40,5 @@ def test_a_missing_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr(maven, "JAVA_DIRECTORY", tmp_path)
     monkeypatch.setattr(maven, "TARGET", tmp_path / "target")
-    with pytest.raises(MissingPart, match="the jars of Kafka cannot be had: .*Could not find"):
+    with pytest.raises(MissingPart, match=r"the jars of Kafka cannot be had: .*Could not find"):
         maven.class_path()

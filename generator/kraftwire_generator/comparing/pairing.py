@@ -1,10 +1,11 @@
 """Which message or field of one side is which of the other: by name, else by place or tag.
 
 Rules:
-- equal names belong together; in a struct they must stand in the same order, and the fewest
-  that do not are `moved`;
+- equal names belong together, so do names that are known to be one; in a struct they must
+  stand in the same order, and the fewest that do not are `moved`;
 - between two neighbours that both sides have, fields without a partner are renamed ones where
-  both sides have as many of them, and each looks like its counterpart;
+  both sides have as many of them, and each looks like its counterpart; where one side has
+  more, those whose look is the only one of its kind on either side;
 - a message without a partner is a renamed one where a message of the same type on the other
   side has its key, and for stored records its module too.
 """
@@ -12,7 +13,8 @@ Rules:
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kraftwire_generator.comparing.compare_sources import Side, SideMessage
@@ -20,43 +22,82 @@ from kraftwire_generator.field_types import Array, Primitive, Struct
 from kraftwire_generator.spec import FieldSpec
 
 
+Look = Callable[[FieldSpec], object]
+
+
 @dataclass(frozen=True, slots=True)
 class FieldPairs:
-    """The fields of a struct on both sides; `pairs` includes the moved ones."""
+    """The fields of a struct on both sides; `pairs` includes the moved ones.
+
+    `counted` are the new names of fields that were renamed where both sides have as many.
+    """
 
     pairs: tuple[tuple[FieldSpec, FieldSpec], ...]
     removed: tuple[FieldSpec, ...]
     added: tuple[FieldSpec, ...]
     moved: frozenset[str]
+    counted: Mapping[str, str]
 
 
 def pair_fields(
     old: Sequence[FieldSpec],
     new: Sequence[FieldSpec],
-    alike: Callable[[FieldSpec, FieldSpec], bool],
+    look: Look,
+    renamed: Mapping[str, str] | None = None,
 ) -> FieldPairs:
-    """Pair two lists of fields; `alike` says which fields may be one under two names."""
+    """Pair two lists of fields; those that look alike may be one under two names.
+
+    `renamed` has new names that are known already. Those in `moved` are new names.
+    """
     places = {field.name: place for place, field in enumerate(new)}
-    both = [field.name for field in old if field.name in places]
-    in_order = _longest_rising(both, places)
-    renamed: dict[str, str] = {}
-    for gone, come in zip(_gaps(old, in_order, places), _gaps(new, in_order, both), strict=True):
+    partner = {
+        field.name: name
+        for field in old
+        if (name := (renamed or {}).get(field.name, field.name)) in places
+    }
+    in_order = _longest_rising(list(partner.values()), places)
+    gaps = zip(
+        _gaps(old, {name for name, after in partner.items() if after in in_order}, partner),
+        _gaps(new, in_order, set(partner.values())),
+        strict=True,
+    )
+    moved = frozenset(partner.values()) - in_order
+    counted: dict[str, str] = {}
+    for gone, come in gaps:
         if len(gone) == len(come):
-            renamed |= {
-                before.name: after.name
-                for before, after in zip(gone, come, strict=True)
-                if alike(before, after)
-            }
-    partner = {name: name for name in both} | renamed
+            counted |= _counterparts(gone, come, look)
+        else:
+            partner |= _only_ones(gone, come, look)
+    partner |= counted
+    taken = set(partner.values())
     return FieldPairs(
         tuple((field, new[places[partner[field.name]]]) for field in old if field.name in partner),
         tuple(field for field in old if field.name not in partner),
-        tuple(field for field in new if field.name not in partner.values()),
-        frozenset(both) - frozenset(in_order),
+        tuple(field for field in new if field.name not in taken),
+        moved,
+        counted,
     )
 
 
-def _longest_rising(names: Sequence[str], places: Mapping[str, int]) -> list[str]:
+def _counterparts(
+    old: Sequence[FieldSpec], new: Sequence[FieldSpec], look: Look
+) -> dict[str, str]:
+    pairs = zip(old, new, strict=True)
+    return {before.name: after.name for before, after in pairs if look(before) == look(after)}
+
+
+def _only_ones(old: Sequence[FieldSpec], new: Sequence[FieldSpec], look: Look) -> dict[str, str]:
+    """The fields that no other field of their side looks like, where they keep their order."""
+    counts = [Counter(map(look, fields)) for fields in (old, new)]
+    only = {kind for kind in counts[0] if counts[0][kind] == counts[1][kind] == 1}
+    names = {look(field): field.name for field in old}
+    former = {field.name: names[look(field)] for field in new if look(field) in only}
+    places = {field.name: place for place, field in enumerate(old)}
+    in_order = _longest_rising(list(former.values()), places)
+    return {before: after for after, before in former.items() if before in in_order}
+
+
+def _longest_rising(names: Sequence[str], places: Mapping[str, int]) -> set[str]:
     """The longest part of `names` whose places rise."""
     lowest_ends: list[int] = []  # the lowest place that a rising run of each length ends at
     run_lengths: list[int] = []
@@ -64,23 +105,22 @@ def _longest_rising(names: Sequence[str], places: Mapping[str, int]) -> list[str
         length = bisect_left(lowest_ends, places[name])
         lowest_ends[length : length + 1] = [places[name]]
         run_lengths.append(length)
-    found: list[str] = []
+    found: set[str] = set()
     wanted = len(lowest_ends) - 1
     for name, length in zip(reversed(names), reversed(run_lengths), strict=True):
         if length == wanted:
-            found.append(name)
+            found.add(name)
             wanted -= 1
-    return found[::-1]
+    return found
 
 
 def _gaps(
-    fields: Sequence[FieldSpec], anchors: Sequence[str], known: Mapping[str, int] | Sequence[str]
+    fields: Sequence[FieldSpec], anchors: Collection[str], paired: Collection[str]
 ) -> list[list[FieldSpec]]:
-    """The fields without a namesake, before, between and after the anchors."""
-    fixed, paired = set(anchors), set(known)
+    """The fields that are not `paired`, before, between and after the anchors."""
     gaps: list[list[FieldSpec]] = [[]]
     for field in fields:
-        if field.name in fixed:
+        if field.name in anchors:
             gaps.append([])
         elif field.name not in paired:
             gaps[-1].append(field)
@@ -101,6 +141,12 @@ def shape(field: FieldSpec) -> tuple[bool, str]:
             return is_array, name
         case Struct():
             return is_array, "struct"
+
+
+def wire_shape(field: FieldSpec) -> tuple[bool, str]:
+    """The shape without the one difference that no byte shows: records are bytes."""
+    is_array, name = shape(field)
+    return is_array, "bytes" if name == "records" else name
 
 
 def pair_messages(old: Side, new: Side) -> Iterator[tuple[SideMessage | None, SideMessage | None]]:

@@ -13,13 +13,14 @@ comments, the order of keys) are none. Rules:
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from kraftwire_generator.comparing.compare_sources import Side, SideMessage
 from kraftwire_generator.comparing.evolution_rules import differ_in_default
-from kraftwire_generator.comparing.pairing import pair_fields, pair_messages, same_shape
+from kraftwire_generator.comparing.pairing import pair_fields, pair_messages, same_shape, shape
 from kraftwire_generator.importing.write_spec import field_facts, message_facts
 from kraftwire_generator.resolve import placed_fields, struct_name
 from kraftwire_generator.spec import FieldSpec, walk_fields
@@ -78,8 +79,8 @@ class _MessageDiff:
     def __init__(self, old: SideMessage, new: SideMessage) -> None:
         self._old = old
         self._new = new
-        # Common structs that are one on both sides, each compared once.
-        self._common: dict[tuple[str, str], None] = {}
+        # Common structs that are one on both sides, yet to be compared.
+        self._common: deque[tuple[str, str]] = deque()
 
     def changes(self) -> Iterator[Change]:
         """Every difference, those of the message before those of its fields."""
@@ -91,10 +92,13 @@ class _MessageDiff:
         for key, before, after in _differences(message_facts(old.spec), message_facts(new.spec)):
             yield self._change("changed", "", key, before, after)
         yield from self._fields(old.spec.fields, new.spec.fields, "")
-        compared = 0
-        while compared < len(self._common):
-            before_name, after_name = list(self._common)[compared]
-            compared += 1
+        told: set[tuple[str, str]] = set()
+        while self._common:
+            names = self._common.popleft()
+            if names in told:
+                continue
+            told.add(names)
+            before_name, after_name = names
             first, second = old.resolved.structs[before_name], new.resolved.structs[after_name]
             if first.versions != second.versions:
                 versions = str(first.versions), str(second.versions)
@@ -109,7 +113,7 @@ class _MessageDiff:
     def _fields(
         self, old: tuple[FieldSpec, ...], new: tuple[FieldSpec, ...], within: str
     ) -> Iterator[Change]:
-        pairs = pair_fields(old, new, _alike)
+        pairs = pair_fields(old, new, _look)
         for item in pairs.removed:
             yield from self._whole_fields("removed", item, within)
         for before, after in pairs.pairs:
@@ -132,7 +136,7 @@ class _MessageDiff:
             first, second = self._old.resolved.structs[before], self._new.resolved.structs[after]
             yield from self._fields(first.fields, second.fields, path)
         else:
-            self._common[before, after] = None
+            self._common.append((before, after))
 
     def _facts(self, old: FieldSpec, new: FieldSpec, path: str) -> Iterator[Change]:
         same_default = same_shape(old, new) and not differ_in_default(old, new)
@@ -148,9 +152,9 @@ class _MessageDiff:
             yield self._change(kind, path, "field", *sides)
 
 
-def _alike(old: FieldSpec, new: FieldSpec) -> bool:
-    """True for fields that may be one under two names."""
-    return same_shape(old, new) and (old.versions, old.tag) == (new.versions, new.tag)
+def _look(field: FieldSpec) -> object:
+    """What two fields must have in common to be one under two names."""
+    return shape(field), field.versions, field.tag
 
 
 def _path(within: str, item: FieldSpec) -> str:
