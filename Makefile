@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 KRAFTWIRE := $(BIN)/kraftwire
 # -n: one worker per core; the two cores of a small machine halve the time.
 PYTEST := $(BIN)/python -m pytest -q
-CAPTURE := codec_tests/captures/librdkafka_mock.jsonl
+CAPTURE := codec_tests/captures/kafka.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check format generate fuzz bench update-kafka clean
+.PHONY: help setup demo test lint types check format generate interop fuzz bench update-kafka clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -27,18 +27,19 @@ demo: setup ## Regenerate the codecs and decode captured traffic
 	@echo "== kraftwire generate: the codecs are what the specs say"
 	@$(KRAFTWIRE) generate 2>/dev/null
 	@echo
-	@echo "== kraftwire capture decode: frames that librdkafka exchanged with its mock broker"
+	@echo "== kraftwire capture decode: frames of a real Kafka, its controllers included"
 	@$(KRAFTWIRE) capture decode $(CAPTURE) -o table
 	@echo
 	@echo "== one of them in full"
-	@$(KRAFTWIRE) capture decode $(CAPTURE) --frame 78 -o table
+	@$(KRAFTWIRE) capture decode $(CAPTURE) --frame 1 -o table
 	@echo
 	@echo "== a draft: VoteRequest as KIP-856 has it"
 	@$(KRAFTWIRE) fields VoteRequest --messages kraftwire_messages.kip_856 -o table
 
 test: setup ## Run every test that needs no Kafka
 	$(PYTEST) -n auto --dist loadgroup codec_tests
-	@echo "Left out: the nightly mutation runs (make fuzz) and the benchmarks (make bench)."
+	@echo "Left out: tests against Kafka itself (make interop), the nightly mutation runs (make fuzz)"
+	@echo "and the benchmarks (make bench)."
 
 lint: setup ## Check style, imports and layers
 	$(BIN)/ruff check .
@@ -60,6 +61,9 @@ generate: setup ## Write the codecs of all spec sets, and message_specs/README.m
 	$(KRAFTWIRE) generate
 	$(KRAFTWIRE) specs table message_specs
 
+interop: setup ## Test against Kafka itself (needs a JDK of 17 or newer, and Maven)
+	$(PYTEST) -n auto --dist loadgroup -m interop codec_tests/interop
+
 fuzz: setup ## The long mutation and property runs (about five minutes)
 	$(PYTEST) -n auto -m nightly --timeout 7200 codec_tests
 
@@ -75,4 +79,4 @@ update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs M
 	$(KRAFTWIRE) specs table message_specs
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) codec_tests/interop/java/target .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

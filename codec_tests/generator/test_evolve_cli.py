@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftwire_generator.cli import main
-from kraftwire_generator.comparing import evolve_cli
+from kraftwire_generator.comparing import output
 from kraftwire_generator.comparing.compare_sources import common_part, read_side
 from kraftwire_generator.errors import SpecError
 from spec_files import field_spec, message_spec, write_set
@@ -71,7 +71,7 @@ def test_evolve_prints_json_lines_when_piped(here: Path) -> None:
 
 
 def test_evolve_prints_text_on_a_terminal(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evolve_cli, "on_terminal", lambda: True)
+    monkeypatch.setattr(output, "on_terminal", lambda: True)
     assert run("evolve", "old", "broken").stdout == (
         "Foo: breaks from version 0\n"
         "  error: a: the type was int32, is int64\n"
@@ -80,6 +80,24 @@ def test_evolve_prints_text_on_a_terminal(here: Path, monkeypatch: pytest.Monkey
         "    version 0; broken/m/Foo.json:1\n"
         "\n"
     )
+
+
+def test_evolve_prints_markdown(here: Path) -> None:
+    lines = run("evolve", "old", "broken", "-o", "markdown").stdout.splitlines()
+    assert lines == [
+        "# old -> broken",
+        "",
+        "the wire breaks in 1 message: 1 error, 1 warning.",
+        "",
+        "## Foo: breaks from version 0",
+        "",
+        "| severity | where | versions | what | place |",
+        "|---|---|---|---|---|",
+        "| error | a | 0 | the type was int32, is int64 | broken/m/Foo.json:1 |",
+        "| warning | z | 0 | was called b | broken/m/Foo.json:1 |",
+    ]
+    errors_only = run("evolve", "old", "broken", "-o", "markdown", "--errors-only").stdout
+    assert errors_only.splitlines() == lines[:-1]
 
 
 def test_evolve_puts_broken_messages_first_and_escapes(here: Path) -> None:
@@ -120,7 +138,11 @@ def test_diff_exit_codes_and_output(here: Path) -> None:
     [
         ("missing", "there is no such file or directory"),
         ("missing@v1", "git cannot read this revision"),
-        ("notes.txt", "does not tell which of Kafka's modules"),
+        ("notes.txt", "neither a spec file (*.json) nor a jar"),
+        ("kafka.jar", "does not tell which of Kafka's modules"),
+        ("", "an empty name names nothing"),
+        ("missing@--upload-pack=x", "git cannot read this revision"),
+        ("missing@v1\n", "git cannot read this revision"),
         ("empty", "there are no message specs in it"),
         ("faulty", "unknown type 'int33'"),
         ("twice", "Foo is also in"),
@@ -130,6 +152,7 @@ def test_diff_exit_codes_and_output(here: Path) -> None:
 )
 def test_what_cannot_be_done(here: Path, command: tuple[str, ...], side: str, problem: str) -> None:
     (here / "notes.txt").write_text("x")
+    (here / "kafka.jar").write_text("x")
     (here / "empty").mkdir()
     write_set(here / "faulty", message_spec("Foo", field_spec("a", "int33")))
     write_set(here / "twice", message_spec("a/Foo"), message_spec("b/Foo"))
@@ -140,6 +163,19 @@ def test_what_cannot_be_done(here: Path, command: tuple[str, ...], side: str, pr
     result = run(*command, "old", side)
     assert (result.exit_code, result.stdout) == (2, "")
     assert problem in result.stderr
+    assert ":1: error" not in result.stderr or side in ("faulty", "twice")
+
+
+def test_a_terminal_character_in_a_spec_leaves_json_whole(here: Path) -> None:
+    hostile = message_spec(
+        "m/Foo", field_spec("a"), field_spec("b", "string", default="\x7f\x1b\n")
+    )
+    plain = message_spec("m/Foo", field_spec("a"), field_spec("b", "string"))
+    old, new = (write_set(here / name, spec) for name, spec in (("p", plain), ("h", hostile)))
+    (row,) = map(json.loads, run("specs", "diff", str(old), str(new)).stdout.splitlines())
+    assert row["new"] == "\x7f\x1b\n"
+    (row,) = map(json.loads, run("evolve", str(old), str(new)).stdout.splitlines())
+    assert row["text"].startswith('the default was "", is "\x7f\x1b\n"')
 
 
 # -- sides -----------------------------------------------------------------------------------

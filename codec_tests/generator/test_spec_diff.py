@@ -94,11 +94,10 @@ def test_fields_that_came_went_moved_or_have_another_name(tmp_path: Path) -> Non
     new = message_spec("Foo", field_spec("c"), field_spec("a"), field_spec("b"), field_spec("new"))
     found = changes(tmp_path, [old], [new])
     assert [(item.kind, item.path) for item in found] == [
-        ("removed", "old"),
         ("removed", "s"),
         ("removed", "s.x"),
         ("moved", "c"),
-        ("added", "new"),
+        ("renamed", "new"),
     ]
     renamed = message_spec("Foo", field_spec("z"), *new["fields"][2:3])
     before = message_spec("Foo", field_spec("a"), *new["fields"][2:3])

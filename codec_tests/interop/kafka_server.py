@@ -23,20 +23,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kraftwire_messages.kafka import ApiVersionsRequest, DescribeClusterRequest
-from kraftwire_messages.kafka import DescribeQuorumRequest, DescribeQuorumResponse
+from kraftwire_messages.kafka import (
+    ApiVersionsRequest,
+    DescribeClusterRequest,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+)
 
 from interop.kafka_connection import HOST, Connection
 from interop.maven import JAVA_DIRECTORY, class_path, joined, tool
 from interop.recording_proxy import RecordingProxy
 
 READY_SECONDS = 60
+DIRECTORY_PREFIX = "kraftwire-kafka-"
 _STOP_SECONDS = 20
 _FORMAT_SECONDS = 60
 _TURN_SECONDS = 0.05
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 
-PASSWORD = "admin-password"  # noqa: S105 - of a broker that lives for a test
+PASSWORD = "admin-password"
 SETTINGS = {
     "listener.security.protocol.map": (
         "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT"
@@ -202,7 +207,8 @@ class KafkaCluster:
                 command, capture_output=True, text=True, timeout=_FORMAT_SECONDS, check=False
             )
             if done.returncode:
-                raise KafkaFailed(f"{node.directory} was not formatted: {done.stdout[-2000:]}")
+                printed = (done.stdout + done.stderr)[-2000:]
+                raise KafkaFailed(f"{node.directory} was not formatted: {printed}")
 
     def start(self) -> None:
         """Start every node and wait until the cluster can be used."""
@@ -255,9 +261,7 @@ class KafkaCluster:
 def describe_quorum(connection: Connection) -> DescribeQuorumResponse.PartitionData:
     """What a controller knows of the metadata partition."""
     partition = DescribeQuorumRequest.PartitionData()
-    topic = DescribeQuorumRequest.TopicData(
-        topic_name="__cluster_metadata", partitions=[partition]
-    )
+    topic = DescribeQuorumRequest.TopicData(topic_name="__cluster_metadata", partitions=[partition])
     response = connection.ask(DescribeQuorumRequest(topics=[topic]), 2)
     found: DescribeQuorumResponse.PartitionData = response.topics[0].partitions[0]
     return found
@@ -272,7 +276,7 @@ def kafka_cluster(
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[KafkaCluster]:
     """A running cluster: without `controllers`, its one broker is its controller too."""
-    directory = Path(tempfile.mkdtemp(prefix="kraftwire-kafka-"))
+    directory = Path(tempfile.mkdtemp(prefix=DIRECTORY_PREFIX))
     cluster = KafkaCluster(directory, list(_nodes(directory, controllers, brokers, proxy)))
     try:
         cluster.format(settings or {})

@@ -53,11 +53,11 @@ def select_frames(recorded: Sequence[DecodedFrame]) -> list[Frame]:
     for (answered, kind), same in exchanges.items():
         if not answered and (True, kind) in exchanges:
             continue  # cut off by the end of the session
-        for exchange in (min(same, key=_size), max(same, key=_size)):
+        for exchange in (min(same, key=exchange_size), max(same, key=exchange_size)):
             for decoded in (exchange.request, exchange.response):
                 if decoded is not None:
                     kept[decoded.number] = decoded
-    return _renumber([decoded.frame for _, decoded in sorted(kept.items())])
+    return renumber([decoded.frame for _, decoded in sorted(kept.items())])
 
 
 def _kind(exchange: Exchange) -> object:
@@ -71,12 +71,12 @@ def _kind(exchange: Exchange) -> object:
     return request.api_key, request.version, message.acks, compression
 
 
-def _size(exchange: Exchange) -> int:
+def exchange_size(exchange: Exchange) -> int:
     response = exchange.response
     return len(exchange.request.frame.data) + (len(response.frame.data) if response else 0)
 
 
-def _renumber(frames: Sequence[Frame]) -> list[Frame]:
+def renumber(frames: Sequence[Frame]) -> list[Frame]:
     numbers: dict[int, int] = {}
     return [
         replace(frame, connection=numbers.setdefault(frame.connection, len(numbers) + 1))

@@ -76,6 +76,8 @@ class Side:
 
 def read_side(name: str) -> Side:
     """Read what `name` names; `SpecError` says what is wrong with it."""
+    if not name:
+        raise SourceError("''", "an empty name names nothing; write . for the current directory")
     path = Path(name)
     try:
         if path.is_dir():
@@ -92,6 +94,8 @@ def read_side(name: str) -> Side:
             "there is no such file or directory; name a spec set, a spec file, a jar, or "
             "PATH@REVISION of a git checkout",
         )
+    if path.suffix != ".jar":
+        raise SourceError(name, "it is neither a spec file (*.json) nor a jar; name one of these")
     return _published(name, [read_source(name)])
 
 

@@ -1,37 +1,37 @@
 """The command `specs diff`: what changed between two spec sets or releases.
 
-A table per message on a terminal and JSON Lines otherwise; the summary goes to standard
-error. Exit codes, as of diff: 0 equal, 1 different, 2 could not do it.
+Exit codes, as of diff: 0 equal, 1 different, 2 could not do it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 import click
 
-from kraftwire_generator.comparing.compare_sources import common_part, read_side
 from kraftwire_generator.comparing.diff_text import (
     json_rows,
     markdown_lines,
-    side_text,
     summary,
     text_lines,
 )
+from kraftwire_generator.comparing.output import (
+    json_line,
+    left_out_text,
+    output_form,
+    output_option,
+    print_lines,
+    read_sides,
+    side_text,
+)
 from kraftwire_generator.comparing.spec_diff import diff_sides
-from kraftwire_generator.console import EXIT_FINDINGS, on_terminal, one_line, reporting_failures
+from kraftwire_generator.console import EXIT_FINDINGS, reporting_failures
 
 
 @click.command("diff")
 @click.argument("old", metavar="A")
 @click.argument("new", metavar="B")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json", "markdown"]),
-    help="How to print; text on a terminal and JSON Lines elsewhere unless given.",
-)
+@output_option
 def diff_command(old: str, new: str, output: str | None) -> None:
     """Show what changed from A to B: messages, versions, fields, tags, defaults, error codes.
 
@@ -47,23 +47,18 @@ def diff_command(old: str, new: str, output: str | None) -> None:
       kraftwire specs diff ~/src/kafka@3.9.1 jars-4.4.0 -o markdown > CHANGES.md
     """
     with reporting_failures():
-        before, after, left_out = common_part(read_side(old), read_side(new))
+        before, after, left_out = read_sides(old, new)
         changes = diff_sides(before, after)
-    if output is None:
-        output = "text" if on_terminal() else "json"
     lines: Iterable[str]
-    if output == "json":
-        lines = (json.dumps(row) for row in json_rows(changes))
-    elif output == "markdown":
-        lines = markdown_lines(before, after, changes)
-    else:
-        lines = text_lines(changes)
-    for line in lines:
-        click.echo(one_line(line))
+    match output_form(output):
+        case "json":
+            lines = map(json_line, json_rows(changes))
+        case "markdown":
+            lines = markdown_lines(before, after, changes)
+        case _:
+            lines = text_lines(changes)
+    print_lines(lines)
     notes = [f"{side_text(before)} -> {side_text(after)}: {summary(changes)}"]
-    if left_out:
-        notes.append(f"not compared, since only one side has them: {', '.join(left_out)}")
-    for note in notes:
-        click.echo(one_line(note), err=True)
+    print_lines([*notes, left_out_text(left_out)] if left_out else notes, err=True)
     if changes:
         raise SystemExit(EXIT_FINDINGS)

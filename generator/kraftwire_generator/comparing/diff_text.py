@@ -6,17 +6,16 @@ prints text without control characters, and Markdown is escaped here.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kraftwire_generator.comparing.compare_sources import Side
+from kraftwire_generator.comparing.output import escaped, markdown_title
 from kraftwire_generator.comparing.spec_diff import Change
 from kraftwire_generator.console import count_text, one_line
 
 _ERROR_CODES = "error codes"
-_MARKUP = re.compile(r"[\\`*\[\]<>|&#!~]")
 
 Row = tuple[str, str, str]
 
@@ -47,7 +46,7 @@ def text_lines(changes: Sequence[Change]) -> Iterator[str]:
 
 def markdown_lines(old: Side, new: Side, changes: Sequence[Change]) -> Iterator[str]:
     """A document: what is compared, counts, and a table per message."""
-    yield f"# {_escaped(side_text(old))} -> {_escaped(side_text(new))}"
+    yield markdown_title(old, new)
     yield ""
     yield f"{summary(changes)}."
     whole = [change for change in changes if change.fact == "message"]
@@ -55,10 +54,10 @@ def markdown_lines(old: Side, new: Side, changes: Sequence[Change]) -> Iterator[
     groups: list[tuple[str, list[Row]]] = [("Messages", rows), *_groups(changes)]
     for title, group in groups:
         if group:
-            yield from ("", f"## {_escaped(title)}", "")
+            yield from ("", f"## {escaped(title)}", "")
             yield from ("| change | what | detail |", "|---|---|---|")
         for row in group:
-            yield f"| {' | '.join(map(_escaped, row))} |"
+            yield f"| {' | '.join(map(escaped, row))} |"
 
 
 def summary(changes: Sequence[Change]) -> str:
@@ -74,11 +73,6 @@ def summary(changes: Sequence[Change]) -> str:
         if number
     ]
     return ", ".join(parts) or "no difference"
-
-
-def side_text(side: Side) -> str:
-    """A side as a person would call it."""
-    return f"{side.name} ({side.title})" if side.title else side.name
 
 
 def _groups(changes: Sequence[Change]) -> Iterator[tuple[str, list[Row]]]:
@@ -142,7 +136,3 @@ def _columns(rows: Sequence[Row], indent: str) -> Iterator[str]:
     for kind, what, detail in cells:
         yield f"{indent}{kind:<{kinds}}  {what:<{whats}}  {detail}".rstrip()
     yield ""
-
-
-def _escaped(text: str) -> str:
-    return _MARKUP.sub(lambda match: f"\\{match[0]}", one_line(text))

@@ -11,6 +11,8 @@ read differently or not at all by the new one, or the other way round:
                 inside of a struct that is left out as a whole
 - removed, added, versions, moved    the ordinary fields are not the same in the same order
 - reused        a tag belongs to a field of another name that looks different
+- versions, reused    of a tag that the other side has in later versions only: readers refuse
+                a tag that they know, in a version that lacks it
 
 Only users of the code notice (warning):
 - default       of an ordinary field: other values are written where nobody set it, and read
@@ -20,7 +22,7 @@ Only users of the code notice (warning):
 - struct        the struct of a field has another name
 - removed       of a tagged field: readers skip an unknown tag, so that its value is lost
 
-No finding: a tag that comes into a version that is flexible already, and whatever has no
+No finding: a tag that nobody had, in a version that is flexible already, and whatever has no
 wire effect (ignorable switched on, mapKey, entityType, zeroCopy, about).
 """
 
@@ -30,7 +32,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kraftwire_generator.comparing.pairing import same_shape, shape
+from kraftwire_generator.comparing.pairing import same_shape, shape, wire_shape
 from kraftwire_generator.defaults import default_value
 from kraftwire_generator.errors import Severity
 from kraftwire_generator.resolve import struct_name
@@ -76,7 +78,7 @@ def type_changed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | No
     if same_shape(old, new):
         return None
     text = f"the type was {old.type}, is {new.type}"
-    if {shape(old), shape(new)} == {(False, "bytes"), (False, "records")}:
+    if wire_shape(old) == wire_shape(new):
         return Judgement("type", "warning", f"{text}: the same bytes on the wire", new)
     return Judgement("type", "error", text, new)
 
@@ -84,7 +86,7 @@ def type_changed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | No
 def nullability_changed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | None:
     """Null can be read on one side only."""
     before, after = (place.version in field.nullable_versions for field in (old, new))
-    if before == after or not same_shape(old, new):
+    if before == after or wire_shape(old) != wire_shape(new):
         return None
     if shape(old) == (False, "struct"):
         consequence = "a byte that says so stands before it on one side only"
@@ -127,7 +129,7 @@ def encoding_changed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement 
 
 def default_changed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | None:
     """Another value where the field is left out, or where nobody set it."""
-    if not same_shape(old, new) or not differ_in_default(old, new):
+    if wire_shape(old) != wire_shape(new) or not differ_in_default(old, new):
         return None
     text = f"the default was {default_text(old)}, is {default_text(new)}"
     tagged = is_tagged(old, place.version) and is_tagged(new, place.version)
@@ -218,6 +220,18 @@ def tag_reused(old: FieldSpec, new: FieldSpec) -> Judgement:
     """A tag that goes to a field of another name."""
     text = f"tag {new.tag} was {old.name} ({old.type}), is {new.name} ({new.type})"
     return Judgement("reused", "error", text, new)
+
+
+def tag_refused(old: FieldSpec, new: FieldSpec, *, came: bool) -> Judgement:
+    """A tag that one side sends, and that the other knows, but not in this version."""
+    rule = "versions" if old.name == new.name else "reused"
+    if came:
+        text = f"tag {new.tag} is new in this version: older readers refuse it, since they have it"
+        known = old
+    else:
+        text = f"tag {old.tag} was sent in this version, and is refused now: it is known"
+        known = new
+    return Judgement(rule, "error", f"{text} in {known.tagged_versions} ({known.name})", new)
 
 
 # -- defaults --------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ on the wire, so that a version which only one spec has may look as it likes. A f
 what changed, where, in which versions, and the first of these.
 
 Rules for a message as a whole; the first four are errors:
-- type, api-key   another type or key
+- type, api-key   another type or key; a warning where `data` became a coordinator record, whose
+                  bytes are the same (see record_keys)
 - flexible        another flexible range within the versions of both
 - header          another header version (headerVersions)
 - removed         a message that is gone, or whose validVersions became `none`
@@ -23,12 +24,19 @@ for its response too) is a warning: nobody was promised that version.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from kraftwire_generator.comparing.compare_sources import Side, SideMessage
 from kraftwire_generator.comparing.evolution_report import EvolutionFinding, Report
 from kraftwire_generator.comparing.evolve_fields import FieldJudge, cut_versions, message_bounds
 from kraftwire_generator.comparing.pairing import pair_messages
+from kraftwire_generator.comparing.record_keys import (
+    as_record_key,
+    became_record_key,
+    became_record_value,
+    keys_in,
+    record_keys,
+)
 from kraftwire_generator.header_rules import header_versions
 from kraftwire_generator.resolve import ResolvedMessage
 from kraftwire_generator.spec import MessageSpec
@@ -46,7 +54,11 @@ def evolve_sides(old: Side, new: Side) -> list[EvolutionFinding]:
     }
     found: list[EvolutionFinding] = []
     for before, after in pair_messages(old, new):
-        if before is not None:
+        if before is None:
+            continue
+        if after is not None and became_record_key(before.spec, after.spec):
+            found += _judge_record_key(before.resolved, record_keys(new, after.module))
+        else:
             found += _judge_message(before, after, _unstable(before.spec, unstable))
     return found
 
@@ -56,9 +68,13 @@ def evolve_message(
 ) -> list[EvolutionFinding]:
     """Everything that changed between two specs of one message."""
     report = Report(new.spec.name, unstable)
+    _judge(old, new, report)
+    return report.findings()
+
+
+def _judge(old: ResolvedMessage, new: ResolvedMessage, report: Report) -> None:
     _judge_specs(old.spec, new.spec, report)
     FieldJudge(old, new, report).run()
-    return report.findings()
 
 
 def _judge_message(
@@ -71,6 +87,27 @@ def _judge_message(
         text = "the message is gone: none of its versions can be read"
         report.add("removed", "error", text, old.spec, old.spec.valid_versions)
     return report.findings()
+
+
+def _judge_record_key(
+    old: ResolvedMessage, keys: Mapping[int, ResolvedMessage]
+) -> Iterator[EvolutionFinding]:
+    """A key that was a `data` message beside the keys that its versions became."""
+    for part in keys_in(old.spec.valid_versions, keys):
+        if isinstance(part, VersionRange):
+            report = Report(old.spec.name, VersionRange.NONE)
+            text = f"no coordinator-key has the apiKey {part}: these records can be read no more"
+            report.add("removed", "error", text, old.spec, part)
+        else:
+            new = keys[part]
+            report = Report(new.spec.name, VersionRange.NONE)
+            text = (
+                f"was version {part} of a data message, is the coordinator-key {part}: "
+                "no byte differs by that"
+            )
+            report.add("type", "warning", text, new.spec, new.spec.valid_versions)
+            _judge(as_record_key(old, part), new, report)
+        yield from report.findings()
 
 
 def _unstable(spec: MessageSpec, unstable: Mapping[int | None, int]) -> VersionRange:
@@ -86,9 +123,13 @@ def _judge_specs(old: MessageSpec, new: MessageSpec, report: Report) -> None:
     before, after = old.valid_versions, new.valid_versions
     if not before:
         return
-    if old.type != new.type:
+    is_same_record = became_record_value(old, new)
+    if is_same_record:
+        text = "was a data message, is a coordinator-value: no byte differs by that"
+        report.add("type", "warning", text, new, before)
+    elif old.type != new.type:
         report.add("type", "error", f"was a {old.type}, is a {new.type}", new, before)
-    if old.api_key != new.api_key:
+    if old.api_key != new.api_key and not is_same_record:
         key, other = ("none" if key is None else key for key in (old.api_key, new.api_key))
         report.add("api-key", "error", f"the apiKey was {key}, is {other}", new, before)
     if old.name != new.name:

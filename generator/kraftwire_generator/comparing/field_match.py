@@ -20,6 +20,7 @@ from kraftwire_generator.comparing.evolution_rules import (
     moved,
     ordinary_added,
     ordinary_removed,
+    tag_refused,
     tag_removed,
     tag_reused,
 )
@@ -68,12 +69,13 @@ def match_fields(
     lines = pair_fields(
         _in_line(old, version, leave), _in_line(new, version, leave), _look(version), renamed
     )
-    predecessors = {item.name: item for item in old}
-    former = {after: predecessors[before] for before, after in renamed.items()}
-    later = {before: namesakes[after] for before, after in renamed.items()}
+    # Under which name a field that one side lacks here is in other versions of that side.
+    later = namesakes | {before: namesakes[after] for before, after in renamed.items()}
+    former = {item.name: item for item in old}
+    former |= {after: former[before] for before, after in renamed.items()}
     others = [moved(namesakes[name]) for name in sorted(lines.moved)]
-    others += [ordinary_removed(item, (namesakes | later).get(item.name)) for item in lines.removed]
-    others += [ordinary_added(item, (predecessors | former).get(item.name)) for item in lines.added]
+    others += [ordinary_removed(item, later.get(item.name)) for item in lines.removed]
+    others += [ordinary_added(item, former.get(item.name)) for item in lines.added]
     renamed_tags, other_tags = _match_tags(old, new, {item.name for item, _ in by_name}, version)
     present = (*lines.pairs, *out_of_line, *renamed_tags)
     return FieldMatch(present, tuple(absent), (*others, *other_tags))
@@ -101,19 +103,29 @@ def _match_tags(
 ) -> tuple[list[FieldPair], list[Judgement]]:
     """Pair the tagged fields outside of `named`, the names that the version has on both sides."""
     look = _look(version)
-    gone = {item.tag: item for item in old if is_tagged(item, version)}
-    come = {item.tag: item for item in new if is_tagged(item, version)}
+    had, have = (
+        {item.tag: item for item in fields if item.tag is not None} for fields in (old, new)
+    )
+    gone, come = (
+        {tag: item for tag, item in side.items() if is_tagged(item, version)}
+        for side in (had, have)
+    )
     renamed: list[FieldPair] = []
     others: list[Judgement] = []
     for tag, before in gone.items():
         after = come.get(tag)
         if after is None:
             if before.name not in named:
-                others.append(tag_removed(before))
+                known = have.get(tag)
+                told = tag_refused(before, known, came=False) if known else tag_removed(before)
+                others.append(told)
         elif not {before.name, after.name} & named and look(before) == look(after):
             renamed.append((before, after))
         elif not {before.name, after.name} <= named:
             others.append(tag_reused(before, after))
+    for tag, after in come.items():
+        if tag in had and tag not in gone and after.name not in named:
+            others.append(tag_refused(had[tag], after, came=True))
     return renamed, others
 
 

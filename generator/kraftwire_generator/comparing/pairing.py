@@ -21,7 +21,6 @@ from kraftwire_generator.comparing.compare_sources import Side, SideMessage
 from kraftwire_generator.field_types import Array, Primitive, Struct
 from kraftwire_generator.spec import FieldSpec
 
-
 Look = Callable[[FieldSpec], object]
 
 
@@ -79,9 +78,7 @@ def pair_fields(
     )
 
 
-def _counterparts(
-    old: Sequence[FieldSpec], new: Sequence[FieldSpec], look: Look
-) -> dict[str, str]:
+def _counterparts(old: Sequence[FieldSpec], new: Sequence[FieldSpec], look: Look) -> dict[str, str]:
     pairs = zip(old, new, strict=True)
     return {before.name: after.name for before, after in pairs if look(before) == look(after)}
 

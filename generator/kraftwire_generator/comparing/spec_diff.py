@@ -92,18 +92,21 @@ class _MessageDiff:
         for key, before, after in _differences(message_facts(old.spec), message_facts(new.spec)):
             yield self._change("changed", "", key, before, after)
         yield from self._fields(old.spec.fields, new.spec.fields, "")
-        told: set[tuple[str, str]] = set()
-        while self._common:
-            names = self._common.popleft()
-            if names in told:
-                continue
-            told.add(names)
-            before_name, after_name = names
+        for before_name, after_name in self._common_structs():
             first, second = old.resolved.structs[before_name], new.resolved.structs[after_name]
             if first.versions != second.versions:
                 versions = str(first.versions), str(second.versions)
                 yield self._change("changed", after_name, "versions", *versions)
             yield from self._fields(first.fields, second.fields, after_name)
+
+    def _common_structs(self) -> Iterator[tuple[str, str]]:
+        """The common structs that are one on both sides; each brings those within it."""
+        known: set[tuple[str, str]] = set()
+        while self._common:
+            names = self._common.popleft()
+            if names not in known:
+                known.add(names)
+                yield names
 
     def _change(
         self, kind: Kind, path: str, fact: str, old: object = None, new: object = None

@@ -1,0 +1,314 @@
+"""Traffic of every kind for a cluster: clients in C and Python, and Kafka's own tools.
+
+Each function drives a group of APIs; `drive` runs them all. Names of topics and groups are
+fixed, so that a recording says what was done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aiokafka
+from aiokafka.structs import TopicPartition as AioPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+from interop.kafka_server import PASSWORD, KafkaCluster
+from interop.kafka_tools import run_tool, write_config
+
+TOPIC = "tea"
+_SECONDS = 30
+Step = Callable[[KafkaCluster], None]
+
+
+def topics(cluster: KafkaCluster) -> None:
+    """Topics come, grow and go."""
+    at = ("--bootstrap-server", cluster.bootstrap)
+    copies = str(min(2, len(cluster.brokers)))
+    command = "TopicCommand"
+    run_tool(command, *at, "--create", "--topic", TOPIC, "--partitions", "2")
+    run_tool(command, *at, "--create", "--topic", "cups", "--replication-factor", copies)
+    run_tool(command, *at, "--create", "--topic", "leaves", "--replication-factor", copies)
+    run_tool(command, *at, "--alter", "--topic", TOPIC, "--partitions", "3")
+    run_tool(command, *at, "--describe")
+    run_tool(command, *at, "--list")
+    run_tool(command, *at, "--delete", "--topic", "leaves")
+
+
+def plain_clients(cluster: KafkaCluster) -> None:
+    """librdkafka produces, and consumes in a group of the classic protocol."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "enable.idempotence": True})
+    for number in range(20):
+        producer.produce(TOPIC, key=f"{number}", value=f"a cup of tea {number}", partition=0)
+    assert producer.flush(_SECONDS) == 0
+    _consume(cluster, "classic-drinkers", 20)
+
+
+def _consume(cluster: KafkaCluster, group: str, count: int, **settings: Any) -> None:
+    common = {"bootstrap.servers": cluster.bootstrap, "auto.offset.reset": "earliest"}
+    consumer = Consumer(common | {"group.id": group, "enable.auto.commit": False} | settings)
+    consumer.subscribe([TOPIC])
+    try:
+        messages = consumer.consume(count, _SECONDS)
+        assert len(messages) >= count, f"{group}: {len(messages)} of {count} messages"
+        consumer.commit(asynchronous=False)
+        consumer.committed([TopicPartition(TOPIC, 0)], _SECONDS)
+        consumer.offsets_for_times([TopicPartition(TOPIC, 0, 1)], _SECONDS)
+    finally:
+        consumer.close()
+
+
+def new_protocol(cluster: KafkaCluster) -> None:
+    """librdkafka consumes in a group of the protocol of KIP-848."""
+    _consume(cluster, "new-drinkers", 10, **{"group.protocol": "consumer"})
+
+
+def transactions(cluster: KafkaCluster) -> None:
+    """A transaction commits with offsets of a group, another one is given up."""
+    settings = {"bootstrap.servers": cluster.bootstrap, "transactional.id": "teapot"}
+    producer = Producer(settings)
+    producer.init_transactions(_SECONDS)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": "transactional-drinkers",
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "earliest",
+        }
+    )
+    consumer.subscribe([TOPIC])
+    assert consumer.consume(1, _SECONDS)
+    producer.begin_transaction()
+    producer.produce("cups", b"first")
+    offsets = [TopicPartition(TOPIC, 0, 5)]
+    producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), _SECONDS)
+    producer.commit_transaction(_SECONDS)
+    producer.begin_transaction()
+    producer.produce("cups", b"never")
+    producer.abort_transaction(_SECONDS)
+    consumer.close()
+    at = ("--bootstrap-server", cluster.bootstrap)
+    run_tool("TransactionsCommand", *at, "list")
+    run_tool("TransactionsCommand", *at, "describe", "--transactional-id", "teapot")
+    where = ("--topic", "cups", "--partition", "0")
+    run_tool("TransactionsCommand", *at, "describe-producers", *where)
+    run_tool("TransactionsCommand", *at, "find-hanging", "--broker-id", str(_broker(cluster)))
+
+
+def _broker(cluster: KafkaCluster) -> int:
+    return cluster.brokers[0].number
+
+
+def python_client(cluster: KafkaCluster) -> None:
+    """aiokafka produces in a transaction and consumes in a group."""
+    asyncio.run(asyncio.wait_for(_aiokafka(cluster.bootstrap), 2 * _SECONDS))
+
+
+async def _aiokafka(bootstrap: str) -> None:
+    async with (
+        aiokafka.AIOKafkaProducer(
+            bootstrap_servers=bootstrap, transactional_id="kettle", compression_type="gzip"
+        ) as producer,
+        producer.transaction(),
+    ):
+        for number in range(10):
+            await producer.send_and_wait(TOPIC, f"kettle {number}".encode(), partition=1)
+        offsets = {AioPartition(TOPIC, 1): 3}
+        await producer.send_offsets_to_transaction(offsets, "async-drinkers")
+    async with aiokafka.AIOKafkaConsumer(
+        TOPIC,
+        bootstrap_servers=bootstrap,
+        group_id="async-drinkers",
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+    ) as consumer:
+        received = 0
+        while received < 10:
+            found = await consumer.getmany(timeout_ms=1000)
+            received += sum(map(len, found.values()))
+        await consumer.commit()
+        await consumer.end_offsets([AioPartition(TOPIC, 1)])
+
+
+def groups(cluster: KafkaCluster) -> None:
+    """Groups are looked at, moved back and deleted."""
+    at = ("--bootstrap-server", cluster.bootstrap)
+    command = "consumer.group.ConsumerGroupCommand"
+    run_tool(command, *at, "--list", "--state")
+    run_tool(command, *at, "--describe", "--all-groups")
+    run_tool(command, *at, "--describe", "--members", "--all-groups")
+    reset = ("--reset-offsets", "--to-earliest", "--topic", TOPIC, "--execute")
+    run_tool(command, *at, "--group", "classic-drinkers", *reset)
+    run_tool(command, *at, "--group", "classic-drinkers", "--delete-offsets", "--topic", TOPIC)
+    run_tool(command, *at, "--delete", "--group", "async-drinkers")
+    run_tool("GroupsCommand", *at, "--list")
+
+
+def share_groups(cluster: KafkaCluster) -> None:
+    """A share group consumes; its offsets are looked at, moved and deleted."""
+    at = ("--bootstrap-server", cluster.bootstrap)
+    setting = ("--alter", "--add-config", "share.auto.offset.reset=earliest")
+    run_tool("kafka.admin.ConfigCommand", *at, "--group", "sharers", *setting)
+    limits = ("--max-messages", "5", "--timeout-ms", "20000", "--group", "sharers")
+    run_tool("consumer.ConsoleShareConsumer", *at, "--topic", TOPIC, *limits)
+    command = "consumer.group.ShareGroupCommand"
+    run_tool(command, *at, "--list")
+    run_tool(command, *at, "--describe", "--offsets", "--group", "sharers")
+    run_tool(command, *at, "--describe", "--members", "--group", "sharers")
+    reset = ("--reset-offsets", "--to-latest", "--topic", TOPIC, "--execute")
+    run_tool(command, *at, "--group", "sharers", *reset)
+    run_tool(command, *at, "--delete-offsets", "--topic", TOPIC, "--group", "sharers")
+    run_tool(command, *at, "--delete", "--group", "sharers")
+
+
+def configs(cluster: KafkaCluster) -> None:
+    """Configurations, quotas, users and client metrics."""
+    at = ("--bootstrap-server", cluster.bootstrap)
+    config = "kafka.admin.ConfigCommand"
+    topic = ("--entity-type", "topics", "--entity-name", TOPIC)
+    run_tool(config, *at, *topic, "--alter", "--add-config", "retention.ms=86400000")
+    run_tool(config, *at, *topic, "--describe", "--all")
+    user = ("--entity-type", "users", "--entity-name", "guest")
+    run_tool(config, *at, *user, "--alter", "--add-config", "producer_byte_rate=100000")
+    scram = "SCRAM-SHA-256=[iterations=4096,password=guest]"
+    run_tool(config, *at, *user, "--alter", "--add-config", scram)
+    run_tool(config, *at, *user, "--describe")
+    metrics = ("--name", "all", "--metrics", "org.apache.kafka.", "--interval", "100")
+    run_tool("ClientMetricsCommand", *at, "--alter", *metrics)
+    run_tool("ClientMetricsCommand", *at, "--list")
+    limits = ("--num-records", "2000", "--record-size", "100", "--throughput", "1000")
+    run_tool("ProducerPerformance", *at, "--topic", "cups", *limits)
+    run_tool("ClientMetricsCommand", *at, "--delete", "--name", "all")
+
+
+def older_admin(cluster: KafkaCluster) -> None:
+    """What librdkafka's admin client still asks in older ways."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    created = admin.create_topics([NewTopic("saucers", 1)])
+    created |= admin.create_partitions([NewPartitions(TOPIC, 4)])
+    for future in created.values():
+        future.result(_SECONDS)
+    for future in admin.delete_records([TopicPartition(TOPIC, 0, 3)]).values():
+        future.result(_SECONDS)
+    admin.describe_cluster().result(_SECONDS)
+    admin.list_consumer_groups().result(_SECONDS)
+    for future in admin.delete_topics(["saucers"]).values():
+        future.result(_SECONDS)
+
+
+def acls(cluster: KafkaCluster) -> None:
+    """Access rules."""
+    at = ("--bootstrap-server", cluster.bootstrap)
+    rule = ("--allow-principal", "User:guest", "--operation", "Read", "--topic", TOPIC)
+    run_tool("AclCommand", *at, "--add", *rule)
+    run_tool("AclCommand", *at, "--list")
+    run_tool("AclCommand", *at, "--remove", "--force", *rule)
+
+
+def tokens(cluster: KafkaCluster) -> None:
+    """A client that logs in by password takes a delegation token."""
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    login = write_config(
+        cluster.directory,
+        "login",
+        security_protocol="SASL_PLAINTEXT",
+        sasl_mechanism="PLAIN",
+        sasl_jaas_config=f'{module} required username="admin" password="{PASSWORD}";',
+    )
+    at = ("--bootstrap-server", cluster.bootstrap_sasl, "--command-config", login)
+    command = "DelegationTokenCommand"
+    made = run_tool(command, *at, "--create", "--max-life-time-period", "-1")
+    hmac = made.strip().splitlines()[-1].split()[1]
+    run_tool(command, *at, "--renew", "--hmac", hmac, "--renew-time-period", "-1")
+    run_tool(command, *at, "--describe")
+    run_tool(command, *at, "--expire", "--hmac", hmac, "--expiry-time-period", "-1")
+
+
+def logs(cluster: KafkaCluster) -> None:
+    """Records, replicas and leaders, as operators move them."""
+    at = ("--bootstrap-server", cluster.bootstrap)
+    directory: Path = cluster.directory
+    cut = {"version": 1, "partitions": [{"topic": TOPIC, "partition": 0, "offset": 2}]}
+    _write(directory / "cut.json", cut)
+    run_tool("DeleteRecordsCommand", *at, "--offset-json-file", str(directory / "cut.json"))
+    run_tool("LogDirsCommand", *at, "--describe", "--topic-list", TOPIC)
+    run_tool("GetOffsetShell", *at, "--topic", TOPIC)
+    election = ("--election-type", "preferred", "--all-topic-partitions")
+    run_tool("LeaderElectionCommand", *at, *election)
+    numbers = [node.number for node in cluster.brokers]
+    move = [
+        {"topic": TOPIC, "partition": 0, "replicas": numbers, "log_dirs": ["any"] * len(numbers)}
+    ]
+    _write(directory / "move.json", {"version": 1, "partitions": move})
+    chosen = ("--reassignment-json-file", str(directory / "move.json"))
+    run_tool("reassign.ReassignPartitionsCommand", *at, *chosen, "--execute")
+    run_tool("reassign.ReassignPartitionsCommand", *at, *chosen, "--verify")
+    run_tool("reassign.ReassignPartitionsCommand", *at, "--list")
+
+
+def _write(file: Path, value: object) -> None:
+    file.write_text(json.dumps(value), encoding="utf-8")
+
+
+def features(cluster: KafkaCluster) -> None:
+    """The cluster and its features."""
+    at = ("--bootstrap-server", cluster.bootstrap)
+    run_tool("ClusterTool", "cluster-id", *at)
+    run_tool("ClusterTool", "list-endpoints", *at)
+    run_tool("BrokerApiVersionsCommand", *at)
+    run_tool("FeatureCommand", *at, "describe")
+    run_tool("FeatureCommand", *at, "downgrade", "--feature", "streams.version=0")
+    run_tool("FeatureCommand", *at, "upgrade", "--feature", "streams.version=1")
+    run_tool("ClusterTool", "unregister", *at, "--id", "99", fails=True)
+
+
+def quorum(cluster: KafkaCluster) -> None:
+    """The quorum is looked at, through a broker and directly."""
+    for option, address in (
+        ("--bootstrap-server", cluster.bootstrap),
+        ("--bootstrap-controller", cluster.bootstrap_controllers),
+    ):
+        run_tool("MetadataQuorumCommand", option, address, "describe", "--status")
+        run_tool("MetadataQuorumCommand", option, address, "describe", "--replication")
+
+
+def quorum_changes(cluster: KafkaCluster) -> None:
+    """A controller leaves the voters and comes back, where there are enough of them."""
+    if len(cluster.controllers) < 3:
+        return
+    at = ("--bootstrap-controller", cluster.bootstrap_controllers)
+    command = "MetadataQuorumCommand"
+    node = next(node for node in cluster.controllers if node.number != cluster.leader())
+    who = ("--controller-id", str(node.number), "--controller-directory-id", node.directory_id)
+    run_tool(command, *at, "remove-controller", *who)
+    own = ("--command-config", str(node.directory / "server.properties"))
+    run_tool(command, *at, *own, "add-controller")
+
+
+STEPS: tuple[Step, ...] = (
+    topics,
+    plain_clients,
+    new_protocol,
+    transactions,
+    python_client,
+    groups,
+    share_groups,
+    configs,
+    older_admin,
+    acls,
+    tokens,
+    logs,
+    features,
+    quorum,
+    quorum_changes,
+)
+
+
+def drive(cluster: KafkaCluster) -> None:
+    """All steps, one after the other."""
+    for step in STEPS:
+        step(cluster)

@@ -1,0 +1,100 @@
+"""Records the committed capture of a real Kafka.
+
+    python codec_tests/interop/record_kafka.py --out codec_tests/captures/kafka.jsonl
+
+Keeps the smallest exchange of every API and version, and the largest that is not too long
+to read. Whatever carries a secret is left out:
+logins, delegation tokens, SCRAM credentials, and requests that a broker forwards with such
+things in them; so is what names directories of the machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from kraftwire.capture.cassette import CassetteHeader, write_cassette
+from kraftwire.capture.frame import Frame
+from kraftwire.capture.pairing import DecodedFrame, Exchange, decode_frames, pair
+from kraftwire_messages.kafka import registry
+from kraftwire_wire import ApiKey
+
+from interop.kafka_server import DIRECTORY_PREFIX, kafka_cluster
+from interop.kafka_session import drive
+from interop.record_capture import exchange_size, renumber
+from interop.recording_proxy import RecordingProxy
+
+LARGEST = 4096
+"""Bytes of a request and its response together."""
+
+DIRECTORIES = DIRECTORY_PREFIX.encode()
+
+SECRET = {
+    ApiKey.SASL_AUTHENTICATE,
+    ApiKey.CREATE_DELEGATION_TOKEN,
+    ApiKey.RENEW_DELEGATION_TOKEN,
+    ApiKey.EXPIRE_DELEGATION_TOKEN,
+    ApiKey.DESCRIBE_DELEGATION_TOKEN,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+}
+
+
+def record_kafka() -> list[Frame]:
+    """What three controllers, two brokers and their clients say to each other."""
+    with RecordingProxy([]) as proxy, kafka_cluster(controllers=3, brokers=2, proxy=proxy) as kafka:
+        drive(kafka)
+    if proxy.failures:
+        raise proxy.failures[0]
+    return proxy.frames
+
+
+def select_frames(recorded: Iterable[DecodedFrame]) -> list[Frame]:
+    """The frames to keep, in their order."""
+    exchanges: defaultdict[tuple[int | None, int | None], list[Exchange]] = defaultdict(list)
+    for exchange in pair(recorded):
+        if exchange.response is None or DIRECTORIES in exchange.response.frame.data:
+            continue
+        if not has_secrets(exchange.request) and DIRECTORIES not in exchange.request.frame.data:
+            exchanges[exchange.request.api_key, exchange.request.version].append(exchange)
+    kept: dict[int, DecodedFrame] = {}
+    for (api_key, _), same in exchanges.items():
+        chosen = [min(same, key=exchange_size)]
+        if api_key != ApiKey.FETCH:  # larger ones hold the metadata log, credentials and all
+            small = [exchange for exchange in same if exchange_size(exchange) <= LARGEST]
+            chosen.append(max(small, key=exchange_size, default=chosen[0]))
+        for exchange in chosen:
+            for decoded in (exchange.request, exchange.response):
+                if decoded is not None:
+                    kept[decoded.number] = decoded
+    return renumber([decoded.frame for _, decoded in sorted(kept.items())])
+
+
+def has_secrets(request: DecodedFrame) -> bool:
+    """Whether a request, or what it forwards, is about secrets."""
+    message: Any = request.message
+    if request.api_key == ApiKey.ENVELOPE:
+        return int.from_bytes(message.request_data[:2]) in SECRET
+    return request.api_key in SECRET
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The cassette.")
+def main(out: Path) -> None:
+    """Record a session with a real Kafka as a cassette."""
+    frames: Sequence[Frame] = select_frames(decode_frames(record_kafka(), registry))
+    what = "clients, brokers and controllers of Apache Kafka 4.4.0, driven by the interop tests"
+    with out.open("wb") as stream:
+        write_cassette(stream, CassetteHeader(what, registry.release), frames)
+    print(f"{out}: {len(frames)} frames, {out.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Clusters start, answer our codecs, survive the loss of a controller, and leave nothing."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kraftwire_messages.kafka import (
+    ApiVersionsRequest,
+    DescribeClusterRequest,
+    MetadataRequest,
+    registry,
+)
+
+from interop import kafka_server
+from interop.kafka_connection import HOST, Connection
+from interop.kafka_server import (
+    READY_SECONDS,
+    KafkaCluster,
+    KafkaFailed,
+    describe_quorum,
+    kafka_cluster,
+)
+from interop.kafka_tools import run_tool
+
+pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka")]
+
+PRODUCE = 0
+
+
+def offered(port: int) -> dict[int, range]:
+    """The versions of each API that a listener says it knows."""
+    with Connection(port) as connection:
+        keys = connection.ask(ApiVersionsRequest(), 0).api_keys
+    return {api.api_key: range(api.min_version, api.max_version + 1) for api in keys}
+
+
+def test_one_node_is_ready_in_under_a_minute_and_leaves_nothing() -> None:
+    start = time.monotonic()
+    with kafka_cluster() as cluster:
+        seconds = time.monotonic() - start
+        print(f"ready after {seconds:.1f} seconds")
+        assert seconds < READY_SECONDS
+        processes = [node.process for node in cluster.nodes]
+        assert "admin" not in run_tool(
+            "TopicCommand", "--bootstrap-server", cluster.bootstrap, "--list"
+        )
+    assert all(process is not None and process.poll() is not None for process in processes)
+    assert not cluster.directory.exists()
+
+
+def test_our_codecs_have_every_version_that_a_broker_offers(kafka: KafkaCluster) -> None:
+    (node,) = kafka.nodes
+    broker, controller = offered(node.ports["PLAINTEXT"]), offered(node.ports["CONTROLLER"])
+    assert len(broker) >= 60
+    for api, versions in [*broker.items(), *controller.items()]:
+        # For librdkafka, brokers name Produce from 0 on, and refuse 0 to 2 (KAFKA-18659).
+        first = 3 if api == PRODUCE else versions[0]
+        known = registry.request(api).VALID_VERSIONS
+        assert (first in known, versions[-1] in known) == (True, True), api
+
+
+NAMED = ApiVersionsRequest(client_software_name="kraftwire", client_software_version="1")
+
+
+@pytest.mark.parametrize("request_", [NAMED, MetadataRequest(topics=[]), DescribeClusterRequest()])
+def test_our_codecs_speak_every_version(kafka: KafkaCluster, request_: Any) -> None:
+    port = kafka.nodes[0].ports["PLAINTEXT"]
+    with Connection(port) as connection:
+        for version in offered(port)[request_.API_KEY]:
+            response = connection.ask(request_, version)
+            assert getattr(response, "error_code", 0) == 0
+            for broker in getattr(response, "brokers", []):
+                assert (broker.host, broker.port) == (HOST, port)
+
+
+def test_three_controllers_elect_a_leader_and_another_when_it_is_gone() -> None:
+    with kafka_cluster(controllers=3) as cluster:
+        first = cluster.leader()
+        node = next(node for node in cluster.controllers if node.number == first)
+        with Connection(node.ports["CONTROLLER"]) as connection:
+            partition = describe_quorum(connection)
+        assert sorted(voter.replica_id for voter in partition.current_voters) == [1, 2, 3]
+        node.kill()
+        cluster.wait_for("another leader", lambda: cluster.leader() not in (None, first))
+
+
+def test_the_logs_stay_where_something_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka_server, "READY_SECONDS", 20)
+    settings = {"transaction.max.timeout.ms": "tea"}
+    with pytest.raises(KafkaFailed) as caught, kafka_cluster(settings=settings):
+        raise AssertionError("a cluster with such a setting started")
+    (note,) = caught.value.__notes__
+    directory = Path(note.removeprefix("properties and logs of Kafka are in "))
+    assert "tea" in str(caught.value)
+    assert (directory / "node_1" / "server.properties").is_file()
