@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain, repeat
 from typing import Any
 
@@ -36,7 +36,7 @@ _TABLE_SIZE = 17
 """Arrays of numbers shorter than this are unpacked by a form made beforehand."""
 
 _LONGEST_FORM = 128
-"""Arrays of structs up to this count are unpacked at once; longer forms would fill the cache."""
+"""Arrays of structs up to this count are unpacked at once; longer forms would take up memory."""
 
 
 def specialized_reader(message: type[Any], version: int) -> Read:
@@ -66,15 +66,23 @@ def wide_string_length(data: bytes, position: int) -> tuple[int, int]:
     return value, position
 
 
-@lru_cache(maxsize=256)
-def unpacker(codes: str, count: int) -> Callable[..., tuple[Any, ...]]:
-    """Unpacks `count` structs of one size into one tuple."""
-    return struct.Struct(">" + codes * count).unpack_from
+class Sweeps(dict[int, Callable[..., tuple[Any, ...]]]):
+    """By count: what unpacks that many structs of one size into one tuple."""
+
+    def __init__(self, codes: str) -> None:
+        self._codes = codes
+
+    def __missing__(self, count: int) -> Callable[..., tuple[Any, ...]]:
+        unpack = self[count] = struct.Struct(">" + self._codes * count).unpack_from
+        return unpack
 
 
 def long_sweep(codes: str, data: bytes) -> Iterator[Any]:
     """The values of many structs of one size, one after the other."""
     return chain.from_iterable(struct.iter_unpack(">" + codes, data))
+
+
+_sweeps = cache(Sweeps)
 
 
 @cache
@@ -95,7 +103,6 @@ class _ReaderSource:
             "long_sweep": long_sweep,
             "repeat": repeat,
             "unpack_from": struct.unpack_from,
-            "unpacker": unpacker,
             "wide_length": wide_length,
             "wide_string_length": wide_string_length,
         }
@@ -344,7 +351,8 @@ class _ReaderSource:
         with source.block(f"if {stop} > end{tags}:"):
             source.line("raise Unusual")
         with source.block(f"if {size} <= {_LONGEST_FORM}:"):
-            source.line(f"{values} = iter(unpacker({codes!r}, {size})(data, pos))")
+            sweeps = source.bind("sweeps", codes, lambda: _sweeps(codes))
+            source.line(f"{values} = iter({sweeps}[{size}](data, pos))")
         with source.block("else:"):
             source.line(f"{values} = long_sweep({codes!r}, data[pos:{stop}])")
         cls_name = source.bind("cls", cls, lambda: cls)
