@@ -29,6 +29,9 @@ Write = Callable[[Any], bytes]
 _TABLE_SIZE = 17
 """Arrays of numbers shorter than this are packed by a form made beforehand."""
 
+_NUMBERS = FIXED_FORMATS.keys() - {"bool"}
+"""`pack` takes anything for a bool, so that those are written one by one."""
+
 _ONE_BYTE = tuple(bytes([number]) for number in range(128))
 
 
@@ -57,8 +60,9 @@ def wide_string(number: int) -> bytes:
 
 
 @cache
-def _packers(code: str) -> tuple[Callable[..., bytes], ...]:
-    return tuple(struct.Struct(f">{n}{code}").pack for n in range(_TABLE_SIZE))
+def _packers(before: str, code: str) -> tuple[Callable[..., bytes], ...]:
+    """By count: what packs some values and an array of numbers after them."""
+    return tuple(struct.Struct(f">{before}{n}{code}").pack for n in range(_TABLE_SIZE))
 
 
 class _WriterSource:
@@ -246,14 +250,17 @@ class _WriterSource:
         else:
             self._prepare(var, field)
             source.line(measure)
+        if field.is_array and field.element_type in _NUMBERS:
+            self._numbers(var, field, size)
+            return
         if compact:
             self._put_varint(size, "wide_string" if field.type == "string" else "wide")
         else:
             self._put("h" if field.type == "string" else "i", size)
+        self._flush()
         if field.is_array:
             self._items(var, field)
         else:
-            self._flush()
             self._piece(var)
 
     def _prepare(self, var: str, field: Field) -> None:
@@ -263,19 +270,29 @@ class _WriterSource:
         else:
             self._refuse_unless(var, list if field.is_array else bytes)
 
+    def _numbers(self, items: str, field: Field, size: str) -> None:
+        """Write an array of numbers together with its count and what waits before it."""
+        source, compact = self._source, self._of.is_compact(field)
+        code = FIXED_FORMATS[field.element_type]
+        before, self._run = self._run, []
+        whole = [*before, ("B" if compact else "i", size)]
+        codes = "".join(code for code, _ in whole)
+        table = source.bind("table", (codes, code), lambda: _packers(codes, code))
+        values = ", ".join(value for code, value in whole if code != "x")
+        with source.block(f"if len({items}) < {_TABLE_SIZE}:"):
+            self._piece(f"{table}[len({items})]({values}, *{items})")
+        with source.block("else:"):
+            self._run = before if compact else whole
+            if compact:
+                self._put_varint(size)
+            self._flush()
+            self._piece(f'pack(f">{{len({items})}}{code}", *{items})')
+
     def _items(self, items: str, field: Field) -> None:
-        source, element = self._source, field.element_type
-        self._flush()
-        if element in FIXED_FORMATS and element != "bool":
-            code = FIXED_FORMATS[element]
-            table = source.bind("table", code, lambda: _packers(code))
-            with source.block(f"if len({items}) < {_TABLE_SIZE}:"):
-                self._piece(f"{table}[len({items})](*{items})")
-            with source.block("else:"):
-                self._piece(f'pack(f">{{len({items})}}{code}", *{items})')
-            return
-        item = source.fresh("item")
-        with source.block(f"for {item} in {items}:"):
+        """Write the elements of any other array."""
+        element = field.element_type
+        item = self._source.fresh("item")
+        with self._source.block(f"for {item} in {items}:"):
             if field.is_struct:
                 cls = self._of.struct_class(field)
                 self._refuse_unless(item, cls)

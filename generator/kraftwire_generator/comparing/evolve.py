@@ -6,8 +6,8 @@ on the wire, so that a version which only one spec has may look as it likes. A f
 what changed, where, in which versions, and the first of these.
 
 Rules for a message as a whole; the first four are errors:
-- type, api-key   another type or key; a warning where `data` became a coordinator record, whose
-                  bytes are the same (see record_keys)
+- type, api-key   another type or key; where `data` became a coordinator record, of which no
+                  byte differs by that, a warning (see record_keys)
 - flexible        another flexible range within the versions of both
 - header          another header version (headerVersions)
 - removed         a message that is gone, or whose validVersions became `none`
@@ -142,7 +142,7 @@ def _judge_specs(old: MessageSpec, new: MessageSpec, report: Report) -> None:
     for span in cut_versions(before.intersect(after), message_bounds(old, new)):
         version = span.lowest
         if (version in old.flexible_versions) != (version in new.flexible_versions):
-            word = "flexible" if version in new.flexible_versions else "not flexible any more"
+            word = "flexible now" if version in new.flexible_versions else "not flexible any more"
             report.add("flexible", "error", f"is {word}", new, span)
         elif old.type == new.type and _header(old, version) != _header(new, version):
             text = f"the header version was {_header(old, version)}, is {_header(new, version)}"
