@@ -18,6 +18,8 @@ reveal_type(vote.cluster_id)
 reveal_type(vote.topics[0].partitions[0].pre_vote)
 reveal_type(VoteRequest.codec(2).decode(b""))
 reveal_type(registry.message("VoteRequest"))
+from kraftwire_wire import ApiKey
+reveal_type(ApiKey.VOTE)
 """
 REVEALED = (
     "kraftwire_messages.kafka.vote_request.VoteRequest",
@@ -25,6 +27,7 @@ REVEALED = (
     "bool",
     "kraftwire_messages.kafka.vote_request.VoteRequest",
     "type[kraftwire_wire.message.Message]",
+    "Literal[kraftwire_wire.numbers.ApiKey.VOTE]?",
 )
 
 

@@ -5,6 +5,8 @@ Public: the base classes, the errors, names for the protocol's numbers, and fram
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kraftwire_wire.errors import RuntimeTooOld
 
 RUNTIME_VERSION = 1
@@ -20,11 +22,16 @@ def require_runtime(version: int) -> None:
         )
 
 
-def __getattr__(name: str) -> object:
-    """Load `ErrorCode` and `ApiKey` when they are first asked for: they are large."""
-    if name in ("ApiKey", "ErrorCode"):
-        from kraftwire_wire import numbers
+if TYPE_CHECKING:
+    from kraftwire_wire.numbers import ApiKey as ApiKey
+    from kraftwire_wire.numbers import ErrorCode as ErrorCode
+else:
 
-        value: object = getattr(numbers, name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """Load `ErrorCode` and `ApiKey` when they are first asked for: they are large."""
+        if name in ("ApiKey", "ErrorCode"):
+            from kraftwire_wire import numbers
+
+            value: object = getattr(numbers, name)
+            return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
