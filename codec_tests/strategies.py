@@ -180,6 +180,6 @@ def without_unknown_tags(value: Any) -> None:
         for item in value:
             without_unknown_tags(item)
     elif isinstance(value, Struct):
-        value.unknown_tagged_fields = []
+        value.unknown_tagged_fields.clear()
         for field in value.LAYOUT.fields:
             without_unknown_tags(getattr(value, field.name))

@@ -23,6 +23,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.message import Message
 
+ZERO_UUID = UUID(int=0)
 KIBIBYTE = bytes(range(256)) * 4
 CLUSTER_ID = "J8dLq3xZTkO0r5nYw2hV1A"
 
@@ -69,15 +70,19 @@ def metadata(*, with_ids: bool) -> MetadataResponse:
     ]
     topics = [
         MetadataResponse.MetadataResponseTopic(
-            name=f"orders-by-region-{n}", partitions=partitions, **_id("topic_id", n, with_ids)
+            name=f"orders-by-region-{n}", partitions=partitions, topic_id=_id(n, with_ids)
         )
         for n in range(100)
     ]
     return MetadataResponse(brokers=brokers, cluster_id=CLUSTER_ID, controller_id=1, topics=topics)
 
 
-def _id(field: str, number: int, with_ids: bool) -> dict[str, UUID]:
-    return {field: uuid(number)} if with_ids else {}
+def _id(number: int, with_ids: bool) -> UUID:
+    return uuid(number) if with_ids else ZERO_UUID
+
+
+def _name(number: int, with_ids: bool) -> str:
+    return "" if with_ids else f"orders-by-region-{number}"
 
 
 def fetch_request(*, with_ids: bool) -> FetchRequest:
@@ -91,7 +96,8 @@ def fetch_request(*, with_ids: bool) -> FetchRequest:
     topics = [
         FetchRequest.FetchTopic(
             partitions=partitions,
-            **({"topic_id": uuid(n)} if with_ids else {"topic": f"orders-by-region-{n}"}),
+            topic_id=_id(n, with_ids),
+            topic=_name(n, with_ids),
         )
         for n in range(10)
     ]
@@ -100,11 +106,8 @@ def fetch_request(*, with_ids: bool) -> FetchRequest:
 
 def fetch_response(*, with_ids: bool, with_tags: bool = False) -> FetchResponse:
     """50 partitions with 1 KiB each, on request with two tagged fields each."""
-    tags = {}
-    if with_tags:
-        epoch_end = FetchResponse.EpochEndOffset(epoch=3, end_offset=99)
-        leader = FetchResponse.LeaderIdAndEpoch(leader_id=2, leader_epoch=4)
-        tags = {"diverging_epoch": epoch_end, "current_leader": leader}
+    epoch_end = FetchResponse.EpochEndOffset(epoch=3, end_offset=99)
+    leader = FetchResponse.LeaderIdAndEpoch(leader_id=2, leader_epoch=4)
     partitions = [
         FetchResponse.PartitionData(
             partition_index=n,
@@ -113,14 +116,16 @@ def fetch_response(*, with_ids: bool, with_tags: bool = False) -> FetchResponse:
             log_start_offset=0,
             aborted_transactions=[],
             records=KIBIBYTE,
-            **tags,
+            diverging_epoch=epoch_end if with_tags else None,
+            current_leader=leader if with_tags else None,
         )
         for n in range(10)
     ]
     responses = [
         FetchResponse.FetchableTopicResponse(
             partitions=partitions,
-            **({"topic_id": uuid(n)} if with_ids else {"topic": f"orders-by-region-{n}"}),
+            topic_id=_id(n, with_ids),
+            topic=_name(n, with_ids),
         )
         for n in range(5)
     ]
@@ -133,7 +138,8 @@ def produce_request(*, with_ids: bool) -> ProduceRequest:
     topics = [
         ProduceRequest.TopicProduceData(
             partition_data=partitions,
-            **({"topic_id": uuid(n)} if with_ids else {"name": f"orders-by-region-{n}"}),
+            topic_id=_id(n, with_ids),
+            name=_name(n, with_ids),
         )
         for n in range(4)
     ]

@@ -155,6 +155,7 @@ class _MsgspecStructs:
         return [field for field in layout.fields if self._version in field.versions]
 
     def _type(self, field: Field) -> Any:
+        found: Any
         if field.is_struct:
             found = self._struct(getattr(self._message, field.element_type).LAYOUT)
         else:

@@ -15,7 +15,11 @@ from typing import Any
 import aiokafka
 from aiokafka.structs import TopicPartition as AioPartition
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    NewPartitions,
+    NewTopic,
+)
 
 from interop.kafka_server import PASSWORD, KafkaCluster
 from interop.kafka_tools import run_tool, write_config

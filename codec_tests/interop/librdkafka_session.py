@@ -28,7 +28,7 @@ from confluent_kafka import (
     ShareConsumer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from kraftwire.capture.frame import Frame
 
@@ -114,8 +114,9 @@ def drive_level(proxy: RecordingProxy, level: int) -> None:
 def validate_position(consumer: Consumer, message: Message) -> None:
     """Go back to a message by offset and leader epoch, which the client first validates."""
     epoch = message.leader_epoch()  # None before Metadata 7
-    where = message.topic(), message.partition(), message.offset(), ""
-    consumer.seek(TopicPartition(*where, -1 if epoch is None else epoch))
+    where: Any = message.topic(), message.partition(), message.offset(), ""
+    place: Callable[..., TopicPartition] = TopicPartition  # its stub lacks the epoch
+    consumer.seek(place(*where, -1 if epoch is None else epoch))
     consume(consumer, 1)
 
 
@@ -224,8 +225,8 @@ def drive_admin(proxy: RecordingProxy) -> None:
     committed = ConsumerGroupTopicPartitions("auditors", [TopicPartition("inventory", 0, 1)])
     asked = ConsumerGroupTopicPartitions("auditors", [partition])
     futures = [
-        *admin.list_offsets({partition: OffsetSpec.earliest()}).values(),
-        *admin.list_offsets({partition: OffsetSpec.max_timestamp()}).values(),
+        *admin.list_offsets({partition: OffsetSpec.earliest()}).values(),  # type: ignore[no-untyped-call]
+        *admin.list_offsets({partition: OffsetSpec.max_timestamp()}).values(),  # type: ignore[no-untyped-call]
         *admin.alter_consumer_group_offsets([committed]).values(),
         *admin.list_consumer_group_offsets([asked]).values(),
     ]

@@ -21,6 +21,7 @@ TARGET = JAVA_DIRECTORY / "target"
 
 _RESOLVE_SECONDS = 540
 _COMPILE_SECONDS = 120
+_JAVA_RELEASE = 17
 _PACKAGES = {"java": "openjdk-17-jdk-headless", "javac": "openjdk-17-jdk-headless", "mvn": "maven"}
 
 
@@ -76,9 +77,11 @@ def _jars(pom: Path) -> list[Path]:
     jars = _read(kept)
     if not jars or not all(jar.is_file() for jar in jars):
         command: list[object] = [tool("mvn"), "-q", "-B", "-f", pom, "dependency:build-classpath"]
-        _run(
-            [*map(str, command), f"-Dmdep.outputFile={kept}"], _RESOLVE_SECONDS, "the jars of Kafka"
-        )
+        # Under another name first: Maven may be stopped while it writes.
+        fresh = kept.with_suffix(".new")
+        command.append(f"-Dmdep.outputFile={fresh}")
+        _run(list(map(str, command)), _RESOLVE_SECONDS, "the jars of Kafka")
+        fresh.replace(kept)
         jars = _read(kept)
     return jars
 
@@ -94,9 +97,11 @@ def _compiled(jars: list[Path]) -> Path:
     sources = sorted((JAVA_DIRECTORY / "src").glob("*.java"))
     classes = TARGET / f"classes_{_digest(*sources)}"
     if not (classes / "done").is_file():
-        command = [str(tool("javac")), "-Xlint:all,-classfile,-processing", "-proc:none"]
+        command = [str(tool("javac")), "--release", str(_JAVA_RELEASE), "-proc:none"]
+        command += ["-Xlint:all,-classfile,-processing"]
         command += ["-d", str(classes), "-cp", joined(jars), *map(str, sources)]
-        _run(command, _COMPILE_SECONDS, "our Java programs")
+        what = f"our Java programs, compiled by a JDK of {_JAVA_RELEASE} or newer,"
+        _run(command, _COMPILE_SECONDS, what)
         (classes / "done").touch()
     return classes
 

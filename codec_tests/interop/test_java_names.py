@@ -1,6 +1,8 @@
-"""The names and numbers of APIs and errors, and the header versions, are those of Kafka."""
+"""Names, numbers and versions are those of Kafka: of its APIs, its errors and all its messages."""
 
 from __future__ import annotations
+
+from collections import defaultdict
 
 import pytest
 
@@ -9,19 +11,31 @@ from kraftwire_wire import ApiKey, ErrorCode
 
 from interop.java_codec import run_oracle
 
-pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("java")]
+# The first run on a machine waits for Maven to fetch Kafka.
+pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("java"), pytest.mark.timeout(1000)]
+
+Facts = dict[str, list[list[str]]]
 
 
-def test_error_codes() -> None:
-    theirs = dict(line.split("\t") for line in run_oracle(["errors"]))
-    assert {str(code.value): code.name for code in ErrorCode} == theirs
-    assert len(theirs) == len(ErrorCode) == 138
+@pytest.fixture(scope="module")
+def facts() -> Facts:
+    """The lines of each kind, in parts."""
+    found: Facts = defaultdict(list)
+    for line in run_oracle(["facts"]):
+        kind, *parts = line.split("\t")
+        found[kind].append(parts)
+    return found
 
 
-def test_apis() -> None:
-    lines = [line.split("\t") for line in run_oracle(["apis"])]
+def test_error_codes(facts: Facts) -> None:
+    theirs = {int(number): name for number, name in facts["code"]}
+    assert {code.value: code.name for code in ErrorCode} == theirs
+    assert len(theirs) == len(facts["code"]) == 138
+
+
+def test_apis(facts: Facts) -> None:
     # Removed APIs keep their names and have no versions.
-    theirs = {int(key): (name, int(low), int(high)) for key, name, low, high, _ in lines}
+    theirs = {int(key): (name, int(low), int(high)) for key, name, low, high, _ in facts["api"]}
     assert {key: _screaming(name) for key, (name, _, _) in theirs.items()} == {
         key.value: key.name for key in ApiKey
     }
@@ -31,14 +45,24 @@ def test_apis() -> None:
     }
 
 
-def test_header_versions() -> None:
-    for key, _, low, high, pairs in [line.split("\t") for line in run_oracle(["apis"])]:
+def test_header_versions(facts: Facts) -> None:
+    for key, _, low, high, pairs in facts["api"]:
         if int(high) < 0:
             continue
         request, response = registry.request(int(key)), registry.response(int(key))
         versions = range(int(low), int(high) + 1)
         ours = [f"{request.header_version(v)}:{response.header_version(v)}" for v in versions]
         assert pairs.split() == ours, key
+
+
+def test_we_have_every_message_of_kafka_and_all_its_versions(facts: Facts) -> None:
+    theirs = {name: range(int(low), int(high) + 1) for name, low, high in facts["message"]}
+    ours = {
+        name + "Data" if name + "Data" in theirs else name: registry.message(name).VALID_VERSIONS
+        for name in registry
+    }
+    assert ours == theirs
+    assert len(theirs) == len(facts["message"]) == len(registry)
 
 
 def _screaming(name: str) -> str:

@@ -1,13 +1,17 @@
-"""What is missing is said, with how to get it."""
+"""What is missing is said, with how to get it; and the jars are of the release of the specs."""
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from interop import maven
-from interop.maven import MissingPart, tool
+from interop.maven import JAVA_DIRECTORY, MissingPart, tool
+
+SPEC_SET = Path(__file__).resolve().parents[2] / "message_specs/kafka/set.toml"
 
 
 @pytest.mark.parametrize(("name", "package"), [("java", "openjdk"), ("mvn", "maven")])
@@ -42,3 +46,39 @@ def test_a_missing_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maven, "TARGET", tmp_path / "target")
     with pytest.raises(MissingPart, match=r"the jars of Kafka cannot be had: .*Could not find"):
         maven.class_path()
+
+
+def test_an_interrupted_maven_leaves_no_class_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = """#!/bin/sh
+for word; do case $word in -Dmdep.outputFile=*) echo half > "${word#*=}";; esac; done
+exit 1
+"""
+    mvn = tmp_path / "mvn"
+    mvn.write_text(script)
+    mvn.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    (tmp_path / "pom.xml").write_text("<project/>")
+    target = tmp_path / "target"
+    target.mkdir()
+    monkeypatch.setattr(maven, "TARGET", target)
+    with pytest.raises(MissingPart):
+        maven._jars(tmp_path / "pom.xml")
+    assert list(target.glob("*.new"))
+    assert not list(target.glob("*.txt"))
+
+
+def test_the_jars_are_of_the_release_of_the_specs() -> None:
+    specs = tomllib.loads(SPEC_SET.read_text(encoding="utf-8"))
+    pom = ElementTree.parse(JAVA_DIRECTORY / "pom.xml").getroot()
+    space = {"m": "http://maven.apache.org/POM/4.0.0"}
+    version = {
+        tag: pom.findtext(f"m:properties/m:{tag}", namespaces=space)
+        for tag in ("kafka.version", "kafka.older.version")
+    }
+    assert version["kafka.version"] == specs["release"]
+    assert version["kafka.older.version"] == specs.get("modules", {}).get(
+        "streams", specs["release"]
+    )

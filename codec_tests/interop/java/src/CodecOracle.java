@@ -9,6 +9,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.Map;
@@ -31,12 +32,13 @@ import org.apache.kafka.common.protocol.ObjectSerializationCache;
  * encode  NAME  VERSION  JSON   the message's bytes as hex
  * decode  NAME  VERSION  HEX    the JSON form (null where Kafka has none), and the bytes that
  *                               writing it again gives
- * apis                          a line for each API: id, name, lowest and highest version, and
- *                               for each of its versions the two header versions
- * errors                        a line for each error code: number and name
+ * facts                         lines of three kinds:
+ *   api      NUMBER NAME LOWEST HIGHEST HEADERS   for each version its two header versions
+ *   code     NUMBER NAME                          an error code
+ *   message  CLASS LOWEST HIGHEST                 a generated class, and its versions
  * </pre>
  *
- * <p>An answer starts with "ok", or with "error" where Kafka refuses.
+ * <p>The answer to the first two starts with "ok", or with "error" where Kafka refuses.
  */
 public final class CodecOracle {
     private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -111,13 +113,38 @@ public final class CodecOracle {
     private static String api(ApiKeys api) {
         StringBuilder line = new StringBuilder();
         short highest = api.latestVersion(true);
-        line.append(api.id).append('\t').append(api.messageType.name);
+        line.append("api\t").append(api.id).append('\t').append(api.messageType.name);
         line.append('\t').append(api.oldestVersion()).append('\t').append(highest).append('\t');
         for (short version = api.oldestVersion(); version >= 0 && version <= highest; version++) {
             line.append(api.requestHeaderVersion(version)).append(':');
             line.append(api.responseHeaderVersion(version)).append(' ');
         }
         return line.toString();
+    }
+
+    /** The versions that a class says it supports; null where it is no message. */
+    private String message(String simpleName) throws Exception {
+        Class<?> type = Class.forName(classes.get(simpleName));
+        if (!Message.class.isAssignableFrom(type)) {
+            return null;
+        }
+        return "message\t" + simpleName + "\t" + type.getField("LOWEST_SUPPORTED_VERSION").get(null)
+                + "\t" + type.getField("HIGHEST_SUPPORTED_VERSION").get(null);
+    }
+
+    private void printFacts(PrintStream out) throws Exception {
+        for (ApiKeys api : ApiKeys.values()) {
+            out.println(api(api));
+        }
+        for (Errors error : Errors.values()) {
+            out.println("code\t" + error.code() + "\t" + error.name());
+        }
+        for (String name : classes.keySet()) {
+            String versions = message(name);
+            if (versions != null) {
+                out.println(versions);
+            }
+        }
     }
 
     private String answer(String task) {
@@ -128,31 +155,28 @@ public final class CodecOracle {
             return "ok\t"
                     + (encodes ? encode(parts[1], version, parts[3]) : decode(parts[1], version, parts[3]));
         } catch (InvocationTargetException wrapped) {
-            return "error\t" + wrapped.getCause().toString().replaceAll("\\s", " ");
-        } catch (Exception error) {
-            return "error\t" + error.toString().replaceAll("\\s", " ");
+            return refusal(parts, wrapped.getCause());
+        } catch (Throwable error) {
+            return refusal(parts, error);
         }
     }
 
-    public static void main(String[] arguments) throws IOException {
+    /** What Kafka raised, and over which message. */
+    private static String refusal(String[] task, Throwable raised) {
+        String message = String.join(" ", Arrays.copyOf(task, Math.min(task.length, 3)));
+        return "error\t" + message + ": " + raised.toString().replaceAll("\\s", " ");
+    }
+
+    public static void main(String[] arguments) throws Exception {
         CodecOracle oracle = new CodecOracle();
         BufferedReader tasks =
                 new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         try (PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8)) {
             for (String task = tasks.readLine(); task != null; task = tasks.readLine()) {
-                switch (task) {
-                    case "apis":
-                        for (ApiKeys api : ApiKeys.values()) {
-                            out.println(api(api));
-                        }
-                        break;
-                    case "errors":
-                        for (Errors error : Errors.values()) {
-                            out.println(error.code() + "\t" + error.name());
-                        }
-                        break;
-                    default:
-                        out.println(oracle.answer(task));
+                if (task.equals("facts")) {
+                    oracle.printFacts(out);
+                } else {
+                    out.println(oracle.answer(task));
                 }
             }
         }
