@@ -81,7 +81,8 @@ def comes_through(
         Struct(spec, kind, value, spec["fields"])
         for spec, kind, value in zip(specs, (writer, reader), (canonical, read), strict=True)
     ]
-    return same_values(*sides, version, key)
+    written, come = sides
+    return same_values(written, come, version, key)
 
 
 class Struct(NamedTuple):
