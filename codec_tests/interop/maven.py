@@ -35,10 +35,9 @@ def tool(name: str) -> Path:
     path = f"{home}/bin{os.pathsep}{os.environ.get('PATH', '')}" if home else None
     found = shutil.which(name, path=path)
     if found is None:
-        package = _PACKAGES[name]
+        advice = "" if name == "mvn" else ", or name the JDK in JAVA_HOME"
         raise MissingPart(
-            f"there is no {name}; install it (Debian: apt-get install {package}), or name the "
-            "JDK in JAVA_HOME"
+            f"there is no {name}; install it (Debian: apt-get install {_PACKAGES[name]}){advice}"
         )
     return Path(found)
 

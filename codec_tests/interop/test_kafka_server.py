@@ -26,7 +26,7 @@ from interop.kafka_server import (
 )
 from interop.kafka_tools import run_tool
 
-pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka")]
+pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(600)]
 
 PRODUCE = 0
 
