@@ -1,8 +1,8 @@
 """Times decoding and encoding beside other libraries, on the same bytes, in one run.
 
 All libraries take turns on each payload, with the collector off, so that noise meets them
-alike; the table shows minima, and how many times ours a peer takes. Run it with
-`make bench`; `--json` prints a line per measurement, with medians.
+alike; the table shows our minimum and median, and how many times our minimum a peer's is.
+Run it with `make bench`; `--json` prints a line per measurement, with everything.
 """
 
 from __future__ import annotations
@@ -102,15 +102,17 @@ def _versions() -> dict[str, str]:
 
 def _print_table(rows: Iterator[Measurement]) -> None:
     print(", ".join(f"{name} {version}" for name, version in _versions().items()))
-    print("us: ours, the best of all rounds; others: how many times ours they take\n")
-    print(f"{'payload':28}{'v':>3}{'bytes':>8} {'':7}{'us':>9}", end="")
+    print(
+        "us: ours, the best of all rounds and their median; others: how many times ours they take,"
+    )
+    print("best to best\n")
+    print(f"{'payload':28}{'v':>3}{'bytes':>8} {'':7}{'us':>9}{'median':>9}", end="")
     print("".join(f"{name:>14}" for name in PEERS))
     for row in rows:
         ours = row.minimum[OURS]
         ratios = [row.minimum[name] / ours if name in row.minimum else None for name in PEERS]
-        print(
-            f"{row.payload:28}{row.version:3}{row.size:8} {row.action:7}{ours * 1e6:9.1f}", end=""
-        )
+        print(f"{row.payload:28}{row.version:3}{row.size:8} {row.action:7}", end="")
+        print(f"{ours * 1e6:9.1f}{row.median[OURS] * 1e6:9.1f}", end="")
         print("".join(f"{ratio:14.2f}" if ratio else f"{'-':>14}" for ratio in ratios))
 
 

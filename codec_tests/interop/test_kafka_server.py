@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from base64 import urlsafe_b64decode
 from pathlib import Path
 from typing import Any
 
@@ -77,14 +78,20 @@ def test_our_codecs_speak_every_version(kafka: KafkaCluster, request_: Any) -> N
                 assert (broker.host, broker.port) == (HOST, port)
 
 
-def test_three_controllers_elect_a_leader_and_another_when_it_is_gone() -> None:
+def test_three_controllers_are_the_voters(quorum: KafkaCluster) -> None:
+    leader = next(node for node in quorum.controllers if node.number == quorum.leader())
+    with Connection(leader.ports["CONTROLLER"]) as connection:
+        voters = describe_quorum(connection).current_voters
+    assert {(voter.replica_id, voter.replica_directory_id.bytes) for voter in voters} == {
+        (node.number, urlsafe_b64decode(node.directory_id + "==")) for node in quorum.controllers
+    }
+    assert len(voters) == 3
+
+
+def test_another_controller_leads_when_the_leader_is_gone() -> None:
     with kafka_cluster(controllers=3) as cluster:
         first = cluster.leader()
-        node = next(node for node in cluster.controllers if node.number == first)
-        with Connection(node.ports["CONTROLLER"]) as connection:
-            partition = describe_quorum(connection)
-        assert sorted(voter.replica_id for voter in partition.current_voters) == [1, 2, 3]
-        node.kill()
+        next(node for node in cluster.controllers if node.number == first).kill()
         cluster.wait_for("another leader", lambda: cluster.leader() not in (None, first))
 
 
