@@ -1,12 +1,31 @@
-"""Clusters that tests share; each is started when it is first asked for."""
+"""Clusters that tests share; each is started when it is first asked for.
+
+Where a test fails that uses one, its directory stays, and the report has the end of its logs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
 from interop.kafka_server import KafkaCluster, kafka_cluster
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep the logs of the clusters that a failed test used."""
+    report = yield
+    if report.failed:
+        for cluster in getattr(item, "funcargs", {}).values():
+            if isinstance(cluster, KafkaCluster):
+                cluster.keep_logs = True
+                kept = f"properties and logs of Kafka are in {cluster.directory}"
+                ends = [f"node {node.number}:\n{node.log_end()}" for node in cluster.nodes]
+                report.sections.append(("Kafka", "\n\n".join([kept, *ends])))
+    return report
 
 
 @pytest.fixture(scope="session")

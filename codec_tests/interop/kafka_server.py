@@ -39,6 +39,7 @@ DIRECTORY_PREFIX = "kraftwire-kafka-"
 _STOP_SECONDS = 20
 _FORMAT_SECONDS = 60
 _TURN_SECONDS = 0.05
+_PORT_ATTEMPTS = 3
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 
 PASSWORD = "admin-password"
@@ -48,10 +49,13 @@ SETTINGS = {
     ),
     "controller.listener.names": "CONTROLLER",
     "inter.broker.listener.name": "PLAINTEXT",
-    "sasl.enabled.mechanisms": "PLAIN",
+    "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
     "listener.name.sasl.plain.sasl.jaas.config": (
         "org.apache.kafka.common.security.plain.PlainLoginModule required "
         f'username="admin" password="{PASSWORD}" user_admin="{PASSWORD}";'
+    ),
+    "listener.name.sasl.scram-sha-256.sasl.jaas.config": (
+        "org.apache.kafka.common.security.scram.ScramLoginModule required;"
     ),
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS;User:admin",
@@ -122,6 +126,8 @@ class KafkaNode:
             "controller.quorum.bootstrap.servers": bootstrap,
             "log.dirs": str(self.directory / "data"),
         }
+        if "broker" in self.roles:  # tools that read a controller's settings lack the class
+            own["metric.reporters"] = "TelemetrySink"
         file = self.directory / "server.properties"
         lines = [f"{key}={value}" for key, value in {**SETTINGS, **own, **settings}.items()]
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -132,7 +138,12 @@ class KafkaNode:
         command = _java("Guarded", "kafka.Kafka", str(self.directory / "server.properties"))
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=self.directory
+                command,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                cwd=self.directory,
+                start_new_session=True,  # ^C is for pytest, which then stops the nodes in order
             )
 
     def stop(self) -> None:
@@ -155,6 +166,10 @@ class KafkaNode:
             self.process.kill()
             self.stop()
 
+    def lost_a_port(self) -> bool:
+        """Whether another process took one of its ports before it did."""
+        return self.log.is_file() and b"java.net.BindException" in self.log.read_bytes()
+
     def log_end(self) -> str:
         """The last lines of the log."""
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -168,6 +183,7 @@ class KafkaCluster:
     directory: Path
     nodes: list[KafkaNode]
     cluster_id: str = field(default_factory=kafka_uuid)
+    keep_logs: bool = False
 
     @property
     def brokers(self) -> list[KafkaNode]:
@@ -186,7 +202,7 @@ class KafkaCluster:
 
     @property
     def bootstrap_sasl(self) -> str:
-        """The addresses for clients that log in, by PLAIN as admin."""
+        """The addresses for clients that log in as admin, by PLAIN or SCRAM-SHA-256."""
         return _addresses(self.brokers, "SASL")
 
     @property
@@ -203,6 +219,7 @@ class KafkaCluster:
             command += ["-t", self.cluster_id]
             if "controller" in node.roles:
                 command += ["--initial-controllers", voters]
+                command += ["--add-scram", f"SCRAM-SHA-256=[name=admin,password={PASSWORD}]"]
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=_FORMAT_SECONDS, check=False
             )
@@ -277,17 +294,37 @@ def kafka_cluster(
 ) -> Iterator[KafkaCluster]:
     """A running cluster: without `controllers`, its one broker is its controller too."""
     directory = Path(tempfile.mkdtemp(prefix=DIRECTORY_PREFIX))
-    cluster = KafkaCluster(directory, list(_nodes(directory, controllers, brokers, proxy)))
     try:
-        cluster.format(settings or {})
-        cluster.start()
-        yield cluster
+        for attempt in range(1, _PORT_ATTEMPTS + 1):
+            nodes = list(_nodes(directory, controllers, brokers, proxy))
+            cluster = KafkaCluster(directory, nodes)
+            if _started(cluster, settings or {}, last=attempt == _PORT_ATTEMPTS):
+                break
+        try:
+            yield cluster
+        finally:
+            cluster.stop()
     except BaseException as error:
         error.add_note(f"properties and logs of Kafka are in {directory}")
-        cluster.stop()
         raise
-    cluster.stop()
-    shutil.rmtree(directory)
+    if not cluster.keep_logs:
+        shutil.rmtree(directory)
+
+
+def _started(cluster: KafkaCluster, settings: Mapping[str, str], *, last: bool) -> bool:
+    """Start a cluster; False where others took its ports, and its directories are gone."""
+    try:
+        cluster.format(settings)
+        cluster.start()
+    except BaseException as error:
+        cluster.stop()
+        lost = any(node.lost_a_port() for node in cluster.nodes)
+        if last or not (lost and isinstance(error, KafkaFailed)):
+            raise
+        for node in cluster.nodes:
+            shutil.rmtree(node.directory)
+        return False
+    return True
 
 
 def _nodes(

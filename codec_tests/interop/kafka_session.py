@@ -17,8 +17,10 @@ from aiokafka.structs import TopicPartition as AioPartition
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
+    ConfigResource,
     NewPartitions,
     NewTopic,
+    ResourceType,
 )
 
 from interop.kafka_server import PASSWORD, KafkaCluster
@@ -26,6 +28,9 @@ from interop.kafka_tools import run_tool, write_config
 
 TOPIC = "tea"
 _SECONDS = 30
+_QUIET: dict[str, Any] = {"log_level": 0}
+"""Coordinators that are still loading are no news."""
+
 Step = Callable[[KafkaCluster], None]
 
 
@@ -45,7 +50,9 @@ def topics(cluster: KafkaCluster) -> None:
 
 def plain_clients(cluster: KafkaCluster) -> None:
     """librdkafka produces, and consumes in a group of the classic protocol."""
-    producer = Producer({"bootstrap.servers": cluster.bootstrap, "enable.idempotence": True})
+    producer = Producer(
+        _QUIET | {"bootstrap.servers": cluster.bootstrap, "enable.idempotence": True}
+    )
     for number in range(20):
         producer.produce(TOPIC, key=f"{number}", value=f"a cup of tea {number}", partition=0)
     assert producer.flush(_SECONDS) == 0
@@ -53,7 +60,7 @@ def plain_clients(cluster: KafkaCluster) -> None:
 
 
 def _consume(cluster: KafkaCluster, group: str, count: int, **settings: Any) -> None:
-    common = {"bootstrap.servers": cluster.bootstrap, "auto.offset.reset": "earliest"}
+    common = _QUIET | {"bootstrap.servers": cluster.bootstrap, "auto.offset.reset": "earliest"}
     consumer = Consumer(common | {"group.id": group, "enable.auto.commit": False} | settings)
     consumer.subscribe([TOPIC])
     try:
@@ -73,11 +80,12 @@ def new_protocol(cluster: KafkaCluster) -> None:
 
 def transactions(cluster: KafkaCluster) -> None:
     """A transaction commits with offsets of a group, another one is given up."""
-    settings = {"bootstrap.servers": cluster.bootstrap, "transactional.id": "teapot"}
+    settings = _QUIET | {"bootstrap.servers": cluster.bootstrap, "transactional.id": "teapot"}
     producer = Producer(settings)
     producer.init_transactions(_SECONDS)
     consumer = Consumer(
-        {
+        _QUIET
+        | {
             "bootstrap.servers": cluster.bootstrap,
             "group.id": "transactional-drinkers",
             "isolation.level": "read_committed",
@@ -200,6 +208,10 @@ def older_admin(cluster: KafkaCluster) -> None:
         future.result(_SECONDS)
     admin.describe_cluster().result(_SECONDS)
     admin.list_consumer_groups().result(_SECONDS)
+    retention = {"retention.ms": "3600000"}
+    resource = ConfigResource(ResourceType.TOPIC, "saucers", retention)
+    for future in admin.alter_configs([resource]).values():
+        future.result(_SECONDS)
     for future in admin.delete_topics(["saucers"]).values():
         future.result(_SECONDS)
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import subprocess
+import sys
+import tempfile
 import time
 from base64 import urlsafe_b64decode
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from kraftwire_messages.kafka import (
     ApiVersionsRequest,
@@ -19,6 +25,8 @@ from kraftwire_messages.kafka import (
 from interop import kafka_server
 from interop.kafka_connection import HOST, Connection
 from interop.kafka_server import (
+    DIRECTORY_PREFIX,
+    PASSWORD,
     READY_SECONDS,
     KafkaCluster,
     KafkaFailed,
@@ -30,6 +38,8 @@ from interop.kafka_tools import run_tool
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(600)]
 
 PRODUCE = 0
+TELEMETRY = {71, 72}
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
 def offered(port: int) -> dict[int, range]:
@@ -95,12 +105,68 @@ def test_another_controller_leads_when_the_leader_is_gone() -> None:
         cluster.wait_for("another leader", lambda: cluster.leader() not in (None, first))
 
 
-def test_the_logs_stay_where_something_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_server, "READY_SECONDS", 20)
+def test_the_logs_stay_where_something_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     settings = {"transaction.max.timeout.ms": "tea"}
     with pytest.raises(KafkaFailed) as caught, kafka_cluster(settings=settings):
         raise AssertionError("a cluster with such a setting started")
     (note,) = caught.value.__notes__
     directory = Path(note.removeprefix("properties and logs of Kafka are in "))
+    assert directory.parent == tmp_path
     assert "tea" in str(caught.value)
     assert (directory / "node_1" / "server.properties").is_file()
+
+
+FAILING_TEST = """
+def test_that_fails(kafka):
+    raise AssertionError("tea is cold")
+"""
+
+
+def test_the_logs_stay_where_a_test_failed_that_shares_a_cluster(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(FAILING_TEST)
+    (tmp_path / "conftest.py").write_text("from interop.conftest import *")
+    (tmp_path / "tmp").mkdir()
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", str(PYPROJECT)]
+    done = subprocess.run(
+        [*command, "--rootdir", str(PYPROJECT.parent), str(tmp_path / "test_it.py")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+    )
+    (directory,) = (tmp_path / "tmp").glob(f"{DIRECTORY_PREFIX}*")
+    assert "1 failed" in done.stdout
+    assert f"properties and logs of Kafka are in {directory}" in done.stdout
+    assert (directory / "node_1" / "server.log").stat().st_size > 0
+
+
+def test_a_port_that_another_process_took_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind((HOST, 0))
+        taken.listen()
+        free, first = kafka_server.free_port, [taken.getsockname()[1]]
+        monkeypatch.setattr(kafka_server, "free_port", lambda: first.pop() if first else free())
+        with kafka_cluster() as cluster:
+            assert cluster.leader() is not None
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+def test_clients_log_in(kafka: KafkaCluster, mechanism: str) -> None:
+    admin = AdminClient(
+        {
+            "bootstrap.servers": kafka.bootstrap_sasl,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": mechanism,
+            "sasl.username": "admin",
+            "sasl.password": PASSWORD,
+        }
+    )
+    assert admin.list_topics(timeout=30).brokers
+
+
+def test_brokers_take_metrics_of_clients(kafka: KafkaCluster) -> None:
+    assert offered(kafka.nodes[0].ports["PLAINTEXT"]).keys() >= TELEMETRY
