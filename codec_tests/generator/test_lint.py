@@ -199,6 +199,19 @@ def test_text_that_is_not_utf8_is_told_and_read_on() -> None:
     assert "byte 0xe4 is not UTF-8" in first.message
 
 
+def test_a_file_that_is_no_text_is_told_once() -> None:
+    for data in (KETTLE.replace("water", "w\0ter").encode(), KETTLE.encode("utf-16")):
+        for file in ("page.txt", "cup.json"):
+            (finding,) = lint(data, file).findings
+            assert finding.severity == "error"
+            assert "save the file as" in finding.message
+
+
+def test_a_placeholder_that_a_later_key_replaces_is_still_an_error() -> None:
+    (finding,) = findings(KETTLE.replace('"apiKey": 7', '"apiKey": N, "apiKey": 7'))
+    assert (finding.severity, finding.message) == ("error", 'N is not JSON; write "N"')
+
+
 # -- pages that mean harm --------------------------------------------------------------------
 
 OPEN = '{ "apiKey": 1, "type": "data", "name": "A", "fields": ['
@@ -216,7 +229,12 @@ HOSTILE = {
     "commas": (OPEN + "," * 100_000).encode(),
     "torn blocks": (OPEN + "\nTea\n\n").encode() * 2_000,
     "a long name": (COMPARED + OPEN + '{"name": "' + "Ab" * 200_000 + '"}]}').encode(),
+    "one long word": b"Tea\n{" + b"A" * 1_000_000,
+    "colons": b"a:" * 500_000,
+    "words before braces": b"Tea = {\n" * 20_000,
     "tags": b"<html>" + b"<a " * 200_000,
+    "attributes": b"<html><a " + b'b="c>" ' * 200_000,
+    "quotes in tags": b"<html>" + b'<a "' * 200_000,
     "HTML comments": b"<html>" + b"<!--" * 200_000,
     "scripts": b"<html>" + b"<script></" * 100_000,
     "entities": b"<html>" + b"&#" * 200_000,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from kraftwire_generator.cli import main
+from kraftwire_generator.console import CouldNotDoIt
 
 SOUND = '{"type": "data", "name": "Tea", "validVersions": "0", "flexibleVersions": "0+"}'
 WARNED = SOUND.replace("}", ', "fields": [{"name": "CupId", "type": "bool", "versions": "0+"}]}')
@@ -48,6 +50,35 @@ def test_a_line_a_finding_when_piped() -> None:
         "leave the key out until the message has one",
         "warned.json:1: warning: Tea.CupId: CupId is of type bool; "
         "an id is an integer, a string or a uuid",
+    ]
+
+
+def test_a_closed_standard_input_or_output_is_no_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "sound.json"
+    file.write_text(SOUND, encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(CouldNotDoIt, match="standard input is closed; name a file"):
+        main(["lint", "-"], standalone_mode=False)
+    monkeypatch.setattr(sys, "stdout", None)
+    main(["lint", str(file)], standalone_mode=False)
+
+
+def test_a_file_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kraftwire_generator.linting.lint_cli._LONGEST_FILE", 10**6)
+    result = run("/dev/zero")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "Error: /dev/zero: is longer than 1 MB; name a spec or a page\n"
+
+
+@pytest.mark.usefixtures("files")
+def test_specs_of_one_folder_are_held_against_each_other() -> None:
+    Path("again.json").write_text(SOUND, encoding="utf-8")
+    result = CliRunner().invoke(main, ["lint", "again.json", "sound.json", "-"], input=SOUND)
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "sound.json:1: error: again.json has a message Tea too; rename one of the two"
     ]
 
 

@@ -17,7 +17,7 @@ from kraftwire_generator.spec import MessageSpec, walk_fields
 from oracle import REPOSITORY
 from oracle_kips import kip_page
 
-TOTALS = {"000": 38, "001": 38, "002": 3, "003": 17, "004": 1}
+TOTALS = {"000": 41, "001": 38, "002": 3, "003": 17, "004": 1}
 
 PLACEHOLDER = "is a placeholder, not a number"
 NULL_DEFAULT = "a uuid is never null"
@@ -38,14 +38,14 @@ LEFT_OUT = "... leaves something out"
 SLIPS: dict[str, dict[str, tuple[int, ...]]] = {
     "000": {
         PLACEHOLDER: (44, 83, 193, 220),
-        NULL_DEFAULT: (346, 438),
+        NULL_DEFAULT: (346, 438, 572),
         NULLABLE: (346, 572),
         COMMA: (51, 90, 227),
         TRAILING: (209,),
         LINE_BREAK: (424,),
         NO_BREAK_SPACE: (
-            *(25, 53, 62, 104, 201, 241, 346, 350, 381, 493),
-            *(607, 613, 648, 787, 935),
+            *(25, 53, 62, 104, 151, 201, 241, 287, 346, 350),
+            *(381, 493, 607, 613, 648, 787, 935),
         ),
         OUTSIDE: (100, 102, 237, 239),
         NO_END: (648, 787, 935),

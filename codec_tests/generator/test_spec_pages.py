@@ -32,7 +32,12 @@ def test_a_file_of_json_is_one_block() -> None:
     [
         f"Tea\n\n{CUP}\n\nMore\n{POT}\nEnd",
         f"Code Block\n\n{CUP}\nHandling\n{POT}\n",
+        f"{CUP}\n{POT}\n",
+        f"// tea\n{CUP}\n\n// pot\n{POT}",
         f"Tea\n```\n{CUP}\n```\n{POT}\n```\n",
+        f"Tea\n~~~ json\n{CUP}\n~~~\n{POT}\n~~~\n",
+        f"h1. Tea\n{{code:java|title=Cup}}\n{CUP}\n{{code}}\n{{noformat}}\n{POT}\n{{noformat}}\n",
+        f"Tea\n\nRequest: {CUP}\n\nResponse => {POT}\nEnd",
         f"Tea\n\n{CUP}\nHandling\n{POT}}}\n]",  # closed twice
     ],
 )
@@ -55,6 +60,19 @@ def test_a_string_over_several_lines_does_not_end_a_block() -> None:
 def test_a_bracket_closed_too_early_does_not_end_a_block() -> None:
     spec = CUP.replace('"int8",', '"int8" }}]}')
     assert lines_of(f"Tea\n{spec}\nMore") == [(2, 8)]
+
+
+def test_a_block_that_words_open_holds_only_what_follows_them() -> None:
+    (block,) = read_page(f"Tea\nCupRequest = {CUP}\nMore", "page.txt").blocks
+    assert (block.text, block.lines[0]) == (CUP, 2)
+
+
+def test_pieces_of_specs_are_kept_from_compared_pages_alone() -> None:
+    page = f'{CUP}\nTea\n  "about": "Hot.", "versions": "0+" }}\n]}}\nMore\n  "tea"\n'
+    head = "Versions Compared\nThis line was added.\n"
+    (piece,) = read_page(head + page, "page.txt").pieces
+    assert (list(piece.lines), piece.text.count("versions")) == ([11, 12], 1)
+    assert read_page("Tea\n" + page, "page.txt").pieces == ()
 
 
 def test_other_json_is_left_alone() -> None:
@@ -87,7 +105,14 @@ def test_html_shows_its_text_with_lines_of_the_source() -> None:
     ("before", "after"),
     [
         ("<pre>", "</pre>"),
+        ('<pre title="a > b">', "</pre>"),
+        ("Tea: <PRE CLASS=cup>", "</PRE>"),
         ("<ac:plain-text-body><![CDATA[", "]]></ac:plain-text-body>"),
+        (
+            '<ac:structured-macro ac:name="code"><ac:parameter ac:name="language">js'
+            "</ac:parameter><ac:plain-text-body><![CDATA[",
+            "]]></ac:plain-text-body></ac:structured-macro>",
+        ),
         ('<script type="syntaxhighlighter"><![CDATA[', "]]></script>"),
     ],
 )
@@ -96,6 +121,18 @@ def test_code_blocks_of_html(before: str, after: str) -> None:
         f"<!DOCTYPE html>\n<script>\n{CUP}\n</script><p>Tea</p>\n{before}{CUP}{after}\n<p>End</p>"
     )
     assert lines_of(page) == [(11, 17)]
+
+
+def test_a_file_named_html_is_html_whatever_it_starts_with() -> None:
+    page = f"Tea\n<p>Cup</p><pre>{CUP.replace('<', '&lt;')}</pre>"
+    assert lines_of(page, "page.HTML") == [(2, 8)]
+
+
+@pytest.mark.parametrize("space", ["&nbsp;", "&#160;", "&#xA0;"])
+def test_an_indent_of_no_break_spaces_is_how_wikis_show_code(space: str) -> None:
+    page = f"<html><p>{CUP.replace('  ', space * 2)}</p>".replace("\n", "<br/>")
+    (block,) = read_page(page, "page.html").blocks
+    assert block.text == CUP
 
 
 def test_code_blocks_side_by_side() -> None:

@@ -17,6 +17,7 @@ from typing import get_args
 from kraftwire_generator.check_fields import ENTITY_TYPES
 from kraftwire_generator.field_types import PRIMITIVES
 from kraftwire_generator.json_text import JsonNumber, JsonObject, JsonValue
+from kraftwire_generator.linting.spec_slips import objects_in
 from kraftwire_generator.parse import FIELD_KEYS, MESSAGE_KEYS, STRUCT_KEYS
 from kraftwire_generator.spec import MessageType
 from kraftwire_generator.versions import VersionRange
@@ -85,14 +86,14 @@ class _Reader:
         self._valid = _range(source.members.get("validVersions"))
         self._text(source, "flexibleVersions", self._versions)
         self._api_key(source)
-        self._objects(source, "fields")
-        for struct in _objects(source, "commonStructs"):
+        self._fields(source)
+        for struct in objects_in(source, "commonStructs"):
             self._keys(struct, STRUCT_KEYS)
             self._text(struct, "versions", self._versions)
-            self._objects(struct, "fields")
+            self._fields(struct)
 
-    def _objects(self, source: JsonObject, key: str) -> None:
-        for field in _objects(source, key):
+    def _fields(self, source: JsonObject) -> None:
+        for field in objects_in(source, "fields"):
             self._field(field)
 
     def _field(self, source: JsonObject) -> None:
@@ -104,7 +105,7 @@ class _Reader:
         self._text(source, "entityType", lambda text: _newest(text, tuple(ENTITY_TYPES)))
         has_merged = len(self.merged) > before
         self._text(source, "name", lambda text: self._name(text, has_merged))
-        self._objects(source, "fields")
+        self._fields(source)
 
     def _keys(self, source: JsonObject, known: Sequence[str]) -> bool:
         """Rename merged keys; True where there was one."""
@@ -231,9 +232,3 @@ def _range(value: JsonValue) -> VersionRange | None:
         return VersionRange.parse(value)
     except ValueError:
         return None
-
-
-def _objects(source: JsonObject, key: str) -> list[JsonObject]:
-    value = source.members.get(key)
-    items = value if isinstance(value, list) else [value]
-    return [item for item in items if isinstance(item, JsonObject)]

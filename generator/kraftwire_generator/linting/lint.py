@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from kraftwire_generator.check import check_message
 from kraftwire_generator.check_fields import (
     FieldRule,
+    default_fits_type,
     lies_outside_message,
     tagged_versions_open,
     type_can_be_null,
@@ -24,12 +25,12 @@ from kraftwire_generator.check_fields import (
 from kraftwire_generator.errors import Finding, Severity
 from kraftwire_generator.json_text import JsonError, JsonObject, parse_json
 from kraftwire_generator.linting.compared_pages import MergedWord, names_in, read_newer_words
-from kraftwire_generator.linting.json_tokens import Slip
+from kraftwire_generator.linting.json_tokens import Slip, tokenize
 from kraftwire_generator.linting.lenient_json import Reading, read_leniently
 from kraftwire_generator.linting.spec_pages import Block, read_page
-from kraftwire_generator.linting.spec_slips import fill_in, mend_slips
+from kraftwire_generator.linting.spec_slips import fill_in, has_placeholder, mend_slips
 from kraftwire_generator.parse import message_of
-from kraftwire_generator.resolve import placed_fields, resolve
+from kraftwire_generator.resolve import PlacedField, placed_fields, resolve
 from kraftwire_generator.spec import MessageSpec
 
 # A hundred times the longest spec of Kafka; what is longer is read strictly or not at all.
@@ -37,9 +38,16 @@ _LONGEST_LENIENT = 500_000
 _LONGEST_PATH = 200
 _LONGEST_MESSAGE = 1000
 
+
+def _uuid_default_is_null(place: PlacedField) -> str | None:
+    is_null = str(place.field.type) == "uuid" and place.field.default == "null"
+    return default_fits_type(place) if is_null else None
+
+
 # What can be said of a field whose surroundings, and some of whose words, may not be its own.
 _RULES_FOR_MIXED: tuple[tuple[FieldRule, Severity], ...] = (
     (type_can_be_null, "error"),
+    (_uuid_default_is_null, "error"),
     (tagged_versions_open, "error"),
     (lies_outside_message, "warning"),
 )
@@ -73,36 +81,58 @@ class ComparedNote:
 
 @dataclass
 class Report:
-    """The findings of one file in the order of its lines, and the note about its page."""
+    """The findings of one file in the order of its lines, and the note about its page.
+
+    `spec` is what a file that is nothing but a spec holds, unless parts of it are left out.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     note: ComparedNote | None = None
+    spec: MessageSpec | None = None
 
 
 def lint(data: bytes, file: str) -> Report:
     """Everything that is wrong with the specs in a file or page."""
     report = Report()
+    text = _text(data, file, report)
+    if text is None:
+        return report
+    page = read_page(text, file)
+    names = names_in(block.text for block in page.blocks) if page.compared else None
+    blocks = [_Block(block, file, names) for block in page.blocks]
+    for block in blocks:
+        report.findings += block.findings()
+    for piece in page.pieces:
+        report.findings += _Block(piece, file, names).odd_spaces()
+    if not blocks and not report.findings:
+        advice = "no message spec was found here; is this the right file?"
+        report.findings.append(Finding(file, 1, "", advice, "warning"))
+    report.findings.sort(key=lambda finding: finding.line)
+    if page.is_one_spec:
+        report.spec = blocks[0].spec
+    if page.compared:
+        merged = [word for block in blocks for word in block.merged]
+        mixed = [(block.first_line, block.name) for block in blocks if block.is_mixed]
+        report.note = ComparedNote(file, tuple(merged), tuple(mixed))
+    return report
+
+
+def _text(data: bytes, file: str, report: Report) -> str | None:
+    """The text in the bytes, as well as it can be read; None where they are no text."""
+    zero = data.find(b"\0")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         advice = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
         report.findings.append(Finding(file, line, "", advice))
-        text = data.decode(errors="replace")
-    page = read_page(text.replace("\0", "\ufffd"), file)
-    names = names_in(block.text for block in page.blocks) if page.compared else None
-    blocks = [_Block(block, file, names) for block in page.blocks]
-    for block in blocks:
-        report.findings += block.findings()
-    if not blocks and not report.findings:
-        advice = "no message spec was found here; is this the right file?"
-        report.findings.append(Finding(file, 1, "", advice, "warning"))
-    report.findings.sort(key=lambda finding: finding.line)
-    if page.compared:
-        merged = [word for block in blocks for word in block.merged]
-        mixed = [(block.first_line, block.name) for block in blocks if block.is_mixed]
-        report.note = ComparedNote(file, tuple(merged), tuple(mixed))
-    return report
+        return data.decode(errors="replace") if zero < 0 else None
+    if zero >= 0:
+        line = data.count(b"\n", 0, zero) + 1
+        advice = "a zero byte stands here, which no text has; save the file as text in UTF-8"
+        report.findings.append(Finding(file, line, "", advice))
+        return None
+    return text
 
 
 class _Block:
@@ -116,6 +146,7 @@ class _Block:
         self.name = ""
         self.merged: list[MergedWord] = []
         self.is_mixed = False
+        self.spec: MessageSpec | None = None
 
     def findings(self) -> list[Finding]:
         """What is wrong with the block, at the lines of its page."""
@@ -123,7 +154,7 @@ class _Block:
         message = reading.value
         if message is None:
             return self._placed(self._strict_error())
-        found = list(self._slips(reading))
+        found = list(self._slips(reading, message))
         if self._names is not None:
             merged = read_newer_words(message, self._names)
             self.merged = [replace(word, line=self._line(word.line)) for word in merged]
@@ -135,6 +166,13 @@ class _Block:
         found += self._rules(reading, message)
         return self._placed(dict.fromkeys(found))
 
+    def odd_spaces(self) -> list[Finding]:
+        """No-break spaces and the like, which are slips in a piece of a spec as well."""
+        slips: list[Slip] = []
+        for _ in tokenize(self._block.text, slips):
+            pass
+        return self._placed(self._slip(slip) for slip in slips if slip.kind == "space")
+
     def _strict_error(self) -> Iterator[Finding]:
         try:
             parse_json(self._block.text)
@@ -143,14 +181,15 @@ class _Block:
         else:
             yield Finding(self._file, 1, "", "a spec is one JSON object; start it with {")
 
-    def _slips(self, reading: Reading) -> Iterator[Finding]:
+    def _slips(self, reading: Reading, message: JsonObject) -> Iterator[Finding]:
         """The slips of the text; of a compared page, those that merging does not explain."""
         is_compared = self._names is not None
+        told_later = ("placeholder",) if has_placeholder(message) else ()
         for slip in reading.slips:
             if is_compared and slip.kind == "lost":
                 self.is_mixed = True
             told = ("space",) if self.is_mixed else ("space", "plain")
-            if slip.kind in told or (not is_compared and slip.kind != "placeholder"):
+            if slip.kind in told or (not is_compared and slip.kind not in told_later):
                 yield self._slip(slip)
 
     def _slip(self, slip: Slip) -> Finding:
@@ -186,6 +225,7 @@ class _Block:
             yield from _fields_of_mixed(spec)
         else:
             complete = not reading.elided_lines and not reading.stops_short
+            self.spec = spec if complete else None
             resolved, problems = resolve(spec, complete=complete)
             yield from (*found, *problems, *check_message(resolved, complete=complete))
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -19,6 +20,7 @@ from kraftwire_generator.console import (
     CouldNotDoIt,
     count_text,
     finding_text,
+    on_terminal,
     printable,
     reporting_failures,
     shown_path,
@@ -26,8 +28,10 @@ from kraftwire_generator.console import (
 from kraftwire_generator.errors import Finding
 from kraftwire_generator.linting.lint import ComparedNote, Report
 from kraftwire_generator.linting.lint import lint as lint_data
+from kraftwire_generator.linting.lint_set import lint_together
 
 _STDIN = Path("-")
+_LONGEST_FILE = 50_000_000
 
 
 @click.command()
@@ -46,8 +50,9 @@ def lint(files: tuple[Path, ...], output: str | None) -> None:
     A FILE is a JSON spec, or a page (a KIP as text or HTML) whose specs are found in it;
     - is standard input.
     An error is what the generator refuses, a warning what it accepts but nobody is likely
-    to mean. On a wiki's "Versions Compared" page, old and new words that run together are
-    read as the newer ones.
+    to mean. JSON specs of one folder are also held against each other: two with one apiKey,
+    a request without its response. On a wiki's "Versions Compared" page, old and new words
+    that run together are read as the newer ones.
 
     \b
     Examples:
@@ -55,13 +60,23 @@ def lint(files: tuple[Path, ...], output: str | None) -> None:
       kraftwire lint kip.html -o json
     """
     with reporting_failures():
-        reports = [(file, lint_data(_content(file), _name(file))) for file in files]
-    output = output or ("table" if sys.stdout.isatty() else "text")
-    for file, report in reports:
+        reports = {file: lint_data(_content(file), _name(file)) for file in files}
+        _add_findings_between(reports)
+    output = output or ("table" if on_terminal() else "text")
+    for file, report in reports.items():
         _PRINTERS[output](file, report)
-    findings = [finding for _, report in reports for finding in report.findings]
+    findings = [finding for report in reports.values() for finding in report.findings]
     if any(finding.severity == "error" for finding in findings):
         raise SystemExit(EXIT_FINDINGS)
+
+
+def _add_findings_between(reports: Mapping[Path, Report]) -> None:
+    """What is wrong between specs of one folder goes to the reports of its files."""
+    specs = [report.spec for report in reports.values() if report.spec is not None]
+    by_name = {_name(file): report.findings for file, report in reports.items()}
+    for finding in lint_together(specs):
+        by_name[finding.file].append(finding)
+        by_name[finding.file].sort(key=lambda finding: finding.line)
 
 
 def _name(file: Path) -> str:
@@ -70,10 +85,24 @@ def _name(file: Path) -> str:
 
 def _content(file: Path) -> bytes:
     if file == _STDIN:
-        return sys.stdin.buffer.read()
+        if sys.stdin is None:
+            raise CouldNotDoIt("standard input is closed; name a file")
+        return _limited(sys.stdin.buffer, file)
     if file.is_dir():
-        raise CouldNotDoIt(f"{shown_path(file)}: is a directory; name the files in it")
-    return file.read_bytes()
+        shown = printable(shown_path(file))
+        raise CouldNotDoIt(f"{shown}: is a directory; name the files in it")
+    with file.open("rb") as stream:
+        return _limited(stream, file)
+
+
+def _limited(stream: BinaryIO, file: Path) -> bytes:
+    data = stream.read(_LONGEST_FILE + 1)
+    if len(data) > _LONGEST_FILE:
+        shown = printable(shown_path(Path(_name(file))))
+        raise CouldNotDoIt(
+            f"{shown}: is longer than {_LONGEST_FILE // 10**6} MB; name a spec or a page"
+        )
+    return data
 
 
 def _print_json(file: Path, report: Report) -> None:

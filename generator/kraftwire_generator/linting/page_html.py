@@ -16,9 +16,13 @@ from html import unescape
 PageLine = tuple[int, str]
 
 _HTML = re.compile(r"<(?:!doctype|html|head|body|div|p|pre|table|span|h[1-6]|ac:)\b", re.IGNORECASE)
-_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9:-]*+)([^<>]*+)>")
+# Quoted values may hold a >; no part goes beyond the next <, so that no text is read twice.
+_TAG = re.compile(
+    r"""<(/?)([A-Za-z][A-Za-z0-9:-]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+(?=>)|[^<>]*+)>"""
+)
+_NO_BREAK_SPACE = re.compile("&(?:nbsp|#160|#[xX][aA]0);")
 _BREAKS = re.compile(
-    "address|article|aside|blockquote|br|dd|div|dl|dt|h[1-6]|hr|li|main|ol|p|pre|section|table"
+    "ac:[a-z-]*|address|article|aside|blockquote|br|dd|div|dl|dt|h[1-6]|hr|li|main|ol|p|pre|section|table"
     "|t[dhr]|title|ul"
 )
 _CODE = ("pre", "script", "ac:plain-text-body")
@@ -27,8 +31,10 @@ _VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "
 _REMOVED = "diff-html-removed"
 
 
-def looks_like_html(text: str) -> bool:
-    """True where the text starts with a tag of HTML."""
+def looks_like_html(text: str, file: str) -> bool:
+    """True where the file is named so, or its text starts with a tag of HTML."""
+    if file.lower().endswith((".html", ".htm", ".xhtml")):
+        return True
     start = text.lstrip("\ufeff \t\r\n")[:1000]
     return start.startswith("<") and _HTML.search(start) is not None
 
@@ -61,7 +67,7 @@ class _Reader:
             start = self._text.find("<", at)
             start = len(self._text) if start < 0 else start
             # An indent of &nbsp; is how wikis show code, not what the code has.
-            self._show(unescape(self._text[at:start].replace("&nbsp;", " ")), at)
+            self._show(unescape(_NO_BREAK_SPACE.sub(" ", self._text[at:start])), at)
             at = self._markup(start)
         self._end_line()
 
@@ -101,7 +107,7 @@ class _Reader:
         if "diff-html-added" in attributes:
             self.has_marks = True
         ends_code = closes and name in _CODE
-        if self._parts and (ends_code or _BREAKS.fullmatch(name)):
+        if self._parts and (name in _CODE or _BREAKS.fullmatch(name)):
             self._end_line()
         if ends_code:
             # Two blocks of code are two specs, whatever stands between them.

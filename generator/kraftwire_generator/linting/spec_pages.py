@@ -1,16 +1,17 @@
 """A page, as text or HTML -> the spec blocks in it, with the lines that they stand on.
 
 A file that is nothing but a spec is one block. In a page a block starts at a line whose
-first character is {, if what follows it has the keys of a message, and ends where its
-brackets are closed, or, since brackets may be wrong, at prose or the end of a code fence.
-Everything else is left alone, other JSON included.
+first character is {, or where a line such as `Request: {` opens it, if what follows has the
+keys of a message. It ends where its brackets are closed, or, since brackets may be wrong, at
+prose or the end of a code fence. Everything else is left alone, other JSON included.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from kraftwire_generator.linting.page_html import PageLine, html_lines, looks_like_html
 
@@ -21,8 +22,12 @@ _LINES_BEFORE_COMPARED = 40
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*+"|//.*|["{}\[\]]')
 _JSON_AMONG_WORDS = re.compile(r'"[ \t\xa0]*+[:,}\]]')
 _GOES_ON = re.compile(r"[\"{}\[\],]|\.\.\.|…")
+_OPENED_AT_END = re.compile(
+    r'[^"{}]*?[\w)][ \t\xa0]*+(?::|=>?)[ \t\xa0]*+(?=\{[ \t\xa0]*+(?:$|"(?:apiKey|type)"))'
+)
+_FENCE = re.compile(r"```|~~~|Code Block$|\{(?:code|noformat)\b[^{}\"]*+\}")
 _NEW_SPEC = re.compile(r'\{[ \t\xa0]*+(?:$|"(?:apiKey|type)")')
-_MESSAGE_KEY = re.compile(r'["“]?[A-Za-z]*(?:validVersions|flexibleVersions|apiKey)["”]?\s*:')
+_MESSAGE_KEY = re.compile(r'(?:validVersions|flexibleVersions|apiKey)["”]?\s*:')
 _MESSAGE_TYPE = re.compile(
     r'["“]type["”]\s*:\s*["“]'
     r'(?:request|response|header|metadata|data|coordinator-key|coordinator-value)["”]'
@@ -39,34 +44,45 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The blocks of a page.
+    """The blocks of a page; `is_one_spec` is true where it is nothing but one.
 
     `compared` is true of a wiki's "Versions Compared" page, which runs removed and added
-    words together without a mark.
+    words together without a mark. It also leaves `pieces` of specs behind: the end of a
+    block, parted from its beginning by prose.
     """
 
     blocks: tuple[Block, ...]
     compared: bool = False
+    pieces: tuple[Block, ...] = ()
+    is_one_spec: bool = False
 
 
 def read_page(text: str, file: str) -> Page:
     """The blocks of a page; the whole of it where `file` is named *.json or holds one object."""
-    if file.endswith(".json") or _is_one_object(text):
+    if file.endswith(".json") or _is_one_spec(text):
         count = text.count("\n") + 1
-        return Page((Block(text, range(1, count + 1)),))
-    if looks_like_html(text):
+        return Page((Block(text, range(1, count + 1)),), is_one_spec=True)
+    if looks_like_html(text, file):
         lines, has_marks = html_lines(text)
-        return Page(tuple(_blocks(lines)), compared=_is_compared(lines) and not has_marks)
+        return _page(lines, compared=_is_compared(lines) and not has_marks)
     lines = list(enumerate(text.split("\n"), start=1))
-    return Page(tuple(_blocks(lines)), compared=_is_compared(lines))
+    return _page(lines, compared=_is_compared(lines))
 
 
-def _is_one_object(text: str) -> bool:
-    """True where an object starts the text and its last bracket ends it, fences being absent."""
+def _page(lines: Sequence[PageLine], *, compared: bool) -> Page:
+    blocks = tuple(_blocks(lines))
+    return Page(blocks, compared, tuple(_pieces(lines, blocks)) if compared else ())
+
+
+def _is_one_spec(text: str) -> bool:
+    """True where an object starts the text, its last bracket ends it, and no other is a spec."""
     inner = text.strip(_SPACES + "\n")
     if not inner.startswith(("{", "//", "/*")) or not inner.endswith("}"):
         return False
-    return "\n```" not in inner and "\nCode Block" not in inner
+    if "\n```" in inner or "\nCode Block" in inner:
+        return False
+    blocks = _blocks(list(enumerate(inner.split("\n"), start=1)))
+    return len(list(islice(blocks, 2))) < 2
 
 
 def _is_compared(lines: Sequence[PageLine]) -> bool:
@@ -77,22 +93,47 @@ def _is_compared(lines: Sequence[PageLine]) -> bool:
 def _blocks(lines: Sequence[PageLine]) -> Iterator[Block]:
     index = 0
     while index < len(lines):
-        if not lines[index][1].lstrip(_SPACES).startswith("{"):
+        before = _before_block(lines[index][1])
+        if before is None:
             index += 1
             continue
-        end = _end_of_block(lines, index)
-        text = "\n".join(line for _, line in lines[index:end])
+        end = _end_of_block(lines, index, before)
+        text = "\n".join(line for _, line in lines[index:end])[before:]
         if _MESSAGE_KEY.search(text) or _MESSAGE_TYPE.search(text):
             yield Block(text, [number for number, _ in lines[index:end]])
         index = end
 
 
-def _end_of_block(lines: Sequence[PageLine], start: int) -> int:
+def _pieces(lines: Sequence[PageLine], blocks: Iterable[Block]) -> Iterator[Block]:
+    """Runs of lines outside the blocks that look like fields of a spec."""
+    inside = {number for block in blocks for number in block.lines}
+    piece: list[PageLine] = []
+    for number, line in (*lines, (0, "")):
+        if number not in inside and _GOES_ON.match(line.strip(_SPACES)):
+            piece.append((number, line))
+            continue
+        text = "\n".join(line for _, line in piece)
+        if '"versions"' in text:
+            yield Block(text, [number for number, _ in piece])
+        piece = []
+
+
+def _before_block(line: str) -> int | None:
+    """How much of the line stands before a block that starts on it; None where none does."""
+    if _FENCE.match(line.lstrip(_SPACES)):
+        return None
+    if line.lstrip(_SPACES).startswith("{"):
+        return 0
+    opened = _OPENED_AT_END.match(line.rstrip(_SPACES))
+    return opened.end() if opened else None
+
+
+def _end_of_block(lines: Sequence[PageLine], start: int, before: int) -> int:
     """The index of the first line after the block that starts at `start`."""
     depth, open_string = 0, 0
     last = start
     for index in range(start, len(lines)):
-        line = lines[index][1].strip(_SPACES)
+        line = lines[index][1][before if index == start else 0 :].strip(_SPACES)
         if index > start and _ends_block(line, open_string):
             break
         is_closed = depth <= 0 and index > start
@@ -108,7 +149,7 @@ def _end_of_block(lines: Sequence[PageLine], start: int) -> int:
 
 def _ends_block(line: str, open_string: int) -> bool:
     """True for a fence, and for words that are no part of JSON."""
-    if line.startswith("```") or line == "Code Block":
+    if _FENCE.match(line):
         return True
     if not line or not line[0].isalpha() or 0 < open_string <= _MOST_LINES_OF_A_STRING:
         return False

@@ -42,6 +42,12 @@ def fill_in(objects: Sequence[JsonObject], message: JsonObject) -> None:
             source.members.setdefault(key, text)
 
 
+def has_placeholder(message: JsonObject) -> bool:
+    """True where text such as TBD or N stands in place of the API key."""
+    key = message.members.get("apiKey")
+    return isinstance(key, str) and not _NUMBER.fullmatch(key)
+
+
 class _Mender:
     def __init__(self, file: str, sure_of_keys: bool) -> None:
         self._file = file
@@ -58,7 +64,7 @@ class _Mender:
         self._misspelt_keys(source, MESSAGE_KEYS, "")
         self._placeholder(source)
         for key, known in (("fields", FIELD_KEYS), ("commonStructs", STRUCT_KEYS)):
-            for child in _objects(source, key):
+            for child in objects_in(source, key):
                 self._object(child, known, "")
 
     def _object(self, source: JsonObject, known: Sequence[str], parent: str) -> None:
@@ -70,7 +76,7 @@ class _Mender:
         if known is FIELD_KEYS:
             self._bracketed_type(source, path)
             self._doubtful_type(source, path, here)
-        for child in _objects(source, "fields"):
+        for child in objects_in(source, "fields"):
             self._object(child, FIELD_KEYS, path)
 
     def _misspelt_keys(self, source: JsonObject, known: Sequence[str], path: str) -> None:
@@ -85,7 +91,7 @@ class _Mender:
 
     def _placeholder(self, source: JsonObject) -> None:
         key = source.members.get("apiKey")
-        if not isinstance(key, str) or _NUMBER.fullmatch(key):
+        if not isinstance(key, str) or not has_placeholder(source):
             return
         digits = _DIGITS.search(key)
         advice = f", or write {digits.group()} if that is its number" if digits else ""
@@ -120,7 +126,8 @@ class _Mender:
             self._report(source, "type", path, f"{name} is of type {text}; {advice}", "warning")
 
 
-def _objects(source: JsonObject, key: str) -> list[JsonObject]:
+def objects_in(source: JsonObject, key: str) -> list[JsonObject]:
+    """The objects under a key, which may hold one or a list of them."""
     value = source.members.get(key)
     items = value if isinstance(value, list) else [value]
     return [item for item in items if isinstance(item, JsonObject)]
