@@ -305,6 +305,17 @@ def quorum_changes(cluster: KafkaCluster) -> None:
     run_tool(command, *at, *own, "add-controller")
 
 
+def leader_resigns(cluster: KafkaCluster) -> None:
+    """The active controller stops in good order, another one leads, and it comes back."""
+    if len(cluster.controllers) < 3:
+        return
+    leader = next(node for node in cluster.controllers if node.number == cluster.leader())
+    leader.stop()
+    cluster.wait_for("another leader", lambda: cluster.leader() not in (None, leader.number))
+    leader.start()
+    cluster.wait_for("it is back", lambda: cluster.leader() is not None)
+
+
 STEPS: tuple[Step, ...] = (
     topics,
     plain_clients,
@@ -321,6 +332,7 @@ STEPS: tuple[Step, ...] = (
     features,
     quorum,
     quorum_changes,
+    leader_resigns,
 )
 
 
