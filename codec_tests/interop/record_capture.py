@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,15 +49,12 @@ def select_frames(recorded: Sequence[DecodedFrame]) -> list[Frame]:
     exchanges: defaultdict[tuple[bool, object], list[Exchange]] = defaultdict(list)
     for exchange in pair(sound):
         exchanges[exchange.response is not None, _kind(exchange)].append(exchange)
-    kept: dict[int, DecodedFrame] = {}
+    kept: list[Exchange] = []
     for (answered, kind), same in exchanges.items():
         if not answered and (True, kind) in exchanges:
             continue  # cut off by the end of the session
-        for exchange in (min(same, key=exchange_size), max(same, key=exchange_size)):
-            for decoded in (exchange.request, exchange.response):
-                if decoded is not None:
-                    kept[decoded.number] = decoded
-    return renumber([decoded.frame for _, decoded in sorted(kept.items())])
+        kept += (min(same, key=exchange_size), max(same, key=exchange_size))
+    return frames_of(kept)
 
 
 def _kind(exchange: Exchange) -> object:
@@ -76,7 +73,14 @@ def exchange_size(exchange: Exchange) -> int:
     return len(exchange.request.frame.data) + (len(response.frame.data) if response else 0)
 
 
-def renumber(frames: Sequence[Frame]) -> list[Frame]:
+def frames_of(exchanges: Iterable[Exchange]) -> list[Frame]:
+    """The frames of exchanges in their order, each once; connections are numbered anew."""
+    kept: dict[int, Frame] = {}
+    for exchange in exchanges:
+        for decoded in (exchange.request, exchange.response):
+            if decoded is not None:
+                kept[decoded.number] = decoded.frame
+    frames = [frame for _, frame in sorted(kept.items())]
     numbers: dict[int, int] = {}
     return [
         replace(frame, connection=numbers.setdefault(frame.connection, len(numbers) + 1))

@@ -29,7 +29,7 @@ from kraftwire_wire import ApiKey
 
 from interop.kafka_server import DIRECTORY_PREFIX, kafka_cluster
 from interop.kafka_session import drive
-from interop.record_capture import exchange_size, renumber
+from interop.record_capture import exchange_size, frames_of
 from interop.recording_proxy import RecordingProxy
 
 LARGEST = 4096
@@ -64,17 +64,14 @@ def select_frames(recorded: Iterable[DecodedFrame]) -> list[Frame]:
             continue
         if not has_secrets(exchange.request) and DIRECTORIES not in exchange.request.frame.data:
             exchanges[exchange.request.api_key, exchange.request.version].append(exchange)
-    kept: dict[int, DecodedFrame] = {}
+    kept: list[Exchange] = []
     for (api_key, _), same in exchanges.items():
-        chosen = [min(same, key=exchange_size)]
+        smallest = min(same, key=exchange_size)
+        kept.append(smallest)
         if api_key != ApiKey.FETCH:  # larger ones hold the metadata log, credentials and all
             small = [exchange for exchange in same if exchange_size(exchange) <= LARGEST]
-            chosen.append(max(small, key=exchange_size, default=chosen[0]))
-        for exchange in chosen:
-            for decoded in (exchange.request, exchange.response):
-                if decoded is not None:
-                    kept[decoded.number] = decoded
-    return renumber([decoded.frame for _, decoded in sorted(kept.items())])
+            kept.append(max(small, key=exchange_size, default=smallest))
+    return frames_of(kept)
 
 
 def has_secrets(request: DecodedFrame) -> bool:
