@@ -184,3 +184,14 @@ def test_structs_nested_beyond_what_python_nests() -> None:
     data = value.encode(0)
     assert data == Codec(cls, 0).encode(value)
     assert cls.decode(data, 0) == value
+
+
+def test_defaults_that_are_equal_and_not_the_same() -> None:
+    fields = [
+        field_spec("Plus", "float64", versions="1+", default="0.0"),
+        field_spec("Minus", "float64", versions="1+", default="-0.0"),
+        field_spec("There", "int8"),
+    ]
+    cls: Any = compile_spec(message_spec("Signs", *fields, validVersions="0-1"))
+    decoded, _ = specialized_reader(cls, 0)(b"\x01", 0)
+    assert repr(decoded) == repr(Codec(cls, 0).decode(b"\x01"))

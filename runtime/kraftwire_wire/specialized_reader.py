@@ -26,7 +26,6 @@ from kraftwire_wire.specialized_source import (
     Source,
     Unusual,
     VersionOf,
-    is_nan,
     uuid_of,
 )
 
@@ -113,8 +112,7 @@ class _ReaderSource:
             source.line("end = len(data)")
             self._struct("message", message)
             self._flush()
-            with source.block("if pos > end:"):
-                source.line("raise Unusual")
+            source.refuse_if("pos > end")
             source.line("return message, pos")
         return source.compile("read", f"read {message.__name__} {self._of.version}")
 
@@ -158,7 +156,7 @@ class _ReaderSource:
     def _make(self, var: str, cls: type[Any], read: list[Field]) -> None:
         """A new instance with the defaults of all that is not read."""
         source = self._source
-        source.line(f"{var} = new({source.bind('cls', cls, lambda: cls)})")
+        source.line(f"{var} = new({source.class_name(cls)})")
         self._set_defaults(var, cls, read)
 
     def _set_defaults(self, var: str, cls: type[Any], read: list[Field]) -> None:
@@ -172,12 +170,8 @@ class _ReaderSource:
         if field.default == ():
             if field.is_array:
                 return "[]"
-            cls = self._of.struct_class(field)
-            return f"{self._source.bind('cls', cls, lambda: cls)}()"
-        if is_nan(field.default):
-            return self._source.bind("nan", field, lambda: field.default)
-        key = (type(field.default), field.default)
-        return self._source.bind("default", key, lambda: field.default)
+            return f"{self._source.class_name(self._of.struct_class(field))}()"
+        return self._source.constant(field.default)
 
     def _tags(self, var: str, layout: Layout) -> None:
         source, known = self._source, self._of.tagged(layout)
@@ -185,21 +179,18 @@ class _ReaderSource:
         self._take("B", count)
         self._flush()
         with source.block(f"if {count}:"):
-            with source.block(f"if {count} > 127:"):
-                source.line("raise Unusual")
+            source.refuse_if(f"{count} > 127")
             source.line(f"{last} = -1")
             with source.block(f"for _ in range({count}):"):
                 source.line(f"{tag} = data[pos]")
                 source.line(f"{size} = data[pos + 1]")
                 source.line("pos += 2")
-                with source.block(f"if not {last} < {tag} < 128:"):
-                    source.line("raise Unusual")
+                source.refuse_if(f"not {last} < {tag} < 128")
                 self._widen(size, "wide_length")
                 source.line(f"{last} = {tag}")
                 source.line(f"{stop} = pos + {size}")
                 self._payloads(var, layout, known, tag, stop)
-                with source.block(f"if pos != {stop}:"):
-                    source.line("raise Unusual")
+                source.refuse_if(f"pos != {stop}")
 
     def _payloads(self, var: str, layout: Layout, known: list[Field], tag: str, stop: str) -> None:
         source = self._source
@@ -242,8 +233,7 @@ class _ReaderSource:
         there = marker if self._of.is_tagged(field) else f"{marker} < 128"
         with source.block(f"if {there}:"):
             if self._of.is_tagged(field):
-                with source.block(f"if {marker} > 127:"):
-                    source.line("raise Unusual")
+                source.refuse_if(f"{marker} > 127")
             self._struct(var, cls)
             self._flush()
             source.line(f"{target} = {var}")
@@ -287,8 +277,7 @@ class _ReaderSource:
             source.line(f"{target} = data[pos:{stop}]{decode}")
             source.line(f"pos = {stop}")
             return
-        with source.block(f"if {size} > end - pos:"):
-            source.line("raise Unusual")
+        source.refuse_if(f"{size} > end - pos")
         element = field.element_type
         if field.is_struct:
             self._structs(target, field, size)
@@ -348,15 +337,13 @@ class _ReaderSource:
         width = struct.calcsize(">" + codes)
         source.line(f"{stop} = pos + {width} * {size}")
         tags = f" or data[pos + {width - 1}:{stop}:{width}].count(0) != {size}" if empty else ""
-        with source.block(f"if {stop} > end{tags}:"):
-            source.line("raise Unusual")
+        source.refuse_if(f"{stop} > end{tags}")
         with source.block(f"if {size} <= {_LONGEST_FORM}:"):
             sweeps = source.bind("sweeps", codes, lambda: _sweeps(codes))
             source.line(f"{values} = iter({sweeps}[{size}](data, pos))")
         with source.block("else:"):
             source.line(f"{values} = long_sweep({codes!r}, data[pos:{stop}])")
-        cls_name = source.bind("cls", cls, lambda: cls)
-        source.line(f"{items} = list(map(new, repeat({cls_name}, {size})))")
+        source.line(f"{items} = list(map(new, repeat({source.class_name(cls)}, {size})))")
         raw = {f.name: source.fresh("raw") for f in fields if f.type == "uuid"}
         targets = [raw.get(field.name, f"{var}.{field.name}") for field in fields]
         columns = f"{values}, " * len(fields)

@@ -78,6 +78,19 @@ class Source:
             self.names[name] = make()
         return name
 
+    def constant(self, value: object) -> str:
+        """The name of a default; told apart by its text, as 0.0 equals -0.0 and NaN nothing."""
+        return self.bind("default", (type(value), repr(value)), lambda: value)
+
+    def class_name(self, cls: type[Any]) -> str:
+        """The name of a class."""
+        return self.bind("cls", cls, lambda: cls)
+
+    def refuse_if(self, condition: str) -> None:
+        """Give up where a condition holds."""
+        with self.block(f"if {condition}:"):
+            self.line("raise Unusual")
+
     def compile(self, name: str, title: str) -> Callable[..., Any]:
         """The function of that name."""
         text = "\n".join(self._lines)
@@ -134,11 +147,6 @@ class VersionOf:
         fields = self.ordinary(layout)
         fixed = all(field.type in CODES for field in fields)
         return fields if fixed and fields and not self.tagged(layout) else None
-
-
-def is_nan(value: object) -> bool:
-    """Whether a default is not equal to itself."""
-    return value != value
 
 
 def uuid_of(raw: bytes) -> UUID:

@@ -21,7 +21,6 @@ from kraftwire_wire.specialized_source import (
     Source,
     Unusual,
     VersionOf,
-    is_nan,
 )
 
 Write = Callable[[Any], bytes]
@@ -118,16 +117,9 @@ class _WriterSource:
         self._flush()
         self._piece(f"ONE_BYTE[{number}] if {number} < 128 else {widen}({number})")
 
-    def _refuse_if(self, condition: str) -> None:
-        with self._source.block(f"if {condition}:"):
-            self._source.line("raise Unusual")
-
     def _refuse_unless(self, value: str, cls: type[Any]) -> None:
         """A value must be of exactly this class, or the emitted code looks at it."""
-        self._refuse_if(f"{value}.__class__ is not {self._class(cls)}")
-
-    def _class(self, cls: type[Any]) -> str:
-        return self._source.bind("cls", cls, lambda: cls)
+        self._source.refuse_if(f"{value}.__class__ is not {self._source.class_name(cls)}")
 
     # -- structs ---------------------------------------------------------------------------
 
@@ -138,7 +130,7 @@ class _WriterSource:
         for field in layout.fields:
             if self._of.version not in field.versions and not field.ignorable:
                 reasons.append(self._differs(f"{var}.{field.name}", field))
-        self._refuse_if(" or ".join(f"({reason})" for reason in reasons))
+        self._source.refuse_if(" or ".join(f"({reason})" for reason in reasons))
         for field in self._of.ordinary(layout):
             self._field(f"{var}.{field.name}", field)
         if self._of.flexible:
@@ -147,7 +139,7 @@ class _WriterSource:
     def _differs(self, value: str, field: Field) -> str:
         """The test that says whether a field is not at its default, as the emitted code has it."""
         default = field.default
-        if is_nan(default):
+        if default != default:
             raise NotSpecialized("a default that is not equal to itself")
         if field.is_optional_struct:
             return f"{value} is not None and {value} != {self._default_struct(field)}"
@@ -155,12 +147,11 @@ class _WriterSource:
             return f"{value} is not {default}"
         if default == ():
             return f"{value} != {'[]' if field.is_array else self._default_struct(field)}"
-        key = (type(default), default)
-        return f"{value} != {self._source.bind('default', key, lambda: default)}"
+        return f"{value} != {self._source.constant(default)}"
 
     def _default_struct(self, field: Field) -> str:
         cls = self._of.struct_class(field)
-        return self._source.bind("default", cls, cls)
+        return self._source.bind("default_struct", cls, cls)
 
     def _tags(self, var: str, layout: Layout) -> None:
         known = self._of.tagged(layout)
@@ -230,7 +221,7 @@ class _WriterSource:
             return
         if field.is_optional_struct and not self._of.is_tagged(field):
             with source.block(f"if {var} is None:"):
-                source.line(f"{var} = {self._class(cls)}()")
+                source.line(f"{var} = {source.class_name(cls)}()")
         self._refuse_unless(var, cls)
         self._struct(var, cls)
 
