@@ -1,0 +1,1 @@
+"""Groups of consumers, rebuilt from the records of their coordinators."""

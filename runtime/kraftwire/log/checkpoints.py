@@ -1,0 +1,104 @@
+"""Checkpoint files: lines of text behind a version and a count.
+
+0                       version
+2                       entries
+tea 0 17                topic, partition, offset: the three offset checkpoints, the cleaner's
+0 12                    epoch, its first offset: leader-epoch-checkpoint
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kraftwire.log.errors import CorruptBatch
+
+_VERSION = 0
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+class EpochEntry(NamedTuple):
+    """A leader epoch, and the offset of its first record."""
+
+    epoch: int
+    start_offset: int
+
+
+def decode_offset_checkpoint(data: bytes, file: str = "<bytes>") -> dict[TopicPartition, int]:
+    """The offsets of an offset checkpoint."""
+    offsets: dict[TopicPartition, int] = {}
+    for position, words in _entries(data, file, 3):
+        partition = TopicPartition(words[0], _number(words[1], file, position))
+        if partition in offsets:
+            raise CorruptBatch(file, position, f"{words[0]} {words[1]} is there twice")
+        offsets[partition] = _number(words[2], file, position)
+    return offsets
+
+
+def encode_offset_checkpoint(offsets: dict[TopicPartition, int]) -> bytes:
+    """The content of an offset checkpoint."""
+    return _encode(f"{at.topic} {at.partition} {offset}" for at, offset in offsets.items())
+
+
+def decode_leader_epochs(data: bytes, file: str = "<bytes>") -> list[EpochEntry]:
+    """The entries of a `leader-epoch-checkpoint`."""
+    return [
+        EpochEntry(_number(words[0], file, position), _number(words[1], file, position))
+        for position, words in _entries(data, file, 2)
+    ]
+
+
+def encode_leader_epochs(entries: Iterable[EpochEntry]) -> bytes:
+    """The content of a `leader-epoch-checkpoint`."""
+    return _encode(f"{entry.epoch} {entry.start_offset}" for entry in entries)
+
+
+def _encode(lines: Iterable[str]) -> bytes:
+    entries = list(lines)
+    return "".join(f"{line}\n" for line in (_VERSION, len(entries), *entries)).encode()
+
+
+def _entries(data: bytes, file: str, width: int) -> list[tuple[int, list[str]]]:
+    """The words of every entry, and where in the file it starts."""
+    lines = _lines(data, file)
+    if len(lines) < 2:
+        raise CorruptBatch(file, 0, "no checkpoint: a version and a count must come first")
+    (_, version), (at, count), *entries = lines
+    if version != str(_VERSION):
+        raise CorruptBatch(file, 0, f"version {version!r}, where only {_VERSION} is known")
+    if _number(count, file, at) != len(entries):
+        raise CorruptBatch(file, at, f"{len(entries)} entries, where {count} are announced")
+    found = []
+    for position, line in entries:
+        words = line.split()
+        if len(words) != width:
+            raise CorruptBatch(file, position, f"{len(words)} words, where {width} must be")
+        found.append((position, words))
+    return found
+
+
+def _lines(data: bytes, file: str) -> list[tuple[int, str]]:
+    """The lines that are not empty, and where they start."""
+    lines = []
+    position = 0
+    for raw in data.split(b"\n"):
+        try:
+            line = raw.decode().strip()
+        except UnicodeDecodeError:
+            raise CorruptBatch(file, position, "this is no text") from None
+        if line:
+            lines.append((position, line))
+        position += len(raw) + 1
+    return lines
+
+
+def _number(word: str, file: str, position: int) -> int:
+    if not word.removeprefix("-").isdecimal() or len(word) > 20:
+        raise CorruptBatch(file, position, f"{word[:40]!r} where a number must be")
+    return int(word)

@@ -1,0 +1,195 @@
+"""The codecs of record batches: what they are called, and bytes in and out.
+
+Rules:
+- nothing grows beyond the limit that the caller gives, however small the input is;
+- whatever the bytes, the outcome is bytes or a `CompressionError`.
+
+Kafka's forms differ from the libraries' own in two places. Snappy comes in the framing of
+the xerial library, and raw from some clients; both are read. LZ4 frames of magic 0 carry a
+header checksum that was computed over too much (KIP-57); it is mended before reading. What
+Kafka reads must be LZ4 frames of independent blocks, which is what is written here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from enum import IntEnum
+
+import cramjam
+
+from kraftwire_wire.errors import KraftwireError
+
+DEFAULT_LIMIT = 256 << 20
+"""Bytes that one batch may decompress to unless the caller says otherwise."""
+
+_FIRST_GUESS = 64 << 10
+_GROWTH = 4
+
+
+class CompressionError(KraftwireError):
+    """Bytes that do not decompress, or not within the limit."""
+
+
+class Compression(IntEnum):
+    """The codec in the lowest three bits of a batch's attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+    @property
+    def label(self) -> str:
+        """The name in Kafka's settings and tools."""
+        return self.name.lower()
+
+
+def decompress(
+    codec: int, data: bytes | memoryview, *, limit: int = DEFAULT_LIMIT, magic: int = 2
+) -> bytes:
+    """What `data` decompresses to; `magic` is that of its batch."""
+    if codec == Compression.NONE:
+        return bytes(data)
+    if codec == Compression.SNAPPY:
+        return _decompress_snappy(data, limit)
+    if codec == Compression.LZ4 and magic == 0:
+        data = _mend_lz4_header(data)
+    into = _INTO.get(codec)
+    if into is None:
+        raise CompressionError(f"no codec has number {codec}")
+    size = min(max(_FIRST_GUESS, _GROWTH * len(data)), limit)
+    while True:
+        buffer = bytearray(size)
+        try:
+            used = into(data, buffer)
+        except cramjam.DecompressionError as error:
+            if _TOO_SMALL not in str(error):
+                raise CompressionError(f"{Compression(codec).label}: {error}") from None
+            if size >= limit:
+                raise CompressionError(
+                    f"{Compression(codec).label}: more than the limit of {limit} bytes comes out"
+                ) from None
+            size = min(size * _GROWTH, limit)
+        else:
+            del buffer[used:]
+            return bytes(buffer)
+
+
+_TOO_SMALL = "failed to write whole buffer"
+"""How cramjam says that the output is full; a test holds it to that."""
+
+_INTO: dict[int, Callable[[bytes | memoryview, bytearray], int]] = {
+    Compression.GZIP: cramjam.gzip.decompress_into,
+    Compression.LZ4: cramjam.lz4.decompress_into,
+    Compression.ZSTD: cramjam.zstd.decompress_into,
+}
+
+
+def compress(codec: int, data: bytes) -> bytes:
+    """`data` as Kafka reads it from a batch of magic 2."""
+    match codec:
+        case Compression.NONE:
+            return data
+        case Compression.GZIP:
+            return bytes(cramjam.gzip.compress(data))
+        case Compression.SNAPPY:
+            return _compress_snappy(data)
+        case Compression.LZ4:
+            return _compress_lz4(data)
+        case Compression.ZSTD:
+            return bytes(cramjam.zstd.compress(data))
+    raise CompressionError(f"no codec has number {codec}")
+
+
+# -- snappy --------------------------------------------------------------------------------
+
+_XERIAL = b"\x82SNAPPY\x00"
+_XERIAL_HEADER = _XERIAL + struct.pack(">ii", 1, 1)
+_XERIAL_BLOCK = 32 << 10
+_SIZE = struct.Struct(">i")
+
+
+def _decompress_snappy(data: bytes | memoryview, limit: int) -> bytes:
+    if bytes(data[: len(_XERIAL)]) != _XERIAL:
+        return _decompress_snappy_block(data, limit)
+    blocks = []
+    position, left = len(_XERIAL_HEADER), limit
+    while position < len(data):
+        if position + _SIZE.size > len(data):
+            raise CompressionError("snappy: a block's size is cut off")
+        size: int = _SIZE.unpack_from(data, position)[0]
+        position += _SIZE.size
+        if not 0 < size <= len(data) - position:
+            raise CompressionError(f"snappy: a block of {size} bytes, {len(data) - position} left")
+        block = _decompress_snappy_block(data[position : position + size], left)
+        position += size
+        left -= len(block)
+        blocks.append(block)
+    return b"".join(blocks)
+
+
+def _decompress_snappy_block(data: bytes | memoryview, limit: int) -> bytes:
+    try:
+        size = cramjam.snappy.decompress_raw_len(data)
+        if size > limit:
+            raise CompressionError(f"snappy: {size} bytes come out, more than the limit")
+        buffer = bytearray(size)
+        cramjam.snappy.decompress_raw_into(data, buffer)
+    except cramjam.DecompressionError as error:
+        raise CompressionError(f"snappy: {error}") from None
+    return bytes(buffer)
+
+
+def _compress_snappy(data: bytes) -> bytes:
+    parts = [_XERIAL_HEADER]
+    for start in range(0, len(data), _XERIAL_BLOCK):
+        block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK]))
+        parts += _SIZE.pack(len(block)), block
+    return b"".join(parts)
+
+
+# -- lz4 -----------------------------------------------------------------------------------
+
+_LZ4_MAGIC = b"\x04\x22\x4d\x18"
+_LZ4_BLOCK = 64 << 10
+_LZ4_DESCRIPTOR = bytes([0x60, 0x40])
+"""Version 1, independent blocks without checksums, of 64 KiB at most."""
+
+_LZ4_CHECKSUMS = {
+    b"\x60\x40": 0x82,
+    b"\x60\x50": 0xFB,
+    b"\x60\x60": 0x51,
+    b"\x60\x70": 0x73,
+    b"\x64\x40": 0xA7,
+    b"\x64\x50": 0x08,
+    b"\x64\x60": 0x85,
+    b"\x64\x70": 0xB9,
+}
+"""The header checksums (the second byte of xxHash-32) of the descriptors that clients wrote."""
+
+_LZ4_STORED = 1 << 31
+_LZ4_SIZE = struct.Struct("<I")
+
+
+def _mend_lz4_header(data: bytes | memoryview) -> bytes | memoryview:
+    """Put the checksum right that writers of magic 0 computed over the frame's magic too."""
+    checksum = _LZ4_CHECKSUMS.get(bytes(data[4:6]))
+    if bytes(data[:4]) != _LZ4_MAGIC or checksum is None or len(data) < 7:
+        return data
+    return bytes(data[:6]) + bytes([checksum]) + bytes(data[7:])
+
+
+def _compress_lz4(data: bytes) -> bytes:
+    """A frame of independent blocks; cramjam's own frames link them, which Kafka refuses."""
+    parts = [_LZ4_MAGIC, _LZ4_DESCRIPTOR, bytes([_LZ4_CHECKSUMS[_LZ4_DESCRIPTOR]])]
+    for start in range(0, len(data), _LZ4_BLOCK):
+        block = data[start : start + _LZ4_BLOCK]
+        packed = bytes(cramjam.lz4.compress_block(block, store_size=False))
+        if len(packed) < len(block):
+            parts += _LZ4_SIZE.pack(len(packed)), packed
+        else:
+            parts += _LZ4_SIZE.pack(len(block) | _LZ4_STORED), block
+    parts.append(_LZ4_SIZE.pack(0))
+    return b"".join(parts)

@@ -1,0 +1,168 @@
+"""Finding the files of Kafka: below a data directory, in a partition directory, or one alone.
+
+`find_files` takes a path of any of these and returns the same: files that know what they
+are and which partition they belong to. Nothing is read but names; what Kafka has no name
+for is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.file_names import (
+    BATCH_FILES,
+    FileKind,
+    FileName,
+    PartitionName,
+    parse_file_name,
+    parse_partition_name,
+)
+from kraftwire.log.source import FileSource
+from kraftwire_wire.errors import KraftwireError
+
+METADATA_TOPIC = "__cluster_metadata"
+
+_MAX_SMALL_FILE = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A file of Kafka's: where it is, what its name says, and whose it is."""
+
+    path: Path
+    name: FileName
+    partition: PartitionName | None = None
+    """None in a data directory itself, and where the directory's name is no partition's."""
+
+    @property
+    def kind(self) -> FileKind:
+        """What the file holds."""
+        return self.name.kind
+
+    @property
+    def topic(self) -> str | None:
+        """The topic; snapshots of metadata and bootstrap.checkpoint tell it by their kind."""
+        if self.partition is not None:
+            return self.partition.topic
+        return METADATA_TOPIC if self.kind is FileKind.SNAPSHOT else None
+
+    @property
+    def base_offset(self) -> int:
+        """The offset in the name, 0 where there is none."""
+        return self.name.offset or 0
+
+    @property
+    def in_use(self) -> bool:
+        """Whether neither the file nor its partition is on its way in or out."""
+        return not self.name.state and not (self.partition and self.partition.state)
+
+    def open(self) -> FileSource:
+        """The file, to be read piece by piece."""
+        return FileSource(self.path)
+
+    def read(self) -> bytes:
+        """All of a file that is small by its nature: a checkpoint, a producer snapshot."""
+        with self.open() as source:
+            if source.size > _MAX_SMALL_FILE:
+                reason = f"{source.size} bytes, too large for a file of {self.kind.value}"
+                raise CorruptBatch(source.name, 0, reason)
+            return source.read_at(0, source.size)
+
+
+@dataclass(slots=True)
+class Partition:
+    """The files of one partition directory, or those that lie together without one."""
+
+    directory: Path
+    name: PartitionName | None
+    files: list[LogFile] = field(default_factory=list)
+
+    @property
+    def topic(self) -> str | None:
+        """The topic's name, where it is known."""
+        return self.name.topic if self.name else None
+
+    @property
+    def label(self) -> str:
+        """The partition as people write it: `tea-0`."""
+        return f"{self.name.topic}-{self.name.partition}" if self.name else str(self.directory)
+
+    def of_kind(self, kind: FileKind) -> list[LogFile]:
+        """The files of a kind that are in use, in the order of their offsets."""
+        found = [file for file in self.files if file.kind is kind and file.in_use]
+        return sorted(found, key=attrgetter("base_offset"))
+
+    @property
+    def segments(self) -> list[LogFile]:
+        """The segments in use, in the order of their offsets."""
+        return self.of_kind(FileKind.SEGMENT)
+
+    def beside(self, segment: LogFile, kind: FileKind) -> LogFile | None:
+        """The index of a segment, or another file with the same offset."""
+        same = (file for file in self.of_kind(kind) if file.base_offset == segment.base_offset)
+        return next(same, None)
+
+
+def find_files(paths: Iterable[Path]) -> list[LogFile]:
+    """The files below the paths, each once: data directories' own, then by partition and offset.
+
+    `KraftwireError` for a path that is or has nothing of Kafka's; `OSError` for one that
+    cannot be read.
+    """
+    found: dict[Path, LogFile] = {}
+    for path in paths:
+        below = list(_files_at(path))
+        if not below:
+            raise KraftwireError(f"{path}: no file of Kafka's, nor a directory with any")
+        found.update((file.path, file) for file in below)
+    return list(found.values())
+
+
+def find_partitions(paths: Iterable[Path]) -> list[Partition]:
+    """The files below the paths by the directory that they lie in."""
+    partitions: dict[Path, Partition] = {}
+    for file in find_files(paths):
+        directory = file.path.parent
+        partition = partitions.setdefault(directory, Partition(directory, file.partition))
+        partition.files.append(file)
+    return list(partitions.values())
+
+
+def _files_at(path: Path) -> Iterator[LogFile]:
+    if not path.is_dir():
+        path.stat()  # a path that is not there is an OSError with its name
+        name = parse_file_name(path.name)
+        if name is None and path.is_file():
+            raise KraftwireError(
+                f"{path}: its name is none of a data directory's; segments end with .log"
+            )
+        if name is not None:
+            yield LogFile(path, name, parse_partition_name(path.absolute().parent.name))
+        return
+    own = parse_partition_name(path.absolute().name)
+    yield from _files_in(path, own)
+    partitions = []
+    for entry in path.iterdir():
+        name_of = parse_partition_name(entry.name)
+        if name_of is not None and entry.is_dir():
+            partitions.append((name_of, entry))
+    for name_of, entry in sorted(partitions):
+        yield from _files_in(entry, name_of)
+
+
+def _files_in(directory: Path, partition: PartitionName | None) -> list[LogFile]:
+    files = []
+    for entry in directory.iterdir():
+        name = parse_file_name(entry.name)
+        if name is not None and entry.is_file():
+            files.append(LogFile(entry, name, partition))
+    return sorted(files, key=lambda file: (file.base_offset, file.kind.value, file.path.name))
+
+
+def batch_files(files: Iterable[LogFile]) -> list[LogFile]:
+    """Those that hold record batches, among files in use."""
+    return [file for file in files if file.kind in BATCH_FILES and file.in_use]

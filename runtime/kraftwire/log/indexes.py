@@ -1,0 +1,98 @@
+"""The three indexes beside a segment: offsets to positions, times to offsets, aborted transactions.
+
+- `.index`: entries of 8 bytes: an offset less the segment's base (int32), and the position
+  (int32) of the batch that ends with it;
+- `.timeindex`: entries of 12 bytes: the largest timestamp so far (int64, ms), and the offset
+  less the base (int32) of the batch that has it;
+- `.txnindex`: entries of 34 bytes: the message AbortedTxn behind its version.
+
+The files of an active segment are allocated in advance: zeros follow the entries, and are
+none, since neither entry can be all zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.source import Source
+from kraftwire_messages.kafka import AbortedTxn
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.records import decode_prefixed, encode_prefixed
+
+OFFSET_ENTRY = Struct(">ii")
+TIME_ENTRY = Struct(">qi")
+TXN_ENTRY_SIZE = 34
+
+_ENTRIES_AT_ONCE = 8192
+
+
+class OffsetEntry(NamedTuple):
+    """The batch that starts at `position` bytes ends with `offset`, or is before it."""
+
+    offset: int
+    position: int
+
+
+class TimeEntry(NamedTuple):
+    """No record up to `offset` has a timestamp, in ms, above this one."""
+
+    timestamp: int
+    offset: int
+
+
+def read_offset_index(source: Source, base_offset: int) -> Iterator[OffsetEntry]:
+    """The entries of an `.index` file; offsets are absolute."""
+    for relative, position in _entries(source, OFFSET_ENTRY):
+        yield OffsetEntry(base_offset + relative, position)
+
+
+def read_time_index(source: Source, base_offset: int) -> Iterator[TimeEntry]:
+    """The entries of a `.timeindex` file; offsets are absolute."""
+    for timestamp, relative in _entries(source, TIME_ENTRY):
+        yield TimeEntry(timestamp, base_offset + relative)
+
+
+def _entries(source: Source, form: Struct) -> Iterator[tuple[int, int]]:
+    """The entries before the zeros; `CorruptBatch` for a size that is not that of entries."""
+    whole = source.size - source.size % form.size
+    for position in range(0, whole, form.size * _ENTRIES_AT_ONCE):
+        size = min(form.size * _ENTRIES_AT_ONCE, whole - position)
+        data = source.read_at(position, size)
+        for entry in form.iter_unpack(data[: len(data) - len(data) % form.size]):
+            if entry == (0, 0):
+                return
+            yield entry
+    if whole != source.size:
+        reason = f"{source.size - whole} bytes, which are no entry of {form.size}"
+        raise CorruptBatch(source.name, whole, reason)
+
+
+def read_transaction_index(source: Source) -> Iterator[AbortedTxn]:
+    """The entries of a `.txnindex` file."""
+    for position in range(0, source.size, TXN_ENTRY_SIZE):
+        try:
+            stored = decode_prefixed(AbortedTxn, source.read_at(position, TXN_ENTRY_SIZE))
+        except KraftwireError as error:
+            raise CorruptBatch(source.name, position, str(error)) from None
+        assert isinstance(stored.message, AbortedTxn)
+        yield stored.message
+
+
+def encode_offset_index(entries: Iterable[OffsetEntry], base_offset: int) -> bytes:
+    """The content of an `.index` file."""
+    pack = OFFSET_ENTRY.pack
+    return b"".join(pack(entry.offset - base_offset, entry.position) for entry in entries)
+
+
+def encode_time_index(entries: Iterable[TimeEntry], base_offset: int) -> bytes:
+    """The content of a `.timeindex` file."""
+    pack = TIME_ENTRY.pack
+    return b"".join(pack(entry.timestamp, entry.offset - base_offset) for entry in entries)
+
+
+def encode_transaction_index(entries: Iterable[AbortedTxn]) -> bytes:
+    """The content of a `.txnindex` file."""
+    return b"".join(encode_prefixed(entry, AbortedTxn.VALID_VERSIONS[-1]) for entry in entries)

@@ -1,0 +1,110 @@
+"""read_committed without a broker: which records of a partition belong to aborted transactions.
+
+A transaction of a producer begins with its first transactional batch and ends with a
+control batch that says COMMIT or ABORT. `Transactions` is filled by one pass over headers;
+only control batches are read. What no marker has ended is open: from its first offset on,
+the last stable offset, a reader with read_committed sees nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kraftwire.log.batch import Batch
+from kraftwire.log.directory import LogFile
+from kraftwire.log.header import BatchHeader
+from kraftwire.log.segment import Damage, scan_headers
+from kraftwire.log.source import Source
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.records import ControlType, decode_control_key
+
+
+class Aborted(NamedTuple):
+    """A transaction that was aborted: its first offset, and the offset of its marker."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+
+
+class Transactions:
+    """The transactions of one partition, as far as its batches tell."""
+
+    def __init__(self) -> None:
+        """Nothing known; feed batches in the order of their offsets."""
+        self.aborted: list[Aborted] = []
+        self._open: dict[int, int] = {}
+        self._by_producer: defaultdict[int, list[Aborted]] = defaultdict(list)
+
+    @property
+    def open(self) -> dict[int, int]:
+        """The producers with an open transaction, and its first offset."""
+        return dict(self._open)
+
+    @property
+    def last_stable_offset(self) -> int | None:
+        """The first offset of the oldest open transaction; None where none is open."""
+        return min(self._open.values(), default=None)
+
+    def data(self, header: BatchHeader) -> None:
+        """A batch that is no control batch."""
+        if header.is_transactional:
+            self._open.setdefault(header.producer_id, header.base_offset)
+
+    def marker(self, batch: Batch) -> None:
+        """A control batch; those that end no transaction change nothing."""
+        header = batch.header
+        if not header.is_transactional:
+            return
+        for record in batch.records:
+            kind = decode_control_key(record.key or b"")
+            if kind not in (ControlType.ABORT, ControlType.COMMIT):
+                continue
+            first = self._open.pop(header.producer_id, None)
+            if kind is ControlType.ABORT and first is not None:
+                aborted = Aborted(header.producer_id, first, record.offset)
+                self.aborted.append(aborted)
+                self._by_producer[header.producer_id].append(aborted)
+
+    def is_visible(self, header: BatchHeader) -> bool:
+        """Whether a reader with read_committed sees the records of a batch."""
+        if header.is_control:
+            return False
+        stable = self.last_stable_offset
+        if stable is not None and header.base_offset >= stable:
+            return False
+        if not header.is_transactional:
+            return True
+        return not any(
+            aborted.first_offset <= header.base_offset <= aborted.last_offset
+            for aborted in self._by_producer.get(header.producer_id, ())
+        )
+
+
+def find_transactions(segments: Iterable[LogFile]) -> Transactions:
+    """The transactions of a partition's segments, which are given in their order.
+
+    Damage is passed over: a transaction whose marker is lost stays open.
+    """
+    transactions = Transactions()
+    for segment in segments:
+        with segment.open() as source:
+            for item in scan_headers(source):
+                if isinstance(item, Damage):
+                    continue
+                if item.is_control:
+                    _read_marker(transactions, source, item)
+                else:
+                    transactions.data(item)
+    return transactions
+
+
+def _read_marker(transactions: Transactions, source: Source, header: BatchHeader) -> None:
+    batch = Batch(header, source.read_at(header.position, header.size), source.name)
+    try:
+        if batch.has_valid_crc:
+            transactions.marker(batch)
+    except KraftwireError:
+        return  # damage: whoever reads the batch itself reports it

@@ -1,0 +1,94 @@
+"""Messages of magic 0 and 1, which brokers before 0.11 wrote and which still lie on disks.
+
+A message is offset (int64), size (int32), CRC-32 of the rest, magic, attributes, with magic
+1 a timestamp (int64, ms), then key and value, each behind its size (int32, -1 for null). The
+value of a compressed message holds messages. With magic 1 their offsets count from 0 and the
+outer offset is that of the last (KIP-31), with magic 0 they are the offsets themselves; where
+the broker set the outer timestamp it holds for all (KIP-32).
+"""
+
+from __future__ import annotations
+
+import zlib
+from struct import Struct
+
+from kraftwire.log.compression import CompressionError, decompress
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.header import (
+    LEGACY_CRC_FROM,
+    BatchHeader,
+    parse_header,
+    problem_of,
+)
+from kraftwire.log.record import Record
+
+_SIZE = Struct(">i")
+
+
+def decode_legacy(data: bytes, header: BatchHeader, file: str, limit: int) -> list[Record]:
+    """The records of one message, or of those within it; `data` is the whole message."""
+    key, value = _key_and_value(data, header, file, header.position)
+    if not header.codec:
+        return [Record(header.base_offset, header.max_timestamp, key, value, ())]
+    if value is None:
+        raise CorruptBatch(file, header.position, "a compressed message without a value")
+    try:
+        inside = decompress(header.codec, value, limit=limit, magic=header.magic)
+    except CompressionError as error:
+        raise CorruptBatch(file, header.position, str(error)) from None
+    records = _inner_records(inside, header, file)
+    if header.magic >= 1:
+        # Inner offsets count from 0; writers of old left the outer one at the last.
+        shift = header.base_offset - records[-1].offset
+        records = [record._replace(offset=record.offset + shift) for record in records]
+    if header.has_log_append_time:
+        records = [record._replace(timestamp=header.max_timestamp) for record in records]
+    return records
+
+
+def _inner_records(data: bytes, outer: BatchHeader, file: str) -> list[Record]:
+    records = []
+    position = 0
+    while position < len(data):
+        header = parse_header(data, position, position)
+        place = f"at byte {position} of the decompressed messages"
+        if header is None or header.end > len(data):
+            raise CorruptBatch(file, outer.position, f"a message is cut off {place}")
+        problem = problem_of(header)
+        if problem is None and (header.magic != outer.magic or header.codec):
+            problem = f"a message of magic {header.magic} with codec {header.codec}"
+        message = data[position : header.end]
+        if problem is None and legacy_crc(message) != header.crc:
+            problem = "a message whose CRC does not match"
+        if problem is not None:
+            raise CorruptBatch(file, outer.position, f"{problem} {place}")
+        key, value = _key_and_value(message, header, file, outer.position)
+        records.append(Record(header.base_offset, header.max_timestamp, key, value, ()))
+        position = header.end
+    if not records:
+        raise CorruptBatch(file, outer.position, "a compressed message that holds none")
+    return records
+
+
+def _key_and_value(
+    data: bytes, header: BatchHeader, file: str, position: int
+) -> tuple[bytes | None, bytes | None]:
+    fields: list[bytes | None] = []
+    at = header.header_size
+    for _ in range(2):
+        if at + _SIZE.size > len(data):
+            raise CorruptBatch(file, position, "a message ends before its key and value do")
+        size: int = _SIZE.unpack_from(data, at)[0]
+        at += _SIZE.size
+        if size < -1 or size > len(data) - at:
+            raise CorruptBatch(file, position, f"a field of {size} bytes, {len(data) - at} left")
+        fields.append(None if size < 0 else data[at : at + size])
+        at += max(size, 0)
+    if at != len(data):
+        raise CorruptBatch(file, position, f"{len(data) - at} bytes follow key and value")
+    return fields[0], fields[1]
+
+
+def legacy_crc(message: bytes) -> int:
+    """The CRC-32 that a message must have in its header."""
+    return zlib.crc32(message[LEGACY_CRC_FROM:])

@@ -1,0 +1,121 @@
+"""The small text files that say whose a directory is: meta.properties, partition.metadata.
+
+`meta.properties` is a Java properties file: `key=value` lines, comments, and backslashes
+before characters that mean something there. `partition.metadata` has `key: value` lines.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import NamedTuple
+from uuid import UUID
+
+from kraftwire.log.errors import CorruptBatch
+
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_SEPARATOR = re.compile(r"(?<!\\)(?:\\\\)*[=:\s]")
+_PLAIN = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+class MetaProperties(NamedTuple):
+    """Whose a data directory is; the ids as Kafka prints them, None where there is none."""
+
+    version: int
+    cluster_id: str | None
+    node_id: int | None
+    directory_id: str | None
+
+
+class PartitionMetadata(NamedTuple):
+    """The id of the topic that a partition belongs to."""
+
+    version: int
+    topic_id: UUID
+
+
+def decode_meta_properties(data: bytes, file: str = "<bytes>") -> MetaProperties:
+    """The content of `meta.properties`; version 0, of before KRaft, says `broker.id`."""
+    found = decode_properties(data)
+    node_id = found.get("node.id", found.get("broker.id"))
+    return MetaProperties(
+        _number(found.get("version"), "version", file),
+        found.get("cluster.id"),
+        None if node_id is None else _number(node_id, "node.id", file),
+        found.get("directory.id"),
+    )
+
+
+def encode_meta_properties(properties: MetaProperties) -> bytes:
+    """The content of `meta.properties`; Kafka writes its lines in an order that varies."""
+    lines = {
+        "version": properties.version,
+        "cluster.id": properties.cluster_id,
+        "node.id": properties.node_id,
+        "directory.id": properties.directory_id,
+    }
+    return "".join(f"{key}={value}\n" for key, value in lines.items() if value is not None).encode()
+
+
+def decode_partition_metadata(data: bytes, file: str = "<bytes>") -> PartitionMetadata:
+    """The content of `partition.metadata`."""
+    found = decode_properties(data)
+    version = _number(found.get("version"), "version", file)
+    if version != 0:
+        raise CorruptBatch(file, 0, f"version {version}, where only 0 is known")
+    text = found.get("topic_id", "")
+    try:
+        return PartitionMetadata(version, parse_uuid(text))
+    except ValueError:
+        raise CorruptBatch(file, 0, f"topic_id {text[:40]!r} is no id") from None
+
+
+def encode_partition_metadata(metadata: PartitionMetadata) -> bytes:
+    """The content of `partition.metadata`, which ends without a new line."""
+    return f"version: {metadata.version}\ntopic_id: {format_uuid(metadata.topic_id)}".encode()
+
+
+def parse_uuid(text: str) -> UUID:
+    """An id as Kafka prints it, base64url without padding; `ValueError` for anything else."""
+    try:
+        return UUID(bytes=base64.b64decode(text + "==", altchars="-_", validate=True))
+    except binascii.Error as error:
+        raise ValueError(str(error)) from None
+
+
+def format_uuid(value: UUID) -> str:
+    """An id as Kafka prints it."""
+    return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
+
+
+def decode_properties(data: bytes) -> dict[str, str]:
+    """The entries of a Java properties file; the last of several with one key wins."""
+    found = {}
+    for line in data.decode("latin-1").splitlines():
+        text = line.strip()
+        if not text or text[0] in "#!":
+            continue
+        match = _SEPARATOR.search(text)
+        end = match.end() - 1 if match else len(text)
+        value = text[end:].lstrip()
+        if value[:1] in ("=", ":"):
+            value = value[1:].lstrip()
+        found[_unescaped(text[:end])] = _unescaped(value)
+    return found
+
+
+def _unescaped(text: str) -> str:
+    def replace(match: re.Match[str]) -> str:
+        code = match.group(1)
+        return chr(int(code[1:], 16)) if len(code) == 5 else _PLAIN.get(code, code)
+
+    return _ESCAPE.sub(replace, text)
+
+
+def _number(text: str | None, key: str, file: str) -> int:
+    if text is None:
+        raise CorruptBatch(file, 0, f"{key} is missing")
+    if not text.removeprefix("-").isdecimal() or len(text) > 20:
+        raise CorruptBatch(file, 0, f"{key} {text[:40]!r} is no number")
+    return int(text)

@@ -1,0 +1,45 @@
+"""The file `quorum-state`: a raft node's vote and leader, as one line of JSON.
+
+It is the JSON form of the message QuorumStateData with one more key, `data_version`, which
+says the version of the message.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from kraftwire.log.errors import CorruptBatch
+from kraftwire_messages.kafka import QuorumStateData
+from kraftwire_wire.errors import KraftwireError
+
+_VERSION_KEY = "data_version"
+
+
+class QuorumState(NamedTuple):
+    """The message, and the version it was stored in."""
+
+    message: QuorumStateData
+    version: int
+
+
+def decode_quorum_state(data: bytes, file: str = "<bytes>") -> QuorumState:
+    """The content of `quorum-state`."""
+    try:
+        obj = json.loads(data)
+        version = obj.pop(_VERSION_KEY)
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
+        reason = f"no JSON object with {_VERSION_KEY}"
+        raise CorruptBatch(file, 0, reason) from None
+    if type(version) is not int:
+        raise CorruptBatch(file, 0, f"{_VERSION_KEY} is no number")
+    try:
+        return QuorumState(QuorumStateData.from_json(obj, version), version)
+    except KraftwireError as error:
+        raise CorruptBatch(file, 0, str(error)) from None
+
+
+def encode_quorum_state(state: QuorumState) -> bytes:
+    """The content of `quorum-state`."""
+    obj = state.message.to_json(state.version) | {_VERSION_KEY: state.version}
+    return json.dumps(obj, separators=(",", ":")).encode()

@@ -1,0 +1,169 @@
+"""Records of magic 2: the bytes behind a batch's header, decompressed, to `Record`s.
+
+A record is: length, attributes (int8, unused), timestamp delta (varlong), offset delta, key
+length, key, value length, value, header count, and per header key length, key, value length,
+value; all numbers but the attributes are zigzag varints, and -1 is the length of null.
+
+The loop is written for speed: the first two bytes of a varint are read in place, and bounds
+are looked at once a record. Slices cannot leave the bytes, a length that lies moves the
+position off the record's end, and so does every other slip.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.header import BatchHeader
+from kraftwire.log.varint import read_varint, read_varlong
+
+Header = tuple[str, bytes | None]
+
+HEADER_KEY_ERRORS = "surrogateescape"
+"""Header keys are UTF-8; what is not comes out as single surrogates and goes back as it was."""
+
+_MIN_RECORD = 7
+"""Bytes of the smallest record: six varints of one byte, and the attributes."""
+
+
+class Record(NamedTuple):
+    """One record: its offset, its timestamp in ms, and its content."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...]
+
+
+def decode_records(data: bytes, start: int, header: BatchHeader, file: str) -> list[Record]:
+    """The records of a batch: `data` from `start` to its end, or a `CorruptBatch`."""
+    count = header.record_count
+    if count * _MIN_RECORD > len(data) - start:
+        reason = f"{count} records do not fit into {len(data) - start} bytes"
+        raise CorruptBatch(file, header.position, reason)
+    records: list[Record] = []
+    try:
+        position = _read_records(data, start, header, records)
+    except (IndexError, ValueError) as error:
+        reason = "the bytes end within it" if isinstance(error, IndexError) else str(error)
+        reason = f"record {len(records)} of {count}: {reason}"
+        raise CorruptBatch(file, header.position, reason) from None
+    if position != len(data):
+        reason = f"{len(data) - position} bytes follow the last of {count} records"
+        raise CorruptBatch(file, header.position, reason)
+    return records
+
+
+def _read_records(data: bytes, position: int, header: BatchHeader, records: list[Record]) -> int:
+    """Append the records to `records`; returns the position behind the last."""
+    base_offset, base_timestamp = header.base_offset, header.base_timestamp
+    append_time = header.max_timestamp if header.has_log_append_time else None
+    append, new, total = records.append, tuple.__new__, len(data)
+    for _ in range(header.record_count):
+        # The record's length; the attributes behind it say nothing.
+        raw = data[position]
+        if raw < 0x80:
+            position += 1
+        elif (high := data[position + 1]) < 0x80:
+            raw = raw & 0x7F | high << 7
+            position += 2
+        else:
+            length, position = read_varint(data, position)
+            raw = length << 1 if length >= 0 else 1
+        end = position + (raw >> 1)
+        if raw & 1 or end > total:
+            raise ValueError(f"its length goes beyond the {total} bytes of the records")
+        position += 1
+        # The timestamp delta.
+        raw = data[position]
+        if raw < 0x80:
+            timestamp = base_timestamp + ((raw >> 1) ^ -(raw & 1))
+            position += 1
+        elif (high := data[position + 1]) < 0x80:
+            raw = raw & 0x7F | high << 7
+            timestamp = base_timestamp + ((raw >> 1) ^ -(raw & 1))
+            position += 2
+        else:
+            delta, position = read_varlong(data, position)
+            timestamp = base_timestamp + delta
+        # The offset delta.
+        raw = data[position]
+        if raw < 0x80:
+            offset = base_offset + ((raw >> 1) ^ -(raw & 1))
+            position += 1
+        elif (high := data[position + 1]) < 0x80:
+            raw = raw & 0x7F | high << 7
+            offset = base_offset + ((raw >> 1) ^ -(raw & 1))
+            position += 2
+        else:
+            delta, position = read_varint(data, position)
+            offset = base_offset + delta
+        # The key.
+        raw = data[position]
+        key = value = None
+        if raw == 1:
+            position += 1
+        else:
+            if raw < 0x80 and not raw & 1:
+                position += 1
+                size = raw >> 1
+            else:
+                size, position = _read_size(data, position)
+            key = data[position : position + size]
+            position += size
+        # The value.
+        raw = data[position]
+        if raw == 1:
+            position += 1
+        else:
+            if raw < 0x80 and not raw & 1:
+                position += 1
+                size = raw >> 1
+            elif (high := data[position + 1]) < 0x80 and not raw & 1:
+                position += 2
+                size = (raw & 0x7F | high << 7) >> 1
+            else:
+                size, position = _read_size(data, position)
+            value = data[position : position + size]
+            position += size
+        headers: tuple[Header, ...] = ()
+        if data[position]:
+            headers, position = _read_headers(data, position, end)
+        else:
+            position += 1
+        if position != end:
+            raise ValueError("its length is not that of its fields")
+        if append_time is not None:
+            timestamp = append_time
+        append(new(Record, (offset, timestamp, key, value, headers)))
+    return position
+
+
+def _read_size(data: bytes, position: int) -> tuple[int, int]:
+    size, position = read_varint(data, position)
+    if size < 0:
+        raise ValueError(f"a field of {size} bytes")
+    return size, position
+
+
+def _read_headers(data: bytes, position: int, end: int) -> tuple[tuple[Header, ...], int]:
+    count, position = read_varint(data, position)
+    if not 0 <= count <= end - position:
+        raise ValueError(f"{count} headers in {end - position} bytes")
+    headers = []
+    for _ in range(count):
+        size, position = _read_size(data, position)
+        key = data[position : position + size].decode(errors=HEADER_KEY_ERRORS)
+        position += size
+        size, position = read_varint(data, position)
+        value = None
+        if size >= 0:
+            value = data[position : position + size]
+            position += size
+        elif size != -1:
+            raise ValueError(f"a header value of {size} bytes")
+        if position > end:
+            raise ValueError("a header goes beyond its record")
+        headers.append((key, value))
+    return tuple(headers), position

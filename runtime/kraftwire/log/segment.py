@@ -1,0 +1,146 @@
+"""Files of record batches, read from one end to the other: segments and snapshots.
+
+Rules:
+- memory is constant: a window of the file, or one batch where that is larger;
+- damage is an item among the batches, not the end: it says from where to where nothing
+  could be read and why, and reading goes on behind it (`resync` finds where);
+- what lies between two items is nothing: every byte of the file is in a batch or in a damage.
+
+`scan_headers` looks at headers alone and so believes what they say; `scan_batches` checks
+the CRC of every batch before it hands it out. `read_batches` raises at the first damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from kraftwire.log.batch import Batch
+from kraftwire.log.compression import DEFAULT_LIMIT
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.header import HEADER, BatchHeader, parse_header, problem_of
+from kraftwire.log.resync import Resync, is_zero
+from kraftwire.log.source import Source
+from kraftwire.log.window import Window
+from kraftwire_wire.errors import count_of
+
+_HEADERS_WINDOW = 64 << 10
+_BATCHES_WINDOW = 1 << 20
+
+
+class DamageKind(Enum):
+    """What became of the bytes, as far as they tell."""
+
+    TORN = "torn tail"
+    ZEROS = "zeros"
+    CORRUPT = "corrupt"
+
+
+class Damage(NamedTuple):
+    """Bytes from `start` to `end` of a file that hold no readable batch."""
+
+    start: int
+    end: int
+    kind: DamageKind
+    reason: str
+    claimed: BatchHeader | None
+    """The header that stands at `start`, where it is one; nothing vouches for it."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes."""
+        return self.end - self.start
+
+
+def scan_headers(
+    source: Source, start: int = 0, end: int | None = None
+) -> Iterator[BatchHeader | Damage]:
+    """The headers of the batches between two positions; payloads are not read."""
+    window = Window(source, _HEADERS_WINDOW)
+    resync = Resync(source)
+    position, last = start, end if end is not None else source.size
+    good: BatchHeader | None = None
+    while position < last:
+        data, at = window.at(position, HEADER.size)
+        header = parse_header(data, at, position)
+        problem = _header_problem(header, position, source.size)
+        if header is not None and problem is None:
+            good = header
+            yield header
+            position = header.end
+        else:
+            damage = _damage(source, resync, position, header, problem or "", good)
+            yield damage
+            position = damage.end
+
+
+def scan_batches(
+    source: Source, start: int = 0, end: int | None = None, *, limit: int = DEFAULT_LIMIT
+) -> Iterator[Batch | Damage]:
+    """The batches between two positions, each with a CRC that matches.
+
+    A batch that begins before `end` is read whole. `limit` is how many bytes one batch may
+    decompress to.
+    """
+    window = Window(source, _BATCHES_WINDOW)
+    resync = Resync(source)
+    position, last = start, end if end is not None else source.size
+    good: BatchHeader | None = None
+    while position < last:
+        data, at = window.at(position, HEADER.size)
+        header = parse_header(data, at, position)
+        problem = _header_problem(header, position, source.size)
+        if header is not None and problem is None:
+            if header.size <= _BATCHES_WINDOW or resync.has_valid_crc(header):
+                data, at = window.at(position, header.size)
+                batch = Batch(header, data[at : at + header.size], source.name, limit=limit)
+                if batch.has_valid_crc:
+                    good = header
+                    yield batch
+                    position = header.end
+                    continue
+            problem = "the CRC does not match"
+        damage = _damage(source, resync, position, header, problem or "", good)
+        yield damage
+        position = damage.end
+
+
+def read_batches(source: Source, *, limit: int = DEFAULT_LIMIT) -> Iterator[Batch]:
+    """All batches of a file; `CorruptBatch` at the first damage."""
+    for item in scan_batches(source, limit=limit):
+        if isinstance(item, Damage):
+            raise CorruptBatch(source.name, item.start, item.reason)
+        yield item
+
+
+def _header_problem(header: BatchHeader | None, position: int, size: int) -> str | None:
+    if header is None:
+        left = count_of(size - position, "byte")
+        return f"{left} left, too few for the header of a batch"
+    problem = problem_of(header)
+    if problem is None and header.end > size:
+        problem = f"a batch of {header.size} bytes, {size - position} left"
+    return problem
+
+
+def _damage(
+    source: Source,
+    resync: Resync,
+    position: int,
+    header: BatchHeader | None,
+    problem: str,
+    good: BatchHeader | None,
+) -> Damage:
+    """The damage that starts at a position where no batch can be read."""
+    claimed = header if header is not None and problem_of(header) is None else None
+    if is_zero(source, position):
+        return Damage(position, source.size, DamageKind.ZEROS, "zeros to the end of the file", None)
+    found = resync.find(position, claimed, good)
+    if found is not None:
+        return Damage(position, found, DamageKind.CORRUPT, problem, claimed)
+    cut_off = header is None or (claimed is not None and claimed.end > source.size)
+    kind = DamageKind.TORN if cut_off else DamageKind.CORRUPT
+    if resync.gave_up:
+        problem += "; too much that looks like batches follows to go on"
+    return Damage(position, source.size, kind, problem, claimed)

@@ -1,0 +1,74 @@
+"""Stored bytes with a name and a size, read at any position.
+
+Files are read with ordinary calls, not mapped into memory: a broker may cut a file while it
+is being read, and a mapped page that is gone kills the process.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Protocol, Self
+
+
+class Source(Protocol):
+    """What the readers of stored files need of a file."""
+
+    name: str
+    size: int
+    """Bytes, when the source was opened; a live file may have grown or shrunk since."""
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Up to `size` bytes from `position` on; fewer where the source ends before."""
+        ...
+
+
+class FileSource:
+    """A file on this machine; a context manager."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Open the file; `OSError` where that cannot be done."""
+        self.name = str(path)
+        self._file: BinaryIO = io.FileIO(path)
+        self.size = self._file.seek(0, io.SEEK_END)
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """See `Source.read_at`."""
+        self._file.seek(position)
+        data = self._file.read(size)
+        while len(data) < size:  # an unbuffered read may stop early
+            more = self._file.read(size - len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class BytesSource:
+    """Bytes in memory."""
+
+    def __init__(self, data: bytes, name: str = "<bytes>") -> None:
+        """`name` is what errors call it."""
+        self.name = name
+        self.size = len(data)
+        self._data = data
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """See `Source.read_at`."""
+        return self._data[position : position + size]

@@ -1,0 +1,1 @@
+"""The metadata of a cluster, rebuilt from its log and snapshots."""
