@@ -231,7 +231,7 @@ class KafkaCluster:
         """Start every node and wait until the cluster can be used."""
         for node in self.nodes:
             node.start()
-        self.wait_for("every node answers and a leader is known", self._is_ready)
+        self.wait_for("every node answers and a leader is known", self.is_ready)
 
     def stop(self) -> None:
         """Stop every node, brokers first."""
@@ -254,7 +254,8 @@ class KafkaCluster:
         ends = "\n\n".join(f"node {node.number}:\n{node.log_end()}" for node in self.nodes)
         raise KafkaFailed(f"not within {READY_SECONDS} seconds: {what}\n{ends}")
 
-    def _is_ready(self) -> bool:
+    def is_ready(self) -> bool:
+        """Whether every node answers, all brokers are known, and a controller leads."""
         for node in self.nodes:
             for name, port in node.ports.items():
                 if name != "SASL":

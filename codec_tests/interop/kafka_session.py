@@ -27,8 +27,8 @@ from interop.kafka_server import PASSWORD, KafkaCluster
 from interop.kafka_tools import run_tool, write_config
 
 TOPIC = "tea"
-_SECONDS = 30
-_QUIET: dict[str, Any] = {"log_level": 0}
+SECONDS = 30
+QUIET: dict[str, Any] = {"log_level": 0}
 """Coordinators that are still loading are no news."""
 
 Step = Callable[[KafkaCluster], None]
@@ -51,40 +51,41 @@ def topics(cluster: KafkaCluster) -> None:
 def plain_clients(cluster: KafkaCluster) -> None:
     """librdkafka produces, and consumes in a group of the classic protocol."""
     producer = Producer(
-        _QUIET | {"bootstrap.servers": cluster.bootstrap, "enable.idempotence": True}
+        QUIET | {"bootstrap.servers": cluster.bootstrap, "enable.idempotence": True}
     )
     for number in range(20):
         producer.produce(TOPIC, key=f"{number}", value=f"a cup of tea {number}", partition=0)
-    assert producer.flush(_SECONDS) == 0
-    _consume(cluster, "classic-drinkers", 20)
+    assert producer.flush(SECONDS) == 0
+    consume(cluster, "classic-drinkers", 20)
 
 
-def _consume(cluster: KafkaCluster, group: str, count: int, **settings: Any) -> None:
-    common = _QUIET | {"bootstrap.servers": cluster.bootstrap, "auto.offset.reset": "earliest"}
+def consume(cluster: KafkaCluster, group: str, count: int, **settings: Any) -> None:
+    """A group reads `count` records of the topic, commits, and asks for what it committed."""
+    common = QUIET | {"bootstrap.servers": cluster.bootstrap, "auto.offset.reset": "earliest"}
     consumer = Consumer(common | {"group.id": group, "enable.auto.commit": False} | settings)
     consumer.subscribe([TOPIC])
     try:
-        messages = consumer.consume(count, _SECONDS)
+        messages = consumer.consume(count, SECONDS)
         assert len(messages) >= count, f"{group}: {len(messages)} of {count} messages"
         consumer.commit(asynchronous=False)
-        consumer.committed([TopicPartition(TOPIC, 0)], _SECONDS)
-        consumer.offsets_for_times([TopicPartition(TOPIC, 0, 1)], _SECONDS)
+        consumer.committed([TopicPartition(TOPIC, 0)], SECONDS)
+        consumer.offsets_for_times([TopicPartition(TOPIC, 0, 1)], SECONDS)
     finally:
         consumer.close()
 
 
 def new_protocol(cluster: KafkaCluster) -> None:
     """librdkafka consumes in a group of the protocol of KIP-848."""
-    _consume(cluster, "new-drinkers", 10, **{"group.protocol": "consumer"})
+    consume(cluster, "new-drinkers", 10, **{"group.protocol": "consumer"})
 
 
 def transactions(cluster: KafkaCluster) -> None:
     """A transaction commits with offsets of a group, another one is given up."""
-    settings = _QUIET | {"bootstrap.servers": cluster.bootstrap, "transactional.id": "teapot"}
+    settings = QUIET | {"bootstrap.servers": cluster.bootstrap, "transactional.id": "teapot"}
     producer = Producer(settings)
-    producer.init_transactions(_SECONDS)
+    producer.init_transactions(SECONDS)
     consumer = Consumer(
-        _QUIET
+        QUIET
         | {
             "bootstrap.servers": cluster.bootstrap,
             "group.id": "transactional-drinkers",
@@ -93,15 +94,15 @@ def transactions(cluster: KafkaCluster) -> None:
         }
     )
     consumer.subscribe([TOPIC])
-    assert consumer.consume(1, _SECONDS)
+    assert consumer.consume(1, SECONDS)
     producer.begin_transaction()
     producer.produce("cups", b"first")
     offsets = [TopicPartition(TOPIC, 0, 5)]
-    producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), _SECONDS)
-    producer.commit_transaction(_SECONDS)
+    producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), SECONDS)
+    producer.commit_transaction(SECONDS)
     producer.begin_transaction()
     producer.produce("cups", b"never")
-    producer.abort_transaction(_SECONDS)
+    producer.abort_transaction(SECONDS)
     consumer.close()
     at = ("--bootstrap-server", cluster.bootstrap)
     run_tool("TransactionsCommand", *at, "list")
@@ -117,7 +118,7 @@ def _broker(cluster: KafkaCluster) -> int:
 
 def python_client(cluster: KafkaCluster) -> None:
     """aiokafka produces in a transaction and consumes in a group."""
-    asyncio.run(asyncio.wait_for(_aiokafka(cluster.bootstrap), 2 * _SECONDS))
+    asyncio.run(asyncio.wait_for(_aiokafka(cluster.bootstrap), 2 * SECONDS))
 
 
 async def _aiokafka(bootstrap: str) -> None:
@@ -203,17 +204,17 @@ def older_admin(cluster: KafkaCluster) -> None:
     created = admin.create_topics([NewTopic("saucers", 1)])
     created |= admin.create_partitions([NewPartitions(TOPIC, 4)])
     for future in created.values():
-        future.result(_SECONDS)
+        future.result(SECONDS)
     for future in admin.delete_records([TopicPartition(TOPIC, 0, 3)]).values():
-        future.result(_SECONDS)
-    admin.describe_cluster().result(_SECONDS)
-    admin.list_consumer_groups().result(_SECONDS)
+        future.result(SECONDS)
+    admin.describe_cluster().result(SECONDS)
+    admin.list_consumer_groups().result(SECONDS)
     retention = {"retention.ms": "3600000"}
     resource = ConfigResource(ResourceType.TOPIC, "saucers", retention)
     for future in admin.alter_configs([resource]).values():
-        future.result(_SECONDS)
+        future.result(SECONDS)
     for future in admin.delete_topics(["saucers"]).values():
-        future.result(_SECONDS)
+        future.result(SECONDS)
 
 
 def acls(cluster: KafkaCluster) -> None:

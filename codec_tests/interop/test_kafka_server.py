@@ -49,7 +49,7 @@ def offered(port: int) -> dict[int, range]:
     return {api.api_key: range(api.min_version, api.max_version + 1) for api in keys}
 
 
-def test_one_node_is_ready_in_under_a_minute_and_leaves_nothing() -> None:
+def test_one_nodeis_ready_in_under_a_minute_and_leaves_nothing() -> None:
     start = time.monotonic()
     with kafka_cluster() as cluster:
         seconds = time.monotonic() - start

@@ -1,0 +1,223 @@
+"""Makes a real Kafka write everything it can store: for tests of `kraftwire.log`.
+
+`stored_logs` starts a controller and two brokers, drives them, and ends with one broker
+stopped in good order and the other killed. What it gives back are their data directories.
+
+Names of topics say what is in them: `codec-lz4` has batches of that codec, `orders`
+transactions (committed, aborted and one left open), `temperatures` is compacted, `clocked`
+has LogAppendTime.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
+from interop.kafka_session import QUIET, SECONDS, consume, share_groups, tokens
+from interop.kafka_tools import run_tool
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+SETTINGS = {
+    "offsets.topic.replication.factor": "2",
+    "offsets.topic.num.partitions": "2",
+    "transaction.state.log.replication.factor": "2",
+    "transaction.state.log.num.partitions": "1",
+    "share.coordinator.state.topic.replication.factor": "2",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "log.cleaner.backoff.ms": "200",
+    "metadata.log.max.record.bytes.between.snapshots": "3000",
+    "metadata.log.max.snapshot.interval.ms": "4000",
+}
+_SEGMENTED = {"segment.ms": "100"}
+_COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": "100"}
+_CLOCKED = {"message.timestamp.type": "LogAppendTime"}
+
+
+class StoredLogs(NamedTuple):
+    """The data directories of the nodes, all of which have ended."""
+
+    controller: Path
+    stopped: Path
+    """A broker that was stopped in good order."""
+    killed: Path
+    """A broker that was killed."""
+
+
+@contextmanager
+def stored_logs() -> Iterator[StoredLogs]:
+    """The directories of a session; they are gone afterwards."""
+    with kafka_cluster(controllers=1, brokers=2, settings=SETTINGS) as cluster:
+        consumers = drive(cluster)
+        stopped, killed = cluster.brokers
+        killed.kill()
+        cluster.stop()
+        del consumers  # which only now may leave their groups
+        yield StoredLogs(*(_data(node) for node in (cluster.controllers[0], stopped, killed)))
+
+
+def drive(cluster: KafkaCluster) -> list[Consumer]:
+    """Everything, in its order; returns consumers that are still members of their groups."""
+    _topics(cluster)
+    for codec in CODECS:
+        _produce(cluster, f"codec-{codec}", codec)
+    _produce(cluster, "clocked", "lz4")
+    _compact(cluster)
+    _metadata(cluster)
+    consume(cluster, "classic-drinkers", 20)
+    consume(cluster, "new-drinkers", 20, **{"group.protocol": "consumer"})
+    share_groups(cluster)
+    tokens(cluster)
+    _transactions(cluster)
+    _broker_leaves(cluster, cluster.brokers[1])
+    return [_joined(cluster, "stayers", "classic"), _joined(cluster, "new-stayers", "consumer")]
+
+
+def _data(node: KafkaNode) -> Path:
+    return node.directory / "data"
+
+
+def _topics(cluster: KafkaCluster) -> None:
+    configs: dict[str, dict[str, str]] = {f"codec-{codec}": {} for codec in CODECS}
+    configs |= {"tea": _SEGMENTED, "orders": _SEGMENTED, "temperatures": _COMPACTED}
+    configs |= {"clocked": _CLOCKED, "short-lived": {}}
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    topics = [NewTopic(name, 1, 2, config=config) for name, config in configs.items()]
+    for future in admin.create_topics(topics).values():
+        future.result(SECONDS)
+    for future in admin.delete_topics(["short-lived"]).values():
+        future.result(SECONDS)
+    _produce(cluster, "tea", "none", rounds=4)
+
+
+def _produce(cluster: KafkaCluster, topic: str, codec: str, rounds: int = 3) -> None:
+    """Some batches: every kind of key, value and header; each round is at least one batch."""
+    settings = {"bootstrap.servers": cluster.bootstrap, "compression.type": codec, "linger.ms": 5}
+    producer = Producer(QUIET | settings | {"enable.idempotence": codec != "gzip"})
+    for turn in range(rounds):
+        for number in range(40):
+            producer.produce(
+                topic,
+                key=None if number % 5 == 0 else f"cup {number}",
+                value=_value(turn, number),
+                headers=(
+                    [("shape", b"round"), ("shape", None), ("größe", b"\xff")]
+                    if number % 7 == 0
+                    else None
+                ),
+                partition=0,
+                timestamp=_time(turn),
+            )
+        assert producer.flush(SECONDS) == 0
+
+
+def _value(turn: int, number: int) -> bytes | None:
+    if number % 11 == 0:
+        return None
+    if number % 13 == 0:
+        return b""
+    return f"cup {number} of turn {turn}: ".encode() * (number % 4 + 1)
+
+
+def _compact(cluster: KafkaCluster) -> None:
+    """The same few keys again and again, tombstones among them, until the cleaner was there."""
+    producer = Producer(QUIET | {"bootstrap.servers": cluster.bootstrap})
+    for turn in range(8):
+        for number in range(6):
+            gone = (turn + number) % 5 == 0
+            producer.produce(
+                "temperatures",
+                key=f"room {number}",
+                value=None if gone else f"{turn}",
+                partition=0,
+                timestamp=_time(turn),
+            )
+        assert producer.flush(SECONDS) == 0
+    cluster.wait_for("the cleaner was there", lambda: all(map(_is_cleaned, cluster.brokers)))
+
+
+def _time(turn: int) -> int:
+    """Milliseconds, so far apart that every turn begins a segment where they are short."""
+    return int(time.time() * 1000) - 60_000 + 1000 * turn
+
+
+def _is_cleaned(node: KafkaNode) -> bool:
+    checkpoint = _data(node) / "cleaner-offset-checkpoint"
+    return checkpoint.is_file() and b"temperatures" in checkpoint.read_bytes()
+
+
+def _metadata(cluster: KafkaCluster) -> None:
+    """Rules, users, quotas and settings, some of which go again."""
+    at = ("--bootstrap-server", cluster.bootstrap)
+    for principal in ("User:guest", "User:host"):
+        rule = ("--allow-principal", principal, "--operation", "Read", "--topic", "tea")
+        run_tool("AclCommand", *at, "--add", *rule)
+    run_tool("AclCommand", *at, "--remove", "--force", *rule)
+    config = "kafka.admin.ConfigCommand"
+    topic = ("--entity-type", "topics", "--entity-name", "tea")
+    run_tool(config, *at, *topic, "--alter", "--add-config", "retention.ms=86400000")
+    user = ("--entity-type", "users", "--entity-name", "guest")
+    added = "SCRAM-SHA-256=[iterations=4096,password=guest],producer_byte_rate=100000"
+    run_tool(config, *at, *user, "--alter", "--add-config", added.partition(",producer")[0])
+    run_tool(config, *at, *user, "--alter", "--add-config", "producer_byte_rate=100000")
+    broker = ("--entity-type", "brokers", "--entity-default")
+    run_tool(config, *at, *broker, "--alter", "--add-config", "log.cleaner.threads=1")
+
+
+def _transactions(cluster: KafkaCluster) -> None:
+    """Committed, aborted, with offsets of a group, in several segments; one is left open."""
+    settings = {"bootstrap.servers": cluster.bootstrap, "transactional.id": "till"}
+    producer = Producer(QUIET | settings)
+    producer.init_transactions(SECONDS)
+    group = QUIET | {"bootstrap.servers": cluster.bootstrap, "group.id": "cashiers"}
+    consumer = Consumer(group)
+    consumer.subscribe(["tea"])
+    consumer.poll(SECONDS / 10)
+    for turn in range(6):
+        producer.begin_transaction()
+        for number in range(5):
+            value = f"order {turn}.{number}"
+            producer.produce(
+                "orders", key=f"{number}", value=value, partition=0, timestamp=_time(turn)
+            )
+        assert producer.flush(SECONDS) == 0
+        offsets = [TopicPartition("tea", 0, turn + 1)]
+        meta = consumer.consumer_group_metadata()
+        producer.send_offsets_to_transaction(offsets, meta, SECONDS)
+        if turn % 3 == 1:
+            producer.abort_transaction(SECONDS)
+        else:
+            producer.commit_transaction(SECONDS)
+    consumer.close()
+    _produce(cluster, "orders", "zstd", rounds=1)
+    producer.begin_transaction()
+    producer.produce("orders", value=b"nobody knows yet", partition=0)
+    assert producer.flush(SECONDS) == 0
+
+
+def _broker_leaves(cluster: KafkaCluster, node: KafkaNode) -> None:
+    """A broker stops and comes back: leaders and in-sync replicas change."""
+    node.stop()
+    _produce(cluster, "tea", "none", rounds=1)
+    node.start()
+    cluster.wait_for("it is back", cluster.is_ready)
+
+
+def _joined(cluster: KafkaCluster, group: str, protocol: str) -> Consumer:
+    """A member of a group that has its partitions."""
+    settings = {"bootstrap.servers": cluster.bootstrap, "group.id": group}
+    consumer = Consumer(QUIET | settings | {"group.protocol": protocol})
+    consumer.subscribe(["tea"])
+    cluster.wait_for(f"{group} has a member", lambda: bool(_assigned(consumer)))
+    return consumer
+
+
+def _assigned(consumer: Consumer) -> list[TopicPartition]:
+    consumer.poll(0.1)
+    return list(consumer.assignment())

@@ -1,0 +1,51 @@
+"""Records the committed files of a real Kafka: what `codec_tests/stored` holds.
+
+    python codec_tests/interop/record_logs.py --out codec_tests/stored
+
+Runs the session of `log_session` and copies the directories of the controller and of the
+broker that was stopped in good order. Files above 100 KB, which are indexes allocated in
+advance, are left out.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import click
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from interop.log_session import stored_logs
+
+LARGEST = 100_000
+
+
+def copy_small_files(source: Path, target: Path) -> tuple[int, int]:
+    """Copy a directory without its large files; returns the files and bytes copied."""
+    files = size = 0
+    for path in sorted(source.rglob("*")):
+        if path.is_file() and path.stat().st_size <= LARGEST:
+            copy = target / path.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+            files += 1
+            size += path.stat().st_size
+    return files, size
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The directory.")
+def main(out: Path) -> None:
+    """Record the data directories of a session with a real Kafka."""
+    with stored_logs() as logs:
+        for name, directory in (("controller", logs.controller), ("broker", logs.stopped)):
+            shutil.rmtree(out / name, ignore_errors=True)
+            files, size = copy_small_files(directory, out / name)
+            print(f"{out / name}: {files} files, {size} bytes")
+
+
+if __name__ == "__main__":
+    main()
