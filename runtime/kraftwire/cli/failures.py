@@ -26,7 +26,7 @@ EXIT_PIPE_CLOSED = 141
 EXTRAS = {
     "black": "generator",
     "jinja2": "generator",
-    "pyarrow": "spark",
+    "pyarrow": "parquet",
     "pyspark": "spark",
 }
 """Which extra of the distribution brings a package that is not always installed."""

@@ -47,7 +47,9 @@ def encode_offset_checkpoint(offsets: dict[TopicPartition, int]) -> bytes:
 
 
 def decode_leader_epochs(data: bytes, file: str = "<bytes>") -> list[EpochEntry]:
-    """The entries of a `leader-epoch-checkpoint`."""
+    """The entries of a `leader-epoch-checkpoint`; none in the empty file of a new partition."""
+    if not data:
+        return []
     return [
         EpochEntry(_number(words[0], file, position), _number(words[1], file, position))
         for position, words in _entries(data, file, 2)

@@ -1,0 +1,12 @@
+"""The group `log`: commands for what Kafka keeps on disk."""
+
+from __future__ import annotations
+
+from kraftwire.cli.lazy_group import LazyGroup, Row
+
+ROWS = (
+    Row("dump", "kraftwire.cli.log_dump", "dump", "Print records, batches, index entries."),
+    Row("scan", "kraftwire.cli.log_scan", "scan", "Count what partitions hold, by headers alone."),
+)
+
+log = LazyGroup(name="log", rows=ROWS, help="Kafka's files: dump, scan, check, repair.")

@@ -1,0 +1,118 @@
+"""The command `log scan`: what partitions hold, by headers alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kraftwire.cli.log_options import Findings, format_time, paths_argument, progress
+from kraftwire.cli.output import output_option, print_json, print_table, wants_json
+from kraftwire.log.directory import Partition, find_partitions
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.scan import MAX_LISTED, Summary, scan_partition
+
+_COLUMNS = (
+    "partition",
+    "segments",
+    "bytes",
+    "batches",
+    "records",
+    "offsets",
+    "first time",
+    "last time",
+    "codecs",
+    "producers",
+    "gaps",
+)
+
+
+@click.command()
+@paths_argument
+@output_option
+def scan(paths: tuple[Path, ...], output: str | None) -> None:
+    """Count what partitions hold; a row for each, and a total on standard error.
+
+    Only the headers of the batches are read, and so they are believed: `kraftwire log fsck`
+    checks them. Gaps are offsets that no batch has: compaction leaves them.
+
+    \b
+    Examples:
+      kraftwire log scan /var/kafka/data
+      kraftwire log scan data -o json | jq 'select(.damages != [])'
+    """
+    findings = Findings()
+    partitions = [found for found in find_partitions(paths) if found.segments]
+    total = sum(file.path.stat().st_size for found in partitions for file in found.segments)
+    as_json = wants_json(output)
+    rows = []
+    with progress(total, "scan") as done:
+        for partition in partitions:
+            summary = scan_partition(partition, done)
+            for file, damage in summary.damages:
+                findings.add_error(CorruptBatch(file, damage.start, damage.reason))
+            if as_json:
+                print_json(_json(partition, summary))
+            else:
+                rows.append(_row(partition, summary))
+    if not as_json:
+        print_table(_COLUMNS, rows, folded=("codecs",))
+    findings.exit()
+
+
+def _json(partition: Partition, summary: Summary) -> dict[str, Any]:
+    name = partition.name
+    return {
+        "topic": name.topic if name else None,
+        "partition": name.partition if name else None,
+        "directory": str(partition.directory),
+        "segments": summary.segments,
+        "bytes": summary.size,
+        "batches": summary.batches,
+        "records": None if summary.unknown_counts else summary.records,
+        "firstOffset": summary.first_offset,
+        "nextOffset": summary.next_offset,
+        "firstTimestamp": summary.first_timestamp,
+        "lastTimestamp": summary.last_timestamp,
+        "codecs": dict(summary.codecs),
+        "magics": {str(magic): count for magic, count in summary.magics.items()},
+        "maxBatchBytes": summary.max_batch_size,
+        "controlBatches": summary.control_batches,
+        "transactionalBatches": summary.transactional_batches,
+        "leaderEpochs": {str(epoch): start for epoch, start in summary.leader_epochs.items()},
+        "producerCount": len(summary.producers),
+        "producers": sorted(summary.producers)[:MAX_LISTED],
+        "gapCount": summary.gap_count,
+        "missingOffsets": summary.missing_offsets,
+        "gaps": [list(gap) for gap in summary.gaps],
+        "damages": [
+            {
+                "file": file,
+                "start": damage.start,
+                "end": damage.end,
+                "kind": damage.kind.value,
+                "reason": damage.reason,
+            }
+            for file, damage in summary.damages
+        ],
+    }
+
+
+def _row(partition: Partition, summary: Summary) -> tuple[object, ...]:
+    offsets = None
+    if summary.first_offset is not None and summary.next_offset is not None:
+        offsets = f"{summary.first_offset}-{summary.next_offset - 1}"
+    times = (summary.first_timestamp, summary.last_timestamp)
+    return (
+        partition.label,
+        summary.segments,
+        summary.size,
+        summary.batches,
+        f"{summary.records}+" if summary.unknown_counts else summary.records,
+        offsets,
+        *(None if time is None else format_time(time) for time in times),
+        ", ".join(f"{codec} {count}" for codec, count in summary.codecs.most_common()),
+        len(summary.producers) or None,
+        f"{summary.gap_count} ({summary.missing_offsets} offsets)" if summary.gap_count else None,
+    )

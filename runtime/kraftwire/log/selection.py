@@ -1,0 +1,116 @@
+"""Reading a part of a partition: by offset, by time, as a transactional reader sees it.
+
+What a selection leaves out is not read where that can be known beforehand: segments by the
+names of those that follow, the start of a segment through its offset index, batches by
+their headers. An index is a hint: it is followed where a batch stands at its position, and
+reading starts at the beginning otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kraftwire.log.batch import Batch
+from kraftwire.log.compression import DEFAULT_LIMIT
+from kraftwire.log.directory import LogFile, Partition
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.file_names import FileKind
+from kraftwire.log.header import HEADER, BatchHeader, parse_header, problem_of
+from kraftwire.log.indexes import read_offset_index
+from kraftwire.log.isolation import Transactions
+from kraftwire.log.record import Record
+from kraftwire.log.segment import Damage, scan_batches
+from kraftwire.log.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which records are wanted; None stands for no bound.
+
+    Offsets from `from_offset` to before `to_offset`; timestamps, in ms, from `since` to
+    before `until`; with `committed`, only what a reader with read_committed sees.
+    """
+
+    from_offset: int | None = None
+    to_offset: int | None = None
+    since: int | None = None
+    until: int | None = None
+    committed: Transactions | None = None
+
+    def may_have(self, header: BatchHeader) -> bool:
+        """Whether a batch can hold a wanted record, by its header."""
+        if self.from_offset is not None and header.last_offset < self.from_offset:
+            return False
+        if _is_past(header, self.to_offset):
+            return False
+        if self.since is not None and header.max_timestamp < self.since:
+            return False
+        return self.committed is None or self.committed.is_visible(header)
+
+    def has(self, record: Record) -> bool:
+        """Whether a record is wanted; whether it is committed is a matter of its batch."""
+        if self.from_offset is not None and record.offset < self.from_offset:
+            return False
+        if self.to_offset is not None and record.offset >= self.to_offset:
+            return False
+        if self.since is not None and record.timestamp < self.since:
+            return False
+        return self.until is None or record.timestamp < self.until
+
+    def records(self, batch: Batch) -> Iterable[Record]:
+        """The wanted records of a batch."""
+        return filter(self.has, batch.records)
+
+
+def select_segments(partition: Partition, selection: Selection) -> list[LogFile]:
+    """The segments that can hold wanted offsets."""
+    segments = partition.segments
+    chosen = []
+    for number, segment in enumerate(segments):
+        following = segments[number + 1].base_offset if number + 1 < len(segments) else None
+        start, stop = selection.from_offset, selection.to_offset
+        if start is not None and following is not None and following <= start:
+            continue
+        if stop is not None and segment.base_offset >= stop:
+            continue
+        chosen.append(segment)
+    return chosen
+
+
+def select_batches(
+    source: Source, selection: Selection, start: int = 0, *, limit: int = DEFAULT_LIMIT
+) -> Iterator[Batch | Damage]:
+    """The batches of a file from a position on that can hold wanted records, and all damage."""
+    for item in scan_batches(source, start, limit=limit):
+        if isinstance(item, Damage) or selection.may_have(item.header):
+            yield item
+        elif _is_past(item.header, selection.to_offset):
+            return
+
+
+def _is_past(header: BatchHeader, to_offset: int | None) -> bool:
+    """Whether a batch begins behind the last wanted offset.
+
+    Not asked of magic 0 and 1, where a batch can begin below the offset in its header.
+    """
+    return to_offset is not None and header.magic >= 2 and header.base_offset >= to_offset
+
+
+def start_position(source: Source, index: LogFile | None, from_offset: int | None) -> int:
+    """Where in a segment to start reading for an offset: at a batch, or at 0."""
+    if index is None or from_offset is None or index.kind is not FileKind.OFFSET_INDEX:
+        return 0
+    position = 0
+    try:
+        with index.open() as entries:
+            for entry in read_offset_index(entries, index.base_offset):
+                if entry.offset > from_offset:
+                    break
+                position = entry.position
+    except (CorruptBatch, OSError):
+        return 0
+    header = parse_header(source.read_at(position, HEADER.size), 0, position)
+    if header is None or problem_of(header) or header.end > source.size:
+        return 0
+    return position if header.base_offset <= from_offset else 0
