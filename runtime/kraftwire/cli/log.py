@@ -7,6 +7,8 @@ from kraftwire.cli.lazy_group import LazyGroup, Row
 ROWS = (
     Row("dump", "kraftwire.cli.log_dump", "dump", "Print records, batches, index entries."),
     Row("scan", "kraftwire.cli.log_scan", "scan", "Count what partitions hold, by headers alone."),
+    Row("fsck", "kraftwire.cli.log_fsck", "fsck", "Check files against one another."),
+    Row("salvage", "kraftwire.cli.log_salvage", "salvage", "Save what damage has left."),
 )
 
 log = LazyGroup(name="log", rows=ROWS, help="Kafka's files: dump, scan, check, repair.")

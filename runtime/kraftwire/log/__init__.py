@@ -8,7 +8,9 @@ From the bytes up, each importing only what is above it:
     indexes, producer_snapshot, checkpoints, properties, quorum_state
                                             the files beside them, one module each
     file_names, directory                   what lies where
-    typed, isolation                        what records mean, and which of them count
+    typed, isolation, selection             what records mean, and which of them are wanted
+    encode, segment_writer, snapshot_writer the other way: batches, segments, snapshots
+    scan, fsck, salvage                     counting, checking, repairing whole logs
 
 Reading raises `CorruptBatch`, with file and position, or an `OSError`; nothing else leaves
 these modules, whatever the bytes.

@@ -105,6 +105,11 @@ def segment_name(offset: int, suffix: str) -> str:
     return f"{offset:020}.{suffix}"
 
 
+def snapshot_name(end_offset: int, epoch: int) -> str:
+    """The name of a metadata snapshot: the offset behind its last record, that record's epoch."""
+    return f"{end_offset:020}-{epoch:010}.checkpoint"
+
+
 def parse_partition_name(name: str) -> PartitionName | None:
     """What the name of a directory says; None where it is not that of a partition."""
     match = _PARTITION.fullmatch(name)

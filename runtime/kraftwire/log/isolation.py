@@ -22,11 +22,15 @@ from kraftwire_wire.records import ControlType, decode_control_key
 
 
 class Aborted(NamedTuple):
-    """A transaction that was aborted: its first offset, and the offset of its marker."""
+    """A transaction that was aborted: its first offset, and the offset of its marker.
+
+    `last_stable_offset` is that of the log when the marker came.
+    """
 
     producer_id: int
     first_offset: int
     last_offset: int
+    last_stable_offset: int
 
 
 class Transactions:
@@ -64,7 +68,9 @@ class Transactions:
                 continue
             first = self._open.pop(header.producer_id, None)
             if kind is ControlType.ABORT and first is not None:
-                aborted = Aborted(header.producer_id, first, record.offset)
+                stable = self.last_stable_offset
+                stable = record.offset + 1 if stable is None else stable
+                aborted = Aborted(header.producer_id, first, record.offset, stable)
                 self.aborted.append(aborted)
                 self._by_producer[header.producer_id].append(aborted)
 

@@ -25,6 +25,8 @@ from kraftwire.log.source import Source
 from kraftwire.log.window import Window
 from kraftwire_wire.errors import count_of
 
+ZEROS_REASON = "zeros to the end of the file"
+
 _HEADERS_WINDOW = 64 << 10
 _BATCHES_WINDOW = 1 << 20
 
@@ -135,7 +137,7 @@ def _damage(
     """The damage that starts at a position where no batch can be read."""
     claimed = header if header is not None and problem_of(header) is None else None
     if is_zero(source, position):
-        return Damage(position, source.size, DamageKind.ZEROS, "zeros to the end of the file", None)
+        return Damage(position, source.size, DamageKind.ZEROS, ZEROS_REASON, None)
     found = resync.find(position, claimed, good)
     if found is not None:
         return Damage(position, found, DamageKind.CORRUPT, problem, claimed)

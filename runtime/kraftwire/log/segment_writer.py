@@ -29,7 +29,8 @@ from kraftwire_wire.errors import EncodeError
 INDEX_INTERVAL = 4096
 """Bytes between index entries, as Kafka's `log.index.interval.bytes` is unless set."""
 
-_MAX_POSITION = 0x7FFFFFFF
+MAX_RELATIVE_OFFSET = 0x7FFFFFFF
+"""How far an offset can be from its segment's first; positions have the same limit."""
 
 
 class IndexBuilder:
@@ -86,7 +87,7 @@ class SegmentWriter:
         header = parse_batch(data).header._replace(position=self.size)
         if header.base_offset < self.next_offset:
             raise EncodeError(f"offset {header.base_offset}, where {self.next_offset} is next")
-        if header.last_offset - self.base_offset > _MAX_POSITION or header.end > _MAX_POSITION:
+        if max(header.last_offset - self.base_offset, header.end) > MAX_RELATIVE_OFFSET:
             raise EncodeError(f"the segment is full: offset {header.last_offset} goes too far")
         if header.size != len(data):
             raise EncodeError(f"{len(data)} bytes, of which one batch is {header.size}")
@@ -96,16 +97,9 @@ class SegmentWriter:
         self.next_offset = header.last_offset + 1
         return header
 
-    def add_aborted(self, aborted: Aborted, last_stable_offset: int) -> None:
+    def add_aborted(self, aborted: Aborted) -> None:
         """Note a transaction whose abort marker is in this segment."""
-        self._aborted.append(
-            AbortedTxn(
-                producer_id=aborted.producer_id,
-                first_offset=aborted.first_offset,
-                last_offset=aborted.last_offset,
-                last_stable_offset=last_stable_offset,
-            )
-        )
+        self._aborted.append(AbortedTxn(**aborted._asdict()))
 
     def close(self) -> None:
         """Write the indexes, and see that everything is on the disk."""

@@ -1,0 +1,110 @@
+"""The command `log salvage`: what can be read of damaged logs, into clean segments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kraftwire.cli.failures import EXIT_FINDINGS, CouldNotDoIt
+from kraftwire.cli.log_options import paths_argument, progress
+from kraftwire.cli.output import output_option, print_json, print_table, wants_json
+from kraftwire.log.directory import Partition, find_partitions
+from kraftwire.log.salvage import Salvage
+from kraftwire.log.salvage_files import Loss, copy_files
+from kraftwire_wire.errors import count_of
+
+_COLUMNS = ("file", "bytes", "lost offsets", "reason")
+
+
+@click.command()
+@paths_argument
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Where to write; a new directory, or an empty one.",
+)
+@output_option
+def salvage(paths: tuple[Path, ...], out: Path, output: str | None) -> None:
+    """Save what can be read of damaged logs: clean segments with new indexes.
+
+    The batches whose CRC matches are copied, behind damage too; a line for each stretch of
+    bytes that was lost says from where to where, and which offsets are lost with it. What is
+    at PATH is only read. Below DIR the partitions have the names that they have at PATH, and
+    a broker can be started on it.
+
+    Exit codes: 0 nothing was lost, 1 something was, 2 could not do it.
+
+    \b
+    Examples:
+      kraftwire log salvage data/orders-0 --out saved
+      kraftwire log salvage /var/kafka/data --out /mnt/saved -o json > lost.jsonl
+    """
+    _check_target(out, paths)
+    partitions = find_partitions(paths)
+    names = [_name(partition) for partition in partitions if partition.segments]
+    if len(set(names)) < len(names):
+        raise CouldNotDoIt("several of the paths hold the same partition; save them one by one")
+    total = sum(file.path.stat().st_size for found in partitions for file in found.segments)
+    out.mkdir(parents=True, exist_ok=True)
+    losses: list[Loss] = []
+    segments = batches = size = 0
+    with progress(total, "salvage") as done:
+        for partition in partitions:
+            if not partition.segments:
+                losses += copy_files(partition.files, out)
+                continue
+            work = Salvage(partition, out / _name(partition))
+            losses += work.run(done)
+            segments += work.saved.segments
+            batches += work.saved.batches
+            size += work.saved.size
+    _print(losses, wants_json(output))
+    kept = f"{count_of(segments, 'segment')}, {batches} batches, {count_of(size, 'byte')}"
+    click.echo(f"saved: {kept}; stretches lost: {len(losses)}", err=True)
+    if losses:
+        raise click.exceptions.Exit(EXIT_FINDINGS)
+
+
+def _check_target(out: Path, paths: tuple[Path, ...]) -> None:
+    """Refuse to write where something is, or within what is read."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise CouldNotDoIt(f"{out} is there already and is not an empty directory")
+    for path in paths:
+        if out.resolve().is_relative_to(path.resolve()):
+            raise CouldNotDoIt(f"{out} lies within {path}, which must not be touched")
+
+
+def _name(partition: Partition) -> str:
+    return partition.directory.resolve().name
+
+
+def _print(losses: list[Loss], as_json: bool) -> None:
+    if not as_json:
+        if losses:
+            rows = [
+                (loss.file, f"{loss.start}-{loss.end}", _lost(loss), loss.reason) for loss in losses
+            ]
+            print_table(_COLUMNS, rows, folded=("file", "reason"))
+        return
+    for loss in losses:
+        print_json(
+            {
+                "file": loss.file,
+                "start": loss.start,
+                "end": loss.end,
+                "firstOffset": loss.first_offset,
+                "lastOffset": loss.last_offset,
+                "reason": loss.reason,
+            }
+        )
+
+
+def _lost(loss: Loss) -> str:
+    if loss.first_offset is None:
+        return "none"
+    if loss.last_offset is None:
+        return f"{loss.first_offset} and later"
+    return f"{loss.first_offset}-{loss.last_offset}"

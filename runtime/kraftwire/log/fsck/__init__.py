@@ -1,0 +1,12 @@
+"""Checking what Kafka stored: every file against itself and against its neighbours.
+
+`Check.run` yields findings and fills the table of ids; `partition` has the checks of one
+partition, `batches`, `indexes` and `producers` those of its files.
+"""
+
+from __future__ import annotations
+
+from kraftwire.log.fsck.directory import Check, Identity
+from kraftwire.log.fsck.finding import Finding, Severity
+
+__all__ = ["Check", "Finding", "Identity", "Severity"]

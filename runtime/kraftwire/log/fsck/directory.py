@@ -1,0 +1,140 @@
+"""Checks over a whole data directory, and over several: ids and checkpoints."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kraftwire.log.checkpoints import TopicPartition, decode_offset_checkpoint
+from kraftwire.log.compression import DEFAULT_LIMIT
+from kraftwire.log.directory import LogFile, Partition
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.file_names import FileKind
+from kraftwire.log.fsck.finding import Finding, error, warning
+from kraftwire.log.fsck.partition import PartitionCheck
+from kraftwire.log.properties import (
+    decode_meta_properties,
+    decode_partition_metadata,
+    format_uuid,
+)
+from kraftwire.log.quorum_state import decode_quorum_state
+
+_AT_THE_END = {
+    "recovery-point-offset-checkpoint": "recovery point",
+    "replication-offset-checkpoint": "high watermark",
+    "log-start-offset-checkpoint": "log start",
+    "cleaner-offset-checkpoint": "cleaned offset",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose a directory is: a row of the table of ids."""
+
+    directory: str
+    cluster_id: str | None = None
+    node_id: int | None = None
+    directory_id: str | None = None
+    topic: str | None = None
+    topic_id: str | None = None
+
+
+@dataclass(slots=True)
+class Check:
+    """A check of partitions, and of the data directories they lie in."""
+
+    limit: int = DEFAULT_LIMIT
+    identities: list[Identity] = field(default_factory=list)
+    _ends: dict[Path, dict[TopicPartition, int]] = field(default_factory=dict)
+
+    def run(
+        self, partitions: list[Partition], done: Callable[[int], None] = lambda _: None
+    ) -> Iterator[Finding]:
+        """All findings of the partitions, then of what the directories say of them."""
+        checkpoints = []
+        for partition in partitions:
+            for file in partition.files:
+                if file.kind is FileKind.OFFSET_CHECKPOINT and file.in_use:
+                    checkpoints.append(file)
+                yield from self._identify(file)
+            if partition.name is not None and partition.name.state:
+                continue  # on its way out: Kafka does not look at it any more either
+            check = PartitionCheck(partition, self.limit)
+            yield from check.run(done)
+            if partition.name is not None:
+                ends = self._ends.setdefault(partition.directory.parent, {})
+                ends[TopicPartition(*partition.name[:2])] = check.log_end
+        for file in checkpoints:
+            yield from self._checkpoint(file)
+        yield from _clashes(self.identities)
+
+    def _identify(self, file: LogFile) -> Iterator[Finding]:
+        """Read what says whose the files are."""
+        if not file.in_use:
+            return
+        directory = str(file.path.parent)
+        try:
+            if file.kind is FileKind.META_PROPERTIES:
+                meta = decode_meta_properties(file.read(), str(file.path))
+                ids = (meta.cluster_id, meta.node_id, meta.directory_id)
+                self.identities.append(Identity(directory, *ids))
+            elif file.kind is FileKind.PARTITION_METADATA:
+                topic_id = decode_partition_metadata(file.read(), str(file.path)).topic_id
+                row = Identity(directory, topic=file.topic, topic_id=format_uuid(topic_id))
+                self.identities.append(row)
+            elif file.kind is FileKind.QUORUM_STATE:
+                decode_quorum_state(file.read(), str(file.path))
+        except CorruptBatch as problem:
+            yield error(file.kind.value, problem.file, problem.position, problem.reason)
+
+    def _checkpoint(self, file: LogFile) -> Iterator[Finding]:
+        """No offset of a checkpoint lies behind the end of its partition's log."""
+        name = str(file.path)
+        try:
+            offsets = decode_offset_checkpoint(file.read(), name)
+        except CorruptBatch as problem:
+            yield error(file.kind.value, name, problem.position, problem.reason)
+            return
+        ends = self._ends.get(file.path.parent)
+        if ends is None:
+            return  # the file alone was named: there are no logs to hold it against
+        what = _AT_THE_END[file.path.name]
+        for at, offset in offsets.items():
+            label = f"{at.topic}-{at.partition}"
+            end = ends.get(at)
+            if end is None:
+                reason = f"names {label}, which is not here"
+                yield warning(file.kind.value, name, None, reason)
+            elif offset > end:
+                reason = f"{label} has {what} {offset}, and its log ends at {end}"
+                yield error(file.kind.value, name, None, reason)
+
+
+def _clashes(identities: list[Identity]) -> Iterator[Finding]:
+    """Directories of one cluster have one cluster id, ids of their own, one id for a topic."""
+    clusters: defaultdict[str, list[Identity]] = defaultdict(list)
+    directories: defaultdict[str, list[Identity]] = defaultdict(list)
+    topics: defaultdict[str, dict[str, Identity]] = defaultdict(dict)
+    for row in identities:
+        if row.cluster_id is not None:
+            clusters[row.cluster_id].append(row)
+        if row.directory_id is not None:
+            directories[row.directory_id].append(row)
+        if row.topic is not None and row.topic_id is not None:
+            topics[row.topic].setdefault(row.topic_id, row)
+    if len(clusters) > 1:
+        first, *others = (rows[0] for rows in clusters.values())
+        for other in others:
+            reason = f"cluster id {other.cluster_id}, but {first.cluster_id} in {first.directory}"
+            yield error("cluster id", other.directory, None, reason)
+    for directory_id, rows in directories.items():
+        for other in rows[1:]:
+            reason = f"directory id {directory_id}, which {rows[0].directory} has too"
+            yield error("directory id", other.directory, None, reason)
+    for topic, by_id in topics.items():
+        first, *others = by_id.values()
+        for other in others:
+            reason = f"{topic} has id {other.topic_id}, but {first.topic_id} in {first.directory}"
+            yield error("topic id", other.directory, None, reason)

@@ -1,0 +1,176 @@
+"""All checks of one partition: its segments in order, and what lies beside each."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import pairwise
+from operator import attrgetter
+
+from kraftwire.log.batch import Batch
+from kraftwire.log.checkpoints import EpochEntry, decode_leader_epochs
+from kraftwire.log.compression import DEFAULT_LIMIT
+from kraftwire.log.directory import LogFile, Partition
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.file_names import FileKind
+from kraftwire.log.fsck.batches import BatchChecks
+from kraftwire.log.fsck.finding import Finding, error, warning
+from kraftwire.log.fsck.indexes import OffsetIndexCheck, TimeIndexCheck, check_transaction_index
+from kraftwire.log.fsck.producers import Producers
+from kraftwire.log.isolation import Transactions
+from kraftwire.log.segment import Damage, DamageKind, scan_batches
+from kraftwire_wire.errors import KraftwireError
+
+_EPOCHS = "leader epochs"
+_MAX_EPOCH_FINDINGS = 10
+
+
+class PartitionCheck:
+    """The check of one partition; `log_end` is known when it is done."""
+
+    def __init__(self, partition: Partition, limit: int = DEFAULT_LIMIT) -> None:
+        """`limit` is how many bytes a batch may decompress to."""
+        self._partition = partition
+        self._limit = limit
+        self._batches = BatchChecks()
+        self._producers = Producers()
+        self._transactions = Transactions()
+        self._snapshots = partition.of_kind(FileKind.PRODUCER_SNAPSHOT)
+        self._epochs: list[EpochEntry] | None = None
+        self._wrong_epochs = 0
+        self._is_damaged = False
+
+    @property
+    def log_end(self) -> int:
+        """The offset behind the last batch."""
+        segments = self._partition.segments
+        return max(self._batches.next_offset, segments[-1].base_offset if segments else 0)
+
+    def run(self, done: Callable[[int], None] = lambda _: None) -> Iterator[Finding]:
+        """All findings; `done` is told the bytes of each segment that was read."""
+        yield from self._read_epochs()
+        for segment in self._partition.segments:
+            yield from self._segment(segment)
+            done(segment.path.stat().st_size)
+        yield from self._snapshots_up_to(None)
+        for snapshot in self._partition.of_kind(FileKind.SNAPSHOT):
+            yield from self._metadata_snapshot(snapshot)
+        yield from _indexes_without_segments(self._partition)
+
+    # -- segments --------------------------------------------------------------------------
+
+    def _segment(self, segment: LogFile) -> Iterator[Finding]:
+        yield from self._snapshots_up_to(segment.base_offset)
+        offsets, times = self._index_checks(segment)
+        aborted_before = len(self._transactions.aborted)
+        last_offset = segment.base_offset - 1
+        with segment.open() as source:
+            for item in scan_batches(source, limit=self._limit):
+                if isinstance(item, Damage):
+                    self._is_damaged = True
+                    yield _damage(source.name, item)
+                    continue
+                yield from self._batch(item, segment)
+                last_offset = item.header.last_offset
+                for check in (offsets, times):
+                    if check is not None:
+                        check.batch(item.header)
+        if offsets is not None:
+            yield from offsets.finish(last_offset)
+        if times is not None:
+            yield from times.finish()
+        if not self._is_damaged:
+            index = self._partition.beside(segment, FileKind.TRANSACTION_INDEX)
+            aborted = self._transactions.aborted[aborted_before:]
+            yield from check_transaction_index(index, segment, aborted)
+
+    def _index_checks(
+        self, segment: LogFile
+    ) -> tuple[OffsetIndexCheck | None, TimeIndexCheck | None]:
+        offsets = self._partition.beside(segment, FileKind.OFFSET_INDEX)
+        times = self._partition.beside(segment, FileKind.TIME_INDEX)
+        return (
+            OffsetIndexCheck(offsets, segment.base_offset) if offsets else None,
+            TimeIndexCheck(times, segment.base_offset) if times else None,
+        )
+
+    def _batch(self, batch: Batch, segment: LogFile) -> Iterator[Finding]:
+        header = batch.header
+        yield from self._snapshots_up_to(header.base_offset)
+        yield from self._batches.check(batch, segment.base_offset)
+        yield from self._epoch(batch)
+        self._producers.batch(header)
+        if header.is_control:
+            with suppress(KraftwireError):  # records that cannot be read are a finding already
+                self._transactions.marker(batch)
+        else:
+            self._transactions.data(header)
+
+    def _snapshots_up_to(self, offset: int | None) -> Iterator[Finding]:
+        """The producer snapshots that were taken before the batch at an offset."""
+        while self._snapshots and (offset is None or self._snapshots[0].base_offset <= offset):
+            snapshot = self._snapshots.pop(0)
+            # Behind damage nothing is known of the producers, but the file must be readable.
+            yield from self._producers.check(snapshot, compare=not self._is_damaged)
+
+    # -- leader epochs ---------------------------------------------------------------------
+
+    def _read_epochs(self) -> Iterator[Finding]:
+        for file in self._partition.of_kind(FileKind.LEADER_EPOCHS):
+            try:
+                epochs = decode_leader_epochs(file.read(), str(file.path))
+            except CorruptBatch as problem:
+                yield error(_EPOCHS, problem.file, problem.position, problem.reason)
+                continue
+            for before, after in pairwise(epochs):
+                if after.epoch <= before.epoch or after.start_offset < before.start_offset:
+                    reason = (
+                        f"epoch {after.epoch} from offset {after.start_offset} does not follow "
+                        f"epoch {before.epoch} from offset {before.start_offset}"
+                    )
+                    yield error(_EPOCHS, str(file.path), None, reason)
+            self._epochs = epochs
+
+    def _epoch(self, batch: Batch) -> Iterator[Finding]:
+        """A batch has the epoch that the checkpoint gives its offset."""
+        header = batch.header
+        epochs, epoch = self._epochs, header.partition_leader_epoch
+        if epochs is None or epoch < 0 or self._wrong_epochs >= _MAX_EPOCH_FINDINGS:
+            return
+        at = bisect_right(epochs, header.base_offset, key=attrgetter("start_offset")) - 1
+        # Below the first entry are records that were deleted but for their bytes.
+        if at >= 0 and epochs[at].epoch != epoch:
+            self._wrong_epochs += 1
+            reason = f"leader epoch {epoch}, where leader-epoch-checkpoint has {epochs[at].epoch}"
+            yield error(_EPOCHS, batch.file, header.position, reason)
+
+    # -- snapshots of metadata -------------------------------------------------------------
+
+    def _metadata_snapshot(self, file: LogFile) -> Iterator[Finding]:
+        checks = BatchChecks()
+        with file.open() as source:
+            for item in scan_batches(source, limit=self._limit):
+                if isinstance(item, Damage):
+                    yield _damage(source.name, item)
+                else:
+                    yield from checks.check(item, 0)
+                    epoch = item.header.partition_leader_epoch
+                    if file.name.epoch is not None and epoch != file.name.epoch:
+                        reason = f"leader epoch {epoch} in a snapshot of epoch {file.name.epoch}"
+                        yield error("snapshot", source.name, item.header.position, reason)
+
+
+def _damage(file: str, damage: Damage) -> Finding:
+    reason = f"{damage.kind.value}, {damage.size} bytes: {damage.reason}"
+    make = warning if damage.kind is DamageKind.ZEROS else error
+    return make("batch", file, damage.start, reason)
+
+
+def _indexes_without_segments(partition: Partition) -> Iterator[Finding]:
+    bases = {segment.base_offset for segment in partition.segments}
+    kinds = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
+    for kind in kinds:
+        for file in partition.of_kind(kind):
+            if file.base_offset not in bases:
+                yield warning(kind.value, str(file.path), None, "there is no segment that it is of")

@@ -1,0 +1,92 @@
+"""Producer snapshots against the batches: what a broker remembers of each producer.
+
+A producer's state changes with each of its batches: epoch, last sequence, last offset, and
+the first offset of an open transaction. A marker ends the transaction, and where its epoch
+is new, the older batches are forgotten. Producers that were idle for long are forgotten
+too, and compaction removes batches, so that only what both sides know is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kraftwire.log.directory import LogFile
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.fsck.finding import Finding, error
+from kraftwire.log.header import NO_PRODUCER, BatchHeader
+from kraftwire.log.producer_snapshot import decode_producer_snapshot
+
+_CHECK = "producer snapshot"
+_NONE = -1
+
+
+@dataclass(slots=True)
+class ProducerState:
+    """What the batches up to an offset say of a producer."""
+
+    epoch: int
+    last_sequence: int = _NONE
+    last_offset: int = _NONE
+    transaction_first_offset: int = _NONE
+
+
+class Producers:
+    """The producers of one partition, batch by batch."""
+
+    def __init__(self) -> None:
+        """Nobody yet."""
+        self._states: dict[int, ProducerState] = {}
+
+    def batch(self, header: BatchHeader) -> None:
+        """A batch passes by; control batches end their producer's transaction."""
+        if header.producer_id == NO_PRODUCER:
+            return
+        state = self._states.setdefault(header.producer_id, ProducerState(header.producer_epoch))
+        if header.is_control:
+            if header.producer_epoch != state.epoch:
+                state.last_sequence = state.last_offset = _NONE
+            state.transaction_first_offset = _NONE
+        else:
+            state.last_sequence = header.last_sequence
+            state.last_offset = header.last_offset
+            if header.is_transactional and state.transaction_first_offset == _NONE:
+                state.transaction_first_offset = header.base_offset
+        state.epoch = header.producer_epoch
+
+    def check(self, file: LogFile, *, compare: bool) -> Iterator[Finding]:
+        """A snapshot that was taken here: of all batches so far, and none behind.
+
+        Without `compare`, only what the file says alone is looked at.
+        """
+        try:
+            snapshot = decode_producer_snapshot(file.read(), str(file.path))
+        except CorruptBatch as problem:
+            yield error(_CHECK, problem.file, problem.position, problem.reason)
+            return
+        for entry in snapshot.producer_entries:
+            state = self._states.get(entry.producer_id)
+            if entry.last_offset >= file.base_offset:
+                reason = f"its last offset {entry.last_offset} lies behind the snapshot"
+                yield self._finding(file, entry.producer_id, reason)
+            elif compare and state is not None:
+                said = ProducerState(
+                    entry.epoch,
+                    entry.last_sequence,
+                    entry.last_offset,
+                    entry.current_txn_first_offset,
+                )
+                yield from self._differences(file, entry.producer_id, said, state)
+
+    def _differences(
+        self, file: LogFile, producer: int, said: ProducerState, seen: ProducerState
+    ) -> Iterator[Finding]:
+        for name in ProducerState.__slots__:
+            says, is_ = getattr(said, name), getattr(seen, name)
+            if says != is_ and is_ != _NONE:
+                words = name.replace("_", " ")
+                yield self._finding(file, producer, f"{words} {says}, the log has {is_}")
+
+    @staticmethod
+    def _finding(file: LogFile, producer: int, reason: str) -> Finding:
+        return error(_CHECK, str(file.path), None, f"producer {producer}: {reason}")

@@ -1,0 +1,172 @@
+"""Saving what can be read of a damaged log: whole batches, into new segments.
+
+Rules:
+- the source is only read; what is written lies in a directory of its own, and nothing that
+  is there already is touched;
+- a batch is kept where its CRC matches and its offsets follow those before it; it is copied
+  as it is, records that cannot be read included, since a later tool may read them;
+- every stretch of bytes that is not kept is reported, with the offsets that are lost with
+  it: those between the batches before and behind it. In a compacted log some of them may
+  never have had a record.
+
+Indexes are made anew; leader-epoch-checkpoint is completed from the batches. Small files
+that can be read are copied. Producer snapshots are not: a broker makes its own from the batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from kraftwire.log.batch import Batch
+from kraftwire.log.checkpoints import EpochEntry, decode_leader_epochs, encode_leader_epochs
+from kraftwire.log.directory import LogFile, Partition
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.file_names import FileKind
+from kraftwire.log.header import BatchHeader
+from kraftwire.log.isolation import Transactions
+from kraftwire.log.salvage_files import Loss, copy_files, write_new
+from kraftwire.log.segment import ZEROS_REASON, Damage, scan_batches
+from kraftwire.log.segment_writer import MAX_RELATIVE_OFFSET, SegmentWriter
+from kraftwire_wire.errors import KraftwireError
+
+
+@dataclass(slots=True)
+class Saved:
+    """What was kept of a partition."""
+
+    segments: int = 0
+    batches: int = 0
+    size: int = 0
+    """Bytes of the segments."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    """Losses whose last offset the next batch tells."""
+
+    losses: list[Loss]
+    claimed_last: int | None = None
+    """The last offset that the headers of lost batches claim."""
+
+
+class Salvage:
+    """The salvage of one partition into a directory."""
+
+    def __init__(self, partition: Partition, target: Path) -> None:
+        """`target` is the directory for the partition's files; it is made when it is needed."""
+        self._partition = partition
+        self._target = target
+        self._transactions = Transactions()
+        self._epochs: list[EpochEntry] = []
+        self._pending = _Pending([])
+        self._last: BatchHeader | None = None
+        self._next_offset = 0
+        self.saved = Saved()
+
+    def run(self, done: Callable[[int], None] = lambda _: None) -> Iterator[Loss]:
+        """Write everything; yields what is lost, `done` is told the bytes that were read."""
+        self._target.mkdir(parents=True)
+        for number, segment in enumerate(self._partition.segments):
+            if number == 0:
+                self._next_offset = segment.base_offset
+            yield from self._segment(segment)
+            done(segment.path.stat().st_size)
+        yield from self._settle(None)
+        if self._epochs:
+            data = encode_leader_epochs(self._all_epochs())
+            write_new(self._target / "leader-epoch-checkpoint", data)
+        yield from copy_files(self._partition.files, self._target)
+
+    def _segment(self, segment: LogFile) -> Iterator[Loss]:
+        with (
+            segment.open() as source,
+            SegmentWriter(self._target, segment.base_offset) as writer,
+        ):
+            for item in scan_batches(source):
+                if isinstance(item, Damage):
+                    self._lose(source.name, item.start, item.end, item.reason, item.claimed)
+                    continue
+                problem = self._problem(item, segment)
+                if problem is not None:
+                    header = item.header
+                    self._lose(source.name, header.position, header.end, problem, None)
+                    continue
+                yield from self._settle(item)
+                self._keep(item, writer)
+        self.saved.segments += 1
+        self.saved.size += writer.size
+
+    def _problem(self, batch: Batch, segment: LogFile) -> str | None:
+        """Why a batch whose CRC matches cannot stand where it does."""
+        first = _base_offset(batch)
+        if first < max(self._next_offset, segment.base_offset):
+            return f"offset {first} again, {self._next_offset} is next"
+        if batch.header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
+            return f"offset {batch.header.last_offset} is too far from the segment's first"
+        last = self._last
+        epoch = batch.header.partition_leader_epoch
+        if last is not None and batch.header.magic >= 2 and epoch < last.partition_leader_epoch:
+            return f"leader epoch {epoch} behind epoch {last.partition_leader_epoch}"
+        return None
+
+    def _lose(
+        self, file: str, start: int, end: int, reason: str, claimed: BatchHeader | None
+    ) -> None:
+        self._pending.losses.append(Loss(file, start, end, reason, None, None))
+        if claimed is not None and claimed.magic >= 2 and claimed.base_offset >= self._next_offset:
+            before = self._pending.claimed_last
+            self._pending.claimed_last = max(before or 0, claimed.last_offset)
+
+    def _settle(self, batch: Batch | None) -> Iterator[Loss]:
+        """What was lost before a batch, or before the end, now that its offsets are known."""
+        losses, self._pending.losses = self._pending.losses, []
+        claimed, self._pending.claimed_last = self._pending.claimed_last, None
+        if not losses:
+            return
+        first = self._next_offset
+        last = claimed if batch is None else _base_offset(batch) - 1
+        only_zeros = all(loss.reason == ZEROS_REASON for loss in losses)
+        if (last is None and not only_zeros) or (last is not None and last >= first):
+            # Damages with nothing between them lose their offsets together.
+            losses[0] = losses[0]._replace(first_offset=first, last_offset=last)
+        yield from losses
+
+    def _keep(self, batch: Batch, writer: SegmentWriter) -> None:
+        header = writer.append(batch)
+        self._last = header
+        self._next_offset = header.last_offset + 1
+        self.saved.batches += 1
+        epoch = header.partition_leader_epoch
+        if epoch >= 0 and (not self._epochs or epoch > self._epochs[-1].epoch):
+            self._epochs.append(EpochEntry(epoch, header.base_offset))
+        if not header.is_control:
+            self._transactions.data(header)
+            return
+        before = len(self._transactions.aborted)
+        with suppress(KraftwireError):
+            self._transactions.marker(batch)
+        for aborted in self._transactions.aborted[before:]:
+            writer.add_aborted(aborted)
+
+
+    def _all_epochs(self) -> list[EpochEntry]:
+        """The epochs of the batches, and those without any, as long as they fit together."""
+        for file in self._partition.of_kind(FileKind.LEADER_EPOCHS):
+            with suppress(CorruptBatch):
+                found = dict(decode_leader_epochs(file.read(), str(file.path)))
+                merged = sorted((found | dict(self._epochs)).items())
+                if all(before[1] <= after[1] for before, after in pairwise(merged)):
+                    return [EpochEntry(*entry) for entry in merged]
+        return self._epochs
+
+
+def _base_offset(batch: Batch) -> int:
+    """The first offset; the header's where the messages within cannot be read."""
+    try:
+        return batch.base_offset
+    except CorruptBatch:
+        return batch.header.base_offset

@@ -1,0 +1,81 @@
+"""Writing snapshots of a metadata log: the content of a `.checkpoint` file.
+
+Header, voters, data, footer, each in batches of its own; offsets count from 0 and every
+batch has the snapshot's epoch (KIP-630, KIP-853):
+
+    writer = SnapshotWriter(epoch=3)
+    writer.begin(now, last_contained_log_timestamp, voters=voters)
+    writer.append([(TopicRecord(...), 0), ...], now)
+    data = writer.finish(now)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kraftwire.log.encode import BatchSettings, control_record, encode_batch
+from kraftwire.log.record import Record
+from kraftwire_messages.kafka import (
+    KRaftVersionRecord,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+)
+from kraftwire_wire.message import Message
+from kraftwire_wire.records import ControlType, encode_metadata_record
+
+
+class SnapshotWriter:
+    """One snapshot, in memory; timestamps are in ms."""
+
+    def __init__(self, epoch: int) -> None:
+        """`epoch` is the leader epoch of the last record that the snapshot stands for."""
+        self._epoch = epoch
+        self._offset = 0
+        self._parts: list[bytes] = []
+
+    def begin(
+        self,
+        timestamp: int,
+        last_contained_log_timestamp: int,
+        *,
+        voters: VotersRecord | None = None,
+        kraft_version: int = 1,
+    ) -> None:
+        """The header, and the voter set where the quorum has one of its own (kraft.version 1)."""
+        header = SnapshotHeaderRecord(last_contained_log_timestamp=last_contained_log_timestamp)
+        records: list[tuple[ControlType, Message]] = [(ControlType.SNAPSHOT_HEADER, header)]
+        if voters is not None:
+            version = KRaftVersionRecord(k_raft_version=kraft_version)
+            records.append((ControlType.KRAFT_VERSION, version))
+            records.append((ControlType.KRAFT_VOTERS, voters))
+        self._control(records, timestamp)
+
+    def append(self, messages: Sequence[tuple[Message, int]], timestamp: int) -> None:
+        """A batch of metadata records, each with the version to write it in."""
+        values = [encode_metadata_record(message, version) for message, version in messages]
+        self._add([(None, value) for value in values], timestamp, is_control=False)
+
+    def finish(self, timestamp: int) -> bytes:
+        """The footer; returns the content of the file."""
+        self._control([(ControlType.SNAPSHOT_FOOTER, SnapshotFooterRecord())], timestamp)
+        return b"".join(self._parts)
+
+    def _control(self, messages: list[tuple[ControlType, Message]], timestamp: int) -> None:
+        pairs = []
+        for kind, message in messages:
+            record = control_record(0, timestamp, kind, message)
+            pairs.append((record.key, record.value))
+        self._add(pairs, timestamp, is_control=True)
+
+    def _add(
+        self, pairs: list[tuple[bytes | None, bytes | None]], timestamp: int, *, is_control: bool
+    ) -> None:
+        first = self._offset
+        records = [
+            Record(first + number, timestamp, key, value, ())
+            for number, (key, value) in enumerate(pairs)
+        ]
+        settings = BatchSettings(partition_leader_epoch=self._epoch, is_control=is_control)
+        self._parts.append(encode_batch(records, settings))
+        self._offset = first + len(records)
