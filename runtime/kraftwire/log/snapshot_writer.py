@@ -46,7 +46,7 @@ class SnapshotWriter:
         header = SnapshotHeaderRecord(last_contained_log_timestamp=last_contained_log_timestamp)
         records: list[tuple[ControlType, Message]] = [(ControlType.SNAPSHOT_HEADER, header)]
         if voters is not None:
-            version = KRaftVersionRecord(k_raft_version=kraft_version)
+            version = KRaftVersionRecord(kraft_version=kraft_version)
             records.append((ControlType.KRAFT_VERSION, version))
             records.append((ControlType.KRAFT_VOTERS, voters))
         self._control(records, timestamp)
