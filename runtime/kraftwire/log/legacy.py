@@ -37,8 +37,8 @@ def decode_legacy(data: bytes, header: BatchHeader, file: str, limit: int) -> li
     except CompressionError as error:
         raise CorruptBatch(file, header.position, str(error)) from None
     records = _inner_records(inside, header, file)
-    if header.magic >= 1:
-        # Inner offsets count from 0; writers of old left the outer one at the last.
+    if header.magic >= 1 and header.base_offset > 0:
+        # The outer offset is that of the last; 0 where a client that is old left it so.
         shift = header.base_offset - records[-1].offset
         records = [record._replace(offset=record.offset + shift) for record in records]
     if header.has_log_append_time:

@@ -136,7 +136,7 @@ def _damage(
 ) -> Damage:
     """The damage that starts at a position where no batch can be read."""
     claimed = header if header is not None and problem_of(header) is None else None
-    if is_zero(source, position):
+    if header is not None and is_zero(source, position):
         return Damage(position, source.size, DamageKind.ZEROS, ZEROS_REASON, None)
     found = resync.find(position, claimed, good)
     if found is not None:

@@ -7,15 +7,21 @@ whatever the topic.
 
 from __future__ import annotations
 
+import base64
 import re
 from typing import Any, NamedTuple
 
 from kraftwire.log.batch import Batch
 from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.log.record import Record
-from kraftwire_messages.kafka import registry
-from kraftwire_wire.errors import DecodeError
-from kraftwire_wire.message import JsonStyle, Message
+from kraftwire_messages.kafka import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+    GroupMetadataValue,
+    registry,
+)
+from kraftwire_wire.errors import DecodeError, KraftwireError
+from kraftwire_wire.message import Message
 from kraftwire_wire.records import (
     Versioned,
     decode_control_key,
@@ -23,6 +29,7 @@ from kraftwire_wire.records import (
     decode_coordinator_key,
     decode_coordinator_value,
     decode_metadata_record,
+    decode_prefixed,
 )
 
 TOPICS = {
@@ -101,6 +108,7 @@ def kafka_json(typed: TypedRecord) -> tuple[dict[str, Any] | None, Any]:
 
     Metadata records are type, version and data; a coordinator's key is type and data, its
     value version and data, with the numbers as text; control records are their data alone.
+    What members of classic groups wrote into theirs is taken apart too.
     """
     value = typed.value
     data = _data(value) if value is not None else None
@@ -121,8 +129,22 @@ def record_type_name(message: str) -> str:
     return _WORDS.sub("_", message).upper()
 
 
-def _data(value: Versioned, style: JsonStyle = "java") -> dict[str, Any]:
-    return value.message.to_json(value.version, style=style)
+def _data(value: Versioned) -> dict[str, Any]:
+    data = value.message.to_json(value.version, style="java")
+    if isinstance(value.message, GroupMetadataValue) and data["protocolType"] == "consumer":
+        for member, obj in zip(value.message.members, data["members"], strict=True):
+            obj["subscription"] = _blob(ConsumerProtocolSubscription, member.subscription)
+            obj["assignment"] = _blob(ConsumerProtocolAssignment, member.assignment)
+    return data
+
+
+def _blob(message: type[Message], raw: bytes) -> object:
+    """What a consumer's client wrote, as JSON; base64 where it is something else."""
+    try:
+        decoded, version = decode_prefixed(message, raw)
+    except KraftwireError:
+        return base64.b64encode(raw).decode()
+    return decoded.to_json(version, style="java")
 
 
 def _id(message: Message) -> int:

@@ -1,0 +1,157 @@
+"""Kafka's own dump-log tool on many files at once, and the same lines made by us.
+
+The lines for batches and records are rebuilt from what `kraftwire.log` read, so that one
+comparison of text covers every figure. JSON is compared as JSON: it ends a line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kraftwire.log.batch import Batch
+from kraftwire.log.record import Record
+from kraftwire.log.typed import CONTROL, TypedRecord, decode_typed, kafka_json
+from kraftwire_wire.records import ControlType
+
+from interop.kafka_tools import run_tool
+
+DECODERS = {
+    "cluster-metadata": "--cluster-metadata-decoder",
+    "group": "--offsets-decoder",
+    "transaction": "--transaction-log-decoder",
+    "share": "--share-group-state-decoder",
+}
+_JSON_TAIL = re.compile(r"^(.*?headerKeys: \[[^\]]*\])(.*)$")
+_CONTROL_WORDS = {
+    ControlType.LEADER_CHANGE: "LeaderChange: ",
+    ControlType.SNAPSHOT_HEADER: "SnapshotHeader ",
+    ControlType.SNAPSHOT_FOOTER: "SnapshotFooter ",
+    ControlType.KRAFT_VERSION: "KRaftVersion ",
+    ControlType.KRAFT_VOTERS: "KRaftVoters ",
+}
+
+
+def java_dump(files: list[Path], *options: str) -> dict[Path, list[str]]:
+    """The lines that the tool prints for each file."""
+    printed = run_tool("DumpLogSegments", *options, "--files", ",".join(map(str, files)))
+    found: dict[Path, list[str]] = {}
+    lines: list[str] = []
+    for line in printed.splitlines():
+        if line.startswith("Dumping "):
+            lines = found.setdefault(Path(line.removeprefix("Dumping ")), [])
+        elif line.startswith("Non-consecutive offsets"):
+            break  # what follows are remarks on all files
+        else:
+            lines.append(line)
+    return found
+
+
+def batch_line(batch: Batch) -> str:
+    """The line of a batch."""
+    header = batch.header
+    horizon = header.delete_horizon
+    when = "LogAppendTime" if header.has_log_append_time else "CreateTime"
+    facts = {
+        "baseOffset": batch.base_offset,
+        "lastOffset": header.last_offset,
+        "count": batch.record_count,
+        "baseSequence": header.base_sequence,
+        "lastSequence": header.last_sequence,
+        "producerId": header.producer_id,
+        "producerEpoch": header.producer_epoch,
+        "partitionLeaderEpoch": header.partition_leader_epoch,
+        "isTransactional": header.is_transactional,
+        "isControl": header.is_control,
+        "deleteHorizonMs": "OptionalLong.empty" if horizon is None else f"OptionalLong[{horizon}]",
+        "position": header.position,
+        when: header.max_timestamp,
+        "size": header.size,
+        "magic": header.magic,
+        "compresscodec": header.codec_label,
+        "crc": header.crc,
+        "isvalid": batch.has_valid_crc,
+    }
+    return " ".join(f"{key}: {_java(value)}" for key, value in facts.items())
+
+
+def _java(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def record_line(batch: Batch, record: Record, log: str | None) -> tuple[str, object]:
+    """The line of a record: what comes before key and payload, and these, parsed."""
+    header = batch.header
+    when = "LogAppendTime" if header.has_log_append_time else "CreateTime"
+    keys = ",".join(key for key, _ in record.headers)
+    start = (
+        f"| offset: {record.offset} {when}: {record.timestamp} "
+        f"keySize: {_size(record.key)} valueSize: {_size(record.value)} "
+        f"sequence: {header.sequence_at(record.offset - header.base_offset)} headerKeys: [{keys}]"
+    )
+    typed = decode_typed(log, batch, record)
+    if typed is not None:
+        return start, _typed_content(typed)
+    parts = (("key", record.key), ("payload", record.value))
+    text = " ".join(f"{name}: {raw.decode()}" for name, raw in parts if raw is not None)
+    return start, text
+
+
+def _size(value: bytes | None) -> int:
+    return -1 if value is None else len(value)
+
+
+def _typed_content(typed: TypedRecord) -> object:
+    key, value = kafka_json(typed)
+    if typed.log == CONTROL:
+        if typed.id in (ControlType.ABORT, ControlType.COMMIT):
+            name = ControlType(typed.id).name
+            return f"endTxnMarker: {name} coordinatorEpoch: {value['coordinatorEpoch']}"
+        return _CONTROL_WORDS[ControlType(typed.id)].strip(": "), value
+    if key is None:
+        return None, value
+    return key, "<DELETE>" if value is None else value
+
+
+def parse_line(line: str) -> tuple[str, object]:
+    """A line of the tool in the form of `record_line`."""
+    match = _JSON_TAIL.match(line)
+    assert match is not None, line
+    start, rest = match.group(1), match.group(2).removeprefix(" ")
+    for word in _CONTROL_WORDS.values():
+        if rest.startswith(word):
+            return start, (word.strip(": "), json.loads(rest.removeprefix(word)))
+    if rest.startswith(("key: {", "payload: {")):
+        return start, _parse_typed(rest)
+    return start, rest
+
+
+def _parse_typed(rest: str) -> tuple[Any, Any]:
+    decoder = json.JSONDecoder()
+    key = None
+    if rest.startswith("key: "):
+        rest = rest.removeprefix("key: ")
+        key, end = decoder.raw_decode(rest)
+        rest = rest[end:].lstrip()
+    rest = rest.removeprefix("payload: ")
+    return key, rest if rest == "<DELETE>" else json.loads(rest)
+
+
+def our_lines(batches: Iterator[Batch], log: str | None) -> Iterator[object]:
+    """What the tool prints for a file of batches, in the forms of this module."""
+    for batch in batches:
+        yield batch_line(batch)
+        for record in batch.records:
+            yield record_line(batch, record, log)
+
+
+def their_lines(lines: list[str]) -> Iterator[object]:
+    """The same, out of the tool's lines."""
+    for line in lines:
+        if line.startswith("| "):
+            yield parse_line(line)
+        elif line.startswith("baseOffset"):
+            yield line

@@ -1,0 +1,132 @@
+"""Messages of magic 0 and 1: written by another client's builder, and by hand."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.record.legacy_records import LegacyRecordBatchBuilder
+
+from kraftwire.log import BytesSource, CorruptBatch, Record, parse_batch, read_batches
+from kraftwire.log.compression import Compression, compress
+
+GZIP = 1
+ROWS = st.lists(
+    st.tuples(
+        st.integers(0, 1 << 45),
+        st.none() | st.binary(max_size=50),
+        st.none() | st.binary(max_size=99),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(ROWS, st.sampled_from([0, 1]), st.sampled_from([0, GZIP]))
+def test_what_another_client_writes_is_read(rows: list[Any], magic: int, codec: int) -> None:
+    builder: Any = LegacyRecordBatchBuilder(magic=magic, compression_type=codec, batch_size=1 << 20)
+    for number, row in enumerate(rows):
+        builder.append(number, *row)
+    data = bytes(builder.build())
+    records = [record for batch in read_batches(BytesSource(data)) for record in batch.records]
+    times = [row[0] if magic else -1 for row in rows]
+    assert records == [
+        Record(number, time, row[1], row[2], ())
+        for number, (row, time) in enumerate(zip(rows, times, strict=True))
+    ]
+
+
+def message(
+    offset: int, value: bytes | None, *, magic: int = 1, attributes: int = 0, time: int = 7
+) -> bytes:
+    """One message, without a key."""
+    body = struct.pack(">bb", magic, attributes)
+    body += struct.pack(">q", time) if magic else b""
+    body += struct.pack(">ii", -1, -1 if value is None else len(value)) + (value or b"")
+    return struct.pack(">qiI", offset, len(body) + 4, zlib.crc32(body)) + body
+
+
+@pytest.mark.parametrize("codec", [Compression.GZIP, Compression.SNAPPY, Compression.LZ4])
+def test_inner_offsets_of_magic_1_count_from_the_outer_one(codec: Compression) -> None:
+    """KIP-31: the outer offset is that of the last message."""
+    inner = b"".join(message(n, b"%d" % n) for n in range(3))
+    data = message(102, compress(codec, inner), attributes=codec)
+    batch = parse_batch(data)
+    assert [(one.offset, one.value) for one in batch.records] == [
+        (100, b"0"),
+        (101, b"1"),
+        (102, b"2"),
+    ]
+    assert (batch.base_offset, batch.header.last_offset, batch.record_count) == (100, 102, 3)
+
+
+def test_compacted_inner_offsets_keep_their_gaps() -> None:
+    inner = message(1, b"b") + message(4, b"e")
+    data = message(14, compress(Compression.GZIP, inner), attributes=GZIP)
+    assert [one.offset for one in parse_batch(data).records] == [11, 14]
+
+
+def test_inner_offsets_of_magic_0_are_the_offsets() -> None:
+    inner = message(100, b"a", magic=0) + message(101, b"b", magic=0)
+    data = message(101, compress(Compression.GZIP, inner), magic=0, attributes=GZIP)
+    assert [(one.offset, one.timestamp) for one in parse_batch(data).records] == [
+        (100, -1),
+        (101, -1),
+    ]
+
+
+def test_the_brokers_time_holds_for_all_messages_within() -> None:
+    """KIP-32."""
+    inner = message(0, b"a", time=1) + message(1, b"b", time=2)
+    data = message(1, compress(Compression.GZIP, inner), attributes=GZIP | 8, time=99)
+    assert [one.timestamp for one in parse_batch(data).records] == [99, 99]
+
+
+@pytest.mark.parametrize(
+    ("data", "match"),
+    [
+        (message(0, None, attributes=GZIP), "without a value"),
+        (message(0, b"tea", attributes=GZIP), "gzip"),
+        (message(0, compress(Compression.GZIP, b""), attributes=GZIP), "holds none"),
+        (
+            message(0, compress(Compression.GZIP, message(0, b"x")[:-1]), attributes=GZIP),
+            "cut off at byte 0",
+        ),
+        (
+            message(0, compress(Compression.GZIP, message(0, b"x", magic=0)), attributes=GZIP),
+            "magic 0",
+        ),
+        (
+            message(
+                0, compress(Compression.GZIP, message(0, b"x", attributes=GZIP)), attributes=GZIP
+            ),
+            "codec 1",
+        ),
+    ],
+)
+def test_messages_that_lie_are_refused(data: bytes, match: str) -> None:
+    with pytest.raises(CorruptBatch, match=match):
+        _ = parse_batch(data).records
+
+
+def test_a_damaged_inner_message_is_named_with_its_place() -> None:
+    inner = bytearray(message(0, b"first") + message(1, b"second"))
+    inner[-1] ^= 1
+    data = message(1, compress(Compression.GZIP, bytes(inner)), attributes=GZIP)
+    with pytest.raises(
+        CorruptBatch, match=f"CRC does not match at byte {len(message(0, b'first'))}"
+    ):
+        _ = parse_batch(data).records
+
+
+@given(st.binary(max_size=60), st.sampled_from([0, 1]), st.integers(0, 7))
+def test_any_value_is_read_or_refused(value: bytes, magic: int, attributes: int) -> None:
+    try:
+        records = parse_batch(message(5, value, magic=magic, attributes=attributes)).records
+    except CorruptBatch:
+        return
+    assert records
