@@ -152,13 +152,14 @@ class Salvage:
         for aborted in self._transactions.aborted[before:]:
             writer.add_aborted(aborted)
 
-
     def _all_epochs(self) -> list[EpochEntry]:
         """The epochs of the batches, and those without any, as long as they fit together."""
         for file in self._partition.of_kind(FileKind.LEADER_EPOCHS):
             with suppress(CorruptBatch):
-                found = dict(decode_leader_epochs(file.read(), str(file.path)))
-                merged = sorted((found | dict(self._epochs)).items())
+                known = dict(decode_leader_epochs(file.read(), str(file.path)))
+                for epoch, start in self._epochs:
+                    known[epoch] = min(start, known.get(epoch, start))
+                merged = sorted(known.items())
                 if all(before[1] <= after[1] for before, after in pairwise(merged)):
                     return [EpochEntry(*entry) for entry in merged]
         return self._epochs

@@ -70,11 +70,7 @@ class OffsetIndexCheck:
         while self._next is not None and self._next[1].position <= header.position:
             at, entry = self._next
             if entry.position < header.position:
-                self._add(
-                    at,
-                    f"offset {entry.offset} is said to be at {entry.position}, "
-                    "where no batch starts",
-                )
+                self._no_batch(at, entry)
             elif entry.offset < header.last_offset:
                 self._add(
                     at,
@@ -87,15 +83,15 @@ class OffsetIndexCheck:
         """The segment is at its end, whose last offset is given; returns what was found."""
         while self._next is not None:
             at, entry = self._next
-            self._add(
-                at,
-                f"offset {entry.offset} is said to be at {entry.position}, "
-                "behind the last batch",
-            )
+            self._no_batch(at, entry)
             self._next = self._advance()
         if self._before.offset > last_offset and not self._problems:
             self._add(0, f"names offset {self._before.offset}, the segment ends with {last_offset}")
         return self._problems
+
+    def _no_batch(self, at: int, entry: OffsetEntry) -> None:
+        where = f"offset {entry.offset} is said to be at {entry.position}"
+        self._add(at, f"{where}, where no batch starts")
 
 
 class TimeIndexCheck:

@@ -1,0 +1,139 @@
+"""Salvage: what is kept, what is lost to the offset, and that the source stays as it is."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kraftwire.log import Partition, find_partitions, read_batches
+from kraftwire.log.file_names import FileKind
+from kraftwire.log.fsck import Check
+from kraftwire.log.salvage import Salvage
+from kraftwire.log.salvage_files import Loss
+from stored_files import BROKER, CONTROLLER
+
+
+def salvage(source: Path, target: Path) -> tuple[Partition, list[Loss]]:
+    (partition,) = find_partitions([source])
+    losses = list(Salvage(partition, target / source.name).run())
+    (saved,) = find_partitions([target / source.name])
+    return saved, losses
+
+
+def copy_of(name: str, directory: Path) -> Path:
+    return Path(shutil.copytree(BROKER / name, directory / "source" / name))
+
+
+def offsets_of(partition: Partition) -> set[int]:
+    offsets: set[int] = set()
+    for segment in partition.segments:
+        with segment.open() as source:
+            for batch in read_batches(source):
+                offsets |= set(range(batch.header.base_offset, batch.header.last_offset + 1))
+    return offsets
+
+
+def lost_offsets(losses: list[Loss]) -> set[int]:
+    lost: set[int] = set()
+    for loss in losses:
+        if loss.first_offset is not None:
+            assert loss.last_offset is not None
+            lost |= set(range(loss.first_offset, loss.last_offset + 1))
+    return lost
+
+
+@pytest.mark.parametrize("name", ["tea-0", "orders-0", "temperatures-0", "__consumer_offsets-0"])
+def test_a_sound_partition_comes_out_as_kafka_wrote_it(name: str, tmp_path: Path) -> None:
+    """Segments, indexes and leader epochs are the same bytes."""
+    saved, losses = salvage(BROKER / name, tmp_path)
+    assert losses == []
+    kinds = (FileKind.SEGMENT, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)
+    kinds += (FileKind.TRANSACTION_INDEX, FileKind.LEADER_EPOCHS, FileKind.PARTITION_METADATA)
+    compared = 0
+    for file in saved.files:
+        assert file.kind in kinds
+        assert file.path.read_bytes() == (BROKER / name / file.path.name).read_bytes(), file.path
+        compared += 1
+    assert compared >= 5
+
+
+def test_snapshots_and_votes_come_along(tmp_path: Path) -> None:
+    name = "__cluster_metadata-0"
+    saved, losses = salvage(CONTROLLER / name, tmp_path)
+    assert losses == []
+    originals = list((CONTROLLER / name).glob("*.checkpoint"))
+    assert len(originals) > 3
+    for path in (*originals, CONTROLLER / name / "quorum-state"):
+        assert (saved.directory / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_offset_is_kept_or_told_as_lost(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    source = copy_of("tea-0", tmp_path)
+    (before,) = find_partitions([source])
+    everything = offsets_of(before)
+    for segment in chance.sample(before.segments, chance.randint(1, 3)):
+        data = bytearray(segment.path.read_bytes())
+        at = chance.randrange(17, len(data))
+        if chance.random() < 0.7:
+            data[at] ^= 1 << chance.randrange(8)
+        else:
+            del data[max(at, 61) :]
+        segment.path.write_bytes(data)
+    saved, losses = salvage(source, tmp_path / "saved")
+    kept, lost = offsets_of(saved), lost_offsets(losses)
+    assert kept | lost == everything
+    assert not kept & lost
+    assert [found for found in Check().run([saved]) if found.check != "record"] == []
+
+
+def test_the_source_is_not_touched(tmp_path: Path) -> None:
+    source = copy_of("orders-0", tmp_path)
+    (source / "00000000000000000005.log").write_bytes(b"not a batch")
+
+    def digests() -> dict[str, tuple[str, int]]:
+        return {
+            path.name: (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+            for path in source.iterdir()
+        }
+
+    before = digests()
+    salvage(source, tmp_path / "saved")
+    assert digests() == before
+
+
+def test_a_tail_whose_header_is_cut_loses_an_unknown_number(tmp_path: Path) -> None:
+    source = copy_of("tea-0", tmp_path)
+    last = sorted(source.glob("*.log"))[-1]
+    last.write_bytes(last.read_bytes()[:30])
+    _, losses = salvage(source, tmp_path / "saved")
+    assert [(loss.first_offset, loss.last_offset) for loss in losses] == [(160, None)]
+
+
+def test_a_tail_of_zeros_loses_no_offset(tmp_path: Path) -> None:
+    source = copy_of("tea-0", tmp_path)
+    last = sorted(source.glob("*.log"))[-1]
+    last.write_bytes(last.read_bytes() + bytes(4096))
+    _, losses = salvage(source, tmp_path / "saved")
+    assert [(loss.first_offset, loss.end - loss.start) for loss in losses] == [(None, 4096)]
+
+
+def test_batches_that_come_twice_are_kept_once(tmp_path: Path) -> None:
+    source = copy_of("codec-none-0", tmp_path)
+    (segment,) = source.glob("*.log")
+    data = segment.read_bytes()
+    segment.write_bytes(data + data[:2156])
+    saved, losses = salvage(source, tmp_path / "saved")
+    assert saved.segments[0].path.read_bytes() == data
+    assert [loss.reason for loss in losses] == ["offset 0 again, 120 is next"]
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    (tmp_path / "saved" / "tea-0").mkdir(parents=True)
+    with pytest.raises(FileExistsError):
+        salvage(BROKER / "tea-0", tmp_path / "saved")
