@@ -71,6 +71,7 @@ bench: setup ## Time decoding and encoding beside other libraries; show that bot
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.speed
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.footprint
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.linear
+	PYTHONPATH=codec_tests $(BIN)/python -m bench.logs $(if $(shell command -v java),--java)
 
 update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs Maven)
 	@test -n "$(VERSION)" || { echo "say which release: make update-kafka VERSION=4.4.0"; exit 2; }

@@ -185,9 +185,7 @@ def test_fsck_finds_nothing(stored: StoredLogs) -> None:
 
 def test_a_torn_tail_is_where_kafka_would_cut(stored: StoredLogs, tmp_path: Path) -> None:
     """Cut a segment within its last batch: what is left is what Kafka's tool still reads."""
-    segment = next(
-        file for file in _files(stored, FileKind.SEGMENT) if file.topic == "codec-none"
-    )
+    segment = next(file for file in _files(stored, FileKind.SEGMENT) if file.topic == "codec-none")
     target = tmp_path / "codec-none-0" / segment.path.name
     target.parent.mkdir()
     shutil.copyfile(segment.path, target)

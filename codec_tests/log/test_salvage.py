@@ -51,8 +51,8 @@ def test_a_sound_partition_comes_out_as_kafka_wrote_it(name: str, tmp_path: Path
     """Segments, indexes and leader epochs are the same bytes."""
     saved, losses = salvage(BROKER / name, tmp_path)
     assert losses == []
-    kinds = (FileKind.SEGMENT, FileKind.OFFSET_INDEX, FileKind.TIME_INDEX)
-    kinds += (FileKind.TRANSACTION_INDEX, FileKind.LEADER_EPOCHS, FileKind.PARTITION_METADATA)
+    indexes = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
+    kinds = (*indexes, FileKind.SEGMENT, FileKind.LEADER_EPOCHS, FileKind.PARTITION_METADATA)
     compared = 0
     for file in saved.files:
         assert file.kind in kinds

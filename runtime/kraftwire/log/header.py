@@ -49,7 +49,8 @@ TRANSACTIONAL = 0x10
 CONTROL = 0x20
 DELETE_HORIZON = 0x40
 
-_MIN_LENGTHS = {0: 14, 1: 22, 2: HEADER.size - LOG_OVERHEAD}
+_MIN_LENGTH = HEADER.size - LOG_OVERHEAD
+_MIN_LENGTHS = {0: 14, 1: 22, 2: _MIN_LENGTH}
 _MAX_SEQUENCE = 0x7FFFFFFF
 
 
@@ -178,6 +179,26 @@ def parse_header(data: bytes, start: int, position: int) -> BatchHeader | None:
         base_sequence=NO_SEQUENCE,
         record_count=count,
     )
+
+
+def parse_sound_header(data: bytes, start: int, position: int, size: int) -> BatchHeader | None:
+    """A header of magic 2 in a file of `size` bytes with nothing wrong with it, or None.
+
+    The fast way past `parse_header` and `problem_of`, which tell what is wrong with others.
+    """
+    if len(data) - start < HEADER.size:
+        return None
+    fields = HEADER.unpack_from(data, start)
+    offset, length, _, magic, _, _, delta, _, _, _, _, _, count = fields
+    if (
+        magic == 2
+        and _MIN_LENGTH <= length <= size - position - LOG_OVERHEAD
+        and offset >= 0
+        and delta >= 0
+        and count >= 0
+    ):
+        return tuple.__new__(BatchHeader, (position, *fields))
+    return None
 
 
 def problem_of(header: BatchHeader) -> str | None:

@@ -19,7 +19,14 @@ from typing import NamedTuple
 from kraftwire.log.batch import Batch
 from kraftwire.log.compression import DEFAULT_LIMIT
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.header import HEADER, BatchHeader, parse_header, problem_of
+from kraftwire.log.header import (
+    HEADER,
+    LOG_OVERHEAD,
+    BatchHeader,
+    parse_header,
+    parse_sound_header,
+    problem_of,
+)
 from kraftwire.log.resync import Resync, is_zero
 from kraftwire.log.source import Source
 from kraftwire.log.window import Window
@@ -61,20 +68,22 @@ def scan_headers(
     """The headers of the batches between two positions; payloads are not read."""
     window = Window(source, _HEADERS_WINDOW)
     resync = Resync(source)
-    position, last = start, end if end is not None else source.size
+    position, size = start, source.size
+    last = size if end is None else end
     good: BatchHeader | None = None
     while position < last:
         data, at = window.at(position, HEADER.size)
-        header = parse_header(data, at, position)
-        problem = _header_problem(header, position, source.size)
-        if header is not None and problem is None:
-            good = header
-            yield header
-            position = header.end
-        else:
-            damage = _damage(source, resync, position, header, problem or "", good)
-            yield damage
-            position = damage.end
+        header = parse_sound_header(data, at, position, size)
+        if header is None:
+            header, problem = _look_closer(data, at, position, size)
+            if header is None or problem is not None:
+                damage = _damage(source, resync, position, header, problem or "", good)
+                yield damage
+                position = damage.end
+                continue
+        good = header
+        yield header
+        position += header.length + LOG_OVERHEAD
 
 
 def scan_batches(
@@ -87,12 +96,14 @@ def scan_batches(
     """
     window = Window(source, _BATCHES_WINDOW)
     resync = Resync(source)
-    position, last = start, end if end is not None else source.size
+    position, size = start, source.size
+    last = size if end is None else end
     good: BatchHeader | None = None
     while position < last:
         data, at = window.at(position, HEADER.size)
-        header = parse_header(data, at, position)
-        problem = _header_problem(header, position, source.size)
+        header, problem = parse_sound_header(data, at, position, size), None
+        if header is None:
+            header, problem = _look_closer(data, at, position, size)
         if header is not None and problem is None:
             if header.size <= _BATCHES_WINDOW or resync.has_valid_crc(header):
                 data, at = window.at(position, header.size)
@@ -116,14 +127,17 @@ def read_batches(source: Source, *, limit: int = DEFAULT_LIMIT) -> Iterator[Batc
         yield item
 
 
-def _header_problem(header: BatchHeader | None, position: int, size: int) -> str | None:
+def _look_closer(
+    data: bytes, at: int, position: int, size: int
+) -> tuple[BatchHeader | None, str | None]:
+    """The header at a position, where it is one of any magic, and what is wrong with it."""
+    header = parse_header(data, at, position)
     if header is None:
-        left = count_of(size - position, "byte")
-        return f"{left} left, too few for the header of a batch"
+        return None, f"{count_of(size - position, 'byte')} left, too few for the header of a batch"
     problem = problem_of(header)
     if problem is None and header.end > size:
         problem = f"a batch of {header.size} bytes, {size - position} left"
-    return problem
+    return header, problem
 
 
 def _damage(

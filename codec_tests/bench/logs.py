@@ -1,0 +1,181 @@
+"""Speed of reading segments: headers, batches, records, and the dump command.
+
+    PYTHONPATH=codec_tests python -m bench.logs
+
+The segments are made for the run: values that do not compress, in batches of 16 KB and of
+1 KB, and small values under every codec. All readers take turns on the same file, which is
+in the page cache; the best turn counts. Kafka's own dump tool is timed where a JDK and Maven
+are, with the start of the JVM and without: as the time of a large file less that of a small.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from aiokafka.record.memory_records import MemoryRecords as AioRecords
+from kafka.record import MemoryRecords
+
+from kraftwire.log import Batch, FileSource, Record, scan_batches, scan_headers
+from kraftwire.log.compression import Compression
+from kraftwire.log.encode import BatchSettings, encode_batch
+from kraftwire.log.segment_writer import SegmentWriter
+
+ROUNDS = 9
+_MEGABYTE = 1_000_000
+
+
+def make_segment(
+    directory: Path, size: int, value: int, count: int, codec: Compression = Compression.NONE
+) -> tuple[Path, int]:
+    """A segment of about `size` bytes: values of `value` bytes, `count` to a batch; its records."""
+    chance = random.Random(7)
+    templates = [_values(chance, value, count, codec) for _ in range(20)]
+    directory.mkdir(parents=True)
+    offset = turn = 0
+    with SegmentWriter(directory, 0) as writer:
+        while writer.size < size:
+            records = [
+                Record(offset + number, 1_700_000_000_000 + offset, b"key %d" % number, content, ())
+                for number, content in enumerate(templates[turn % len(templates)])
+            ]
+            writer.append(encode_batch(records, BatchSettings(codec=codec)))
+            offset += count
+            turn += 1
+    return directory / "00000000000000000000.log", offset
+
+
+def _values(chance: random.Random, value: int, count: int, codec: Compression) -> list[bytes]:
+    if codec is Compression.NONE:
+        return [chance.randbytes(value) for _ in range(count)]
+    words = [b"tea", b"cup", b"kettle", b"leaf", b"water", b"steam"]
+    return [b" ".join(chance.choices(words, k=value // 5)) for _ in range(count)]
+
+
+def _headers(path: Path) -> int:
+    with FileSource(path) as source:
+        return sum(1 for _ in scan_headers(source))
+
+
+def _batches(path: Path) -> int:
+    with FileSource(path) as source:
+        return sum(1 for _ in scan_batches(source))
+
+
+def _records(path: Path) -> int:
+    with FileSource(path) as source:
+        return sum(len(item.records) for item in scan_batches(source) if isinstance(item, Batch))
+
+
+def _kafka_python(path: Path) -> int:
+    records: Any = MemoryRecords(path.read_bytes())
+    count = 0
+    while (batch := records.next_batch()) is not None:
+        assert batch.validate_crc()
+        for _ in batch:
+            count += 1
+    return count
+
+
+def _aiokafka(path: Path) -> int:
+    records: Any = AioRecords(path.read_bytes())
+    count = 0
+    while records.has_next():
+        batch = records.next_batch()
+        assert batch.validate_crc()
+        for _ in batch:
+            count += 1
+    return count
+
+
+def take_turns(calls: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+    """The best time of each call, in seconds."""
+    best = dict.fromkeys(calls, float("inf"))
+    for _ in range(rounds):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def _report(title: str, size: int, records: int, best: dict[str, float]) -> None:
+    print(f"\n{title}: {size / _MEGABYTE:.0f} MB, {records} records")
+    for name, seconds in best.items():
+        rate = f"{size / seconds / _MEGABYTE:8.0f} MB/s"
+        print(
+            f"  {name:28}{seconds * 1e3:9.1f} ms {rate} {seconds / records * 1e9:8.0f} ns a record"
+        )
+
+
+def bench_reading(directory: Path) -> None:
+    """Segments of several shapes, our readers beside the clients'."""
+    shapes = [
+        ("values of 1000 bytes, batches of 16 KB", 200_000_000, 1000, 16, Compression.NONE),
+        ("values of 60 bytes, batches of 16 KB", 20_000_000, 60, 200, Compression.NONE),
+        ("values of 1000 bytes, one a batch", 50_000_000, 1000, 1, Compression.NONE),
+    ]
+    shapes += [
+        (f"values of 60 bytes, {codec.label}", 4_000_000, 60, 200, codec)
+        for codec in Compression
+        if codec
+    ]
+    for number, (title, size, value, count, codec) in enumerate(shapes):
+        path, records = make_segment(directory / f"shape-{number}", size, value, count, codec)
+        calls: dict[str, Callable[[], object]] = {
+            "read the file": path.read_bytes,
+            "headers": lambda path=path: _headers(path),
+            "batches, CRC checked": lambda path=path: _batches(path),
+            "records, CRC checked": lambda path=path: _records(path),
+            "aiokafka's records (Cython)": lambda path=path: _aiokafka(path),
+        }
+        if codec in (Compression.NONE, Compression.GZIP):
+            calls["kafka-python's records"] = lambda path=path: _kafka_python(path)
+        _report(title, path.stat().st_size, records, take_turns(calls))
+
+
+def bench_dump(directory: Path) -> None:
+    """`kraftwire log dump` and `scan` beside Kafka's own tool, as commands."""
+    path, records = make_segment(directory / "dump-0", 20_000_000, 1000, 16)
+    small, _ = make_segment(directory / "dump-1", 20_000, 1000, 16)
+    kraftwire = [str(Path(sys.executable).with_name("kraftwire")), "log"]
+
+    def run(*command: str) -> None:
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+
+    def java(file: Path, *options: str) -> None:
+        from interop.kafka_tools import run_tool
+
+        run_tool("DumpLogSegments", *options, "--files", str(file))
+
+    calls: dict[str, Callable[[], object]] = {
+        "kraftwire log scan": lambda: run(*kraftwire, "scan", str(path)),
+        "kraftwire log dump --batches": lambda: run(*kraftwire, "dump", "--batches", str(path)),
+        "kraftwire log dump": lambda: run(*kraftwire, "dump", str(path)),
+        "(start of kraftwire)": lambda: run(*kraftwire, "dump", str(small)),
+    }
+    if "--java" in sys.argv:
+        calls |= {
+            "DumpLogSegments, batches": lambda: java(path),
+            "DumpLogSegments, records": lambda: java(path, "--print-data-log"),
+            "(start of DumpLogSegments)": lambda: java(small),
+        }
+    _report("the commands", path.stat().st_size, records, take_turns(calls, 3))
+
+
+def main() -> int:
+    """Measure and print."""
+    with tempfile.TemporaryDirectory(prefix="kraftwire-bench-") as name:
+        bench_reading(Path(name))
+        bench_dump(Path(name))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+"""Segments that kraftwire wrote, and those it salvaged: a real broker opens and serves them.
+
+A broker makes the topics and stops; its partitions' files are replaced by ours; it starts
+again, and real clients read what ours say, and write behind it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from kraftwire.log import Batch, Record, find_partitions, parse_batch
+from kraftwire.log.checkpoints import EpochEntry, encode_leader_epochs
+from kraftwire.log.compression import Compression
+from kraftwire.log.encode import BatchSettings, control_record, encode_batch
+from kraftwire.log.isolation import Transactions
+from kraftwire.log.salvage import Salvage
+from kraftwire.log.segment_writer import SegmentWriter
+from kraftwire_messages.kafka import EndTxnMarker
+from kraftwire_wire.records import ControlType
+
+from interop.kafka_server import KafkaCluster, kafka_cluster
+from interop.kafka_session import QUIET, SECONDS
+
+pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("served_logs")]
+
+START = 1_700_000_000_000
+PRODUCER = 4_000_000
+
+
+class Message(NamedTuple):
+    """What a client sees of a record."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, bytes | None]] | None
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[KafkaCluster]:
+    with kafka_cluster() as kafka:
+        yield kafka
+
+
+def _records(first: int, count: int) -> list[Record]:
+    records = []
+    for offset in range(first, first + count):
+        key = None if offset % 5 == 0 else f"key {offset}".encode()
+        value = None if offset % 7 == 0 else f"value {offset} ".encode() * (offset % 40)
+        headers = (("h", b"1"), ("h", None)) if offset % 3 == 0 else ()
+        records.append(Record(offset, START + offset, key, value, headers))
+    return records
+
+
+def _plain_batches() -> list[bytes]:
+    """Every codec, with gaps between and within batches."""
+    batches = []
+    offset = 10
+    for turn in range(60):
+        records = _records(offset, 30)
+        if turn % 4 == 3:
+            del records[10:15]  # as compaction leaves them
+        codec = Compression(turn % 5)
+        batches.append(encode_batch(records, BatchSettings(codec=codec)))
+        offset += 30 + turn % 2
+    return batches
+
+
+def _transactional_batches() -> list[bytes]:
+    """Two producers at once; every third transaction of each is aborted."""
+    batches = []
+    offset = 0
+    sequences = [0, 0]
+    for turn in range(30):
+        who = turn % 2
+        settings = BatchSettings(
+            producer_id=PRODUCER + who, producer_epoch=0, is_transactional=True
+        )
+        records = _records(offset, 20)
+        data = settings._replace(base_sequence=sequences[who], codec=Compression.ZSTD)
+        batches.append(encode_batch(records, data))
+        sequences[who] += 20
+        offset += 20
+        if turn % 4 >= 2:
+            kind = ControlType.ABORT if turn % 3 == 0 else ControlType.COMMIT
+            marker = control_record(offset, START + offset, kind, EndTxnMarker())
+            batches.append(encode_batch([marker], settings._replace(is_control=True)))
+            offset += 1
+    return batches
+
+
+def _write(directory: Path, batches: list[bytes], segments: int) -> None:
+    """Replace a partition's files."""
+    for path in directory.iterdir():
+        if path.name != "partition.metadata":
+            path.unlink()
+    transactions = Transactions()
+    size = -(-len(batches) // segments)
+    for start in range(0, len(batches), size):
+        part = [parse_batch(data) for data in batches[start : start + size]]
+        with SegmentWriter(directory, part[0].base_offset) as writer:
+            for batch in part:
+                header = writer.append(batch)
+                known = len(transactions.aborted)
+                if header.is_control:
+                    transactions.marker(batch)
+                else:
+                    transactions.data(header)
+                for aborted in transactions.aborted[known:]:
+                    writer.add_aborted(aborted)
+    first = parse_batch(batches[0]).base_offset
+    (directory / "leader-epoch-checkpoint").write_bytes(
+        encode_leader_epochs([EpochEntry(0, first)])
+    )
+
+
+def _consume(cluster: KafkaCluster, topic: str, isolation: str, last: int) -> list[Message]:
+    """All that a client sees up to the offset `last`, which it must see."""
+    settings = {
+        "bootstrap.servers": cluster.bootstrap,
+        "group.id": "nobody",
+        "isolation.level": isolation,
+        "enable.auto.commit": False,
+        "check.crcs": True,
+    }
+    consumer = Consumer(QUIET | settings)
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    consumer.seek(TopicPartition(topic, 0, _first_offset(consumer, topic)))
+    messages: list[Message] = []
+    end = time.monotonic() + SECONDS
+    try:
+        while not messages or messages[-1].offset < last:
+            assert time.monotonic() < end, f"{topic}: nothing behind {messages[-1:]}"
+            for one in consumer.consume(1000, 0.2):
+                assert one.error() is None, one.error()
+                offset = one.offset()
+                assert offset is not None
+                messages.append(
+                    Message(offset, one.timestamp()[1], one.key(), one.value(), one.headers())
+                )
+    finally:
+        consumer.close()
+    return messages
+
+
+def _first_offset(consumer: Consumer, topic: str) -> int:
+    first, _ = consumer.get_watermark_offsets(TopicPartition(topic, 0), SECONDS)
+    return int(first)
+
+
+def _seen(record: Record) -> Message:
+    return Message(*record[:4], list(record.headers) or None)
+
+
+def _visible(batches: list[Batch], transactions: Transactions | None) -> list[Message]:
+    return [
+        _seen(record)
+        for batch in batches
+        if not batch.header.is_control
+        and (transactions is None or transactions.is_visible(batch.header))
+        for record in batch.records
+    ]
+
+
+def _restart_with(cluster: KafkaCluster, parts: dict[str, tuple[list[bytes], int]]) -> None:
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    forever = {"retention.ms": "-1"}  # the records are of 2023
+    topics = [NewTopic(name, 1, 1, config=forever) for name in parts]
+    for future in admin.create_topics(topics).values():
+        future.result(SECONDS)
+    (node,) = cluster.nodes
+    node.stop()
+    data = node.directory / "data"
+    for name, (batches, segments) in parts.items():
+        _write(data / f"{name}-0", batches, segments)
+    for name in ("recovery-point-offset-checkpoint", "replication-offset-checkpoint"):
+        (data / name).unlink(missing_ok=True)
+    (data / ".kafka_cleanshutdown").unlink(missing_ok=True)
+    node.start()
+    cluster.wait_for("it is back", cluster.is_ready)
+
+
+def test_a_broker_serves_what_we_wrote_and_writes_behind_it(cluster: KafkaCluster) -> None:
+    plain, transactional = _plain_batches(), _transactional_batches()
+    _restart_with(cluster, {"plain": (plain, 4), "transactional": (transactional, 3)})
+
+    ours = [parse_batch(data) for data in plain]
+    end = ours[-1].header.last_offset
+    assert _consume(cluster, "plain", "read_uncommitted", end) == _visible(ours, None)
+
+    ours = [parse_batch(data) for data in transactional]
+    transactions = Transactions()
+    for batch in ours:
+        if batch.header.is_control:
+            transactions.marker(batch)
+        else:
+            transactions.data(batch.header)
+    assert len(transactions.aborted) >= 3
+    for isolation, known in (("read_uncommitted", None), ("read_committed", transactions)):
+        wanted = _visible(ours, known)
+        seen = _consume(cluster, "transactional", isolation, wanted[-1].offset)
+        assert [one for one in seen if one.offset <= wanted[-1].offset] == wanted
+
+    producer = Producer(QUIET | {"bootstrap.servers": cluster.bootstrap})
+    producer.produce("plain", b"one more", partition=0)
+    assert producer.flush(SECONDS) == 0
+    assert _consume(cluster, "plain", "read_uncommitted", end + 1)[-1].value == b"one more"
+
+
+def test_a_broker_serves_what_was_salvaged(cluster: KafkaCluster, tmp_path: Path) -> None:
+    """Damage in the middle of a partition, salvage, and the copy takes its place."""
+    batches = _plain_batches()
+    _restart_with(cluster, {"damaged": (batches, 3)})
+    (node,) = cluster.nodes
+    node.stop()
+    directory = node.directory / "data" / "damaged-0"
+    path = sorted(directory.glob("*.log"))[1]
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+    (partition,) = find_partitions([directory])
+    (loss,) = Salvage(partition, tmp_path / "damaged-0").run()
+    shutil.rmtree(directory)
+    shutil.copytree(tmp_path / "damaged-0", directory)
+    node.start()
+    cluster.wait_for("it is back", cluster.is_ready)
+
+    assert loss.first_offset is not None
+    assert loss.last_offset is not None
+    lost = range(loss.first_offset, loss.last_offset + 1)
+    ours = _visible([parse_batch(data) for data in batches], None)
+    wanted = [one for one in ours if one.offset not in lost]
+    assert len(wanted) < len(ours)
+    assert _consume(cluster, "damaged", "read_uncommitted", wanted[-1].offset) == wanted
