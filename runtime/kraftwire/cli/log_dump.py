@@ -176,15 +176,15 @@ def _dump_batches(
     if options.committed:
         selection = _committed(partition, file, selection)
     with file.open() as source:
+        index = partition.beside(file, FileKind.OFFSET_INDEX)
+        start = start_position(source, index, selection.from_offset)
         if options.headers_only:
-            for header in scan_headers(source):
+            for header in scan_headers(source, start):
                 if isinstance(header, Damage):
                     _add_damage(findings, file, header)
                 elif selection.may_have(header):
                     output.batch(file, header, None)
             return
-        index = partition.beside(file, FileKind.OFFSET_INDEX)
-        start = start_position(source, index, selection.from_offset)
         for item in select_batches(source, selection, start, limit=options.limit):
             if isinstance(item, Damage):
                 _add_damage(findings, file, item)

@@ -132,16 +132,20 @@ def find_partitions(paths: Iterable[Path]) -> list[Partition]:
     return list(partitions.values())
 
 
+_BY_SUFFIX = {".log": FileKind.SEGMENT, ".checkpoint": FileKind.SNAPSHOT}
+"""What a file is that was named, when its name is none of a data directory's."""
+
+
 def _files_at(path: Path) -> Iterator[LogFile]:
     if not path.is_dir():
         path.stat()  # a path that is not there is an OSError with its name
         name = parse_file_name(path.name)
-        if name is None and path.is_file():
-            raise KraftwireError(
-                f"{path}: its name is none of a data directory's; segments end with .log"
-            )
-        if name is not None:
-            yield LogFile(path, name, parse_partition_name(path.absolute().parent.name))
+        if name is None and path.suffix in _BY_SUFFIX:  # as tiered storage and copies have them
+            name = FileName(_BY_SUFFIX[path.suffix])
+        if name is None:
+            reason = "its name is none of a data directory's; segments end with .log"
+            raise KraftwireError(f"{path}: {reason}")
+        yield LogFile(path, name, parse_partition_name(path.absolute().parent.name))
         return
     own = parse_partition_name(path.absolute().name)
     yield from _files_in(path, own)

@@ -1,0 +1,106 @@
+"""read_committed without a broker."""
+
+from __future__ import annotations
+
+from kraftwire.log import Batch, Record, find_partitions, parse_batch, read_batches
+from kraftwire.log.encode import BatchSettings, control_record, encode_batch
+from kraftwire.log.file_names import FileKind
+from kraftwire.log.indexes import read_transaction_index
+from kraftwire.log.isolation import Aborted, Transactions, find_transactions
+from kraftwire_messages.kafka import EndTxnMarker, LeaderChangeMessage
+from kraftwire_wire.records import ControlType
+from stored_files import BROKER
+
+SETTINGS = BatchSettings(producer_id=1, producer_epoch=0, is_transactional=True)
+
+
+def data(offset: int, producer: int = 1, *, transactional: bool = True) -> Batch:
+    settings = SETTINGS._replace(
+        producer_id=producer, is_transactional=transactional, base_sequence=0
+    )
+    return parse_batch(encode_batch([Record(offset, 0, None, b"", ())], settings))
+
+
+def marker(offset: int, kind: ControlType, producer: int = 1) -> Batch:
+    record = control_record(offset, 0, kind, EndTxnMarker())
+    settings = SETTINGS._replace(producer_id=producer, is_control=True)
+    return parse_batch(encode_batch([record], settings))
+
+
+def visible(*batches: Batch) -> list[int]:
+    transactions = Transactions()
+    for batch in batches:
+        if batch.header.is_control:
+            transactions.marker(batch)
+        else:
+            transactions.data(batch.header)
+    return [one.base_offset for one in batches if transactions.is_visible(one.header)]
+
+
+def test_what_is_committed_is_seen_and_markers_are_not() -> None:
+    assert visible(data(0), data(1), marker(2, ControlType.COMMIT), data(3, -1)) == [0, 1]
+
+
+def test_plain_records_are_seen_up_to_the_oldest_open_transaction() -> None:
+    plain = [data(offset, 9, transactional=False) for offset in (0, 2, 4)]
+    assert visible(plain[0], data(1), plain[1], plain[2]) == [0]
+
+
+def test_what_is_aborted_is_not_seen_and_what_lies_between_is() -> None:
+    between = data(1, 2)
+    batches = [data(0), between, data(2), marker(3, ControlType.ABORT)]
+    batches += [marker(4, ControlType.COMMIT, 2), data(5), marker(6, ControlType.COMMIT)]
+    assert visible(*batches) == [1, 5]
+
+
+def test_a_marker_without_a_transaction_changes_nothing() -> None:
+    assert visible(data(0, 9, transactional=False), marker(1, ControlType.ABORT)) == [0]
+
+
+def test_control_batches_of_raft_end_no_transaction() -> None:
+    record = control_record(0, 0, ControlType.LEADER_CHANGE, LeaderChangeMessage())
+    batch = parse_batch(encode_batch([record], BatchSettings(is_control=True)))
+    transactions = Transactions()
+    transactions.marker(batch)
+    assert (transactions.aborted, transactions.open) == ([], {})
+
+
+def test_the_last_stable_offset_at_a_marker_is_that_of_who_is_still_open() -> None:
+    transactions = Transactions()
+    transactions.data(data(0, 1).header)
+    transactions.data(data(1, 2).header)
+    transactions.marker(marker(2, ControlType.ABORT, 2))
+    transactions.marker(marker(3, ControlType.ABORT, 1))
+    assert transactions.aborted == [Aborted(2, 1, 2, 0), Aborted(1, 0, 3, 4)]
+
+
+def test_the_brokers_transaction_indexes_say_the_same() -> None:
+    compared = 0
+    for partition in find_partitions([BROKER]):
+        indexed = []
+        for file in partition.of_kind(FileKind.TRANSACTION_INDEX):
+            with file.open() as source:
+                indexed += [
+                    Aborted(
+                        entry.producer_id,
+                        entry.first_offset,
+                        entry.last_offset,
+                        entry.last_stable_offset,
+                    )
+                    for entry in read_transaction_index(source)
+                ]
+        assert find_transactions(partition.segments).aborted == indexed
+        compared += len(indexed)
+    assert compared >= 4
+
+
+def test_the_orders_that_a_committed_reader_sees() -> None:
+    (partition,) = find_partitions([BROKER / "orders-0"])
+    transactions = find_transactions(partition.segments)
+    seen = []
+    for segment in partition.segments:
+        with segment.open() as source:
+            for batch in read_batches(source):
+                if transactions.is_visible(batch.header) and batch.header.is_transactional:
+                    seen += [(record.value or b"").decode() for record in batch.records]
+    assert seen == [f"order {turn}.{number}" for turn in (0, 2, 3, 5) for number in range(5)]

@@ -1,0 +1,367 @@
+"""`kraftwire log dump`, `scan`, `fsck` and `salvage` as people call them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+from cli.running import done, run
+from kraftwire.cli.log_options import format_time, parse_time
+from kraftwire.log import Record
+from kraftwire.log.compression import Compression
+from kraftwire.log.encode import BatchSettings, encode_batch
+from stored_files import BROKER, CODECS, CONTROLLER, batches_of, segment_of
+
+METADATA = CONTROLLER / "__cluster_metadata-0"
+
+
+def lines(*args: str | Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in done("log", *map(str, args)).stdout.splitlines()]
+
+
+# -- dump ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_records_of_every_codec(codec: str) -> None:
+    rows = lines("dump", BROKER / f"codec-{codec}-0")
+    records = [
+        record for batch in batches_of(segment_of(f"codec-{codec}")) for record in batch.records
+    ]
+    assert len(rows) == len(records) == 120
+    for row, record in zip(rows, records, strict=True):
+        assert (row["topic"], row["partition"], row["offset"]) == (
+            f"codec-{codec}",
+            0,
+            record.offset,
+        )
+        for part in ("key", "value"):
+            raw = getattr(record, part)
+            assert row[part] == (None if raw is None else base64.b64encode(raw).decode())
+        assert [name for name, _ in row["headers"]] == [name for name, _ in record.headers]
+
+
+def test_headers_are_pairs_in_their_order_and_null_is_null() -> None:
+    first, *_ = lines("dump", BROKER / "tea-0", "--bytes", "hex")
+    assert first["headers"] == [["shape", "726f756e64"], ["shape", None], ["größe", "ff"]]
+
+
+def test_text_that_is_not_utf8_keeps_its_bytes() -> None:
+    first, *_ = lines("dump", BROKER / "tea-0", "--bytes", "utf8")
+    assert first["headers"][2][1].encode(errors="surrogateescape") == b"\xff"
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (["--from-offset", "95", "--to-offset", "125"], range(95, 125)),
+        (["--to-offset", "3"], range(3)),
+        (["--from-offset", "198"], range(198, 200)),
+        (["--from-offset", "5000"], range(0)),
+    ],
+)
+def test_offsets_are_cut_to_the_record(options: list[str], wanted: range) -> None:
+    rows = lines("dump", BROKER / "tea-0", *options)
+    assert [row["offset"] for row in rows] == list(wanted)
+
+
+def test_times_are_cut_to_the_record() -> None:
+    rows = lines("dump", BROKER / "tea-0")
+    times = sorted({row["timestamp"] for row in rows})
+    assert len(times) >= 4
+    since, until = times[1], times[3]
+    cut = lines(
+        "dump", BROKER / "tea-0", "--since", str(since), "--until", format_time(until) + "Z"
+    )
+    assert cut == [row for row in rows if since <= row["timestamp"] < until]
+
+
+def test_segments_behind_the_last_wanted_offset_are_not_opened(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(BROKER / "tea-0", tmp_path / "tea-0"))
+    (copy / "00000000000000000120.log").write_bytes(b"damage")
+    assert len(lines("dump", copy, "--to-offset", "120")) == 120
+    assert len(lines("dump", copy, "--from-offset", "160")) == 40
+
+
+def test_committed_records_alone() -> None:
+    rows = lines("dump", BROKER / "orders-0", "--isolation", "read_committed", "--bytes", "utf8")
+    values = [row["value"] for row in rows if (row["value"] or "").startswith("order")]
+    assert len(values) == 20
+    assert not [value for value in values if value.startswith(("order 1", "order 4"))]
+    assert not [row for row in rows if row["control"]]
+
+
+def test_one_segment_knows_the_markers_of_those_beside_it() -> None:
+    """The transaction of the first segment is committed in the second."""
+    rows = lines("dump", segment_of("orders"), "--isolation", "read_committed")
+    assert len(rows) == 5
+
+
+def test_typed_records_are_found_from_the_path() -> None:
+    rows = lines("dump", METADATA)
+    names = {row["value"]["name"] for row in rows}
+    assert {"TopicRecord", "PartitionRecord", "ConfigRecord", "LeaderChangeMessage"} <= names
+    groups = lines("dump", BROKER / "__consumer_offsets-0", BROKER / "__consumer_offsets-1")
+    names = {row["key"]["name"] for row in groups if row["key"]}
+    assert {"OffsetCommitKey", "GroupMetadataKey", "ConsumerGroupMetadataKey"} <= names
+
+
+def test_what_is_dumped_can_be_encoded_again() -> None:
+    records = [
+        record for batch in batches_of(METADATA / f"{0:020}.log") for record in batch.records
+    ]
+    rows = lines("dump", METADATA)
+    encoded = 0
+    for row, record in zip(rows, records, strict=True):
+        if row["control"] is None and encoded < 50:
+            result = done("encode", "-o", "binary", stdin=json.dumps(row["value"]))
+            assert result.stdout_bytes == record.value
+            encoded += 1
+    assert encoded == 50
+
+
+def test_kafkas_style() -> None:
+    rows = lines("dump", METADATA, "--style", "kafka")
+    topic = next(row["value"] for row in rows if (row["value"] or {}).get("type") == "TOPIC_RECORD")
+    assert set(topic) == {"type", "version", "data"}
+    commit, *_ = [
+        row
+        for row in lines("dump", BROKER / "__consumer_offsets-0", "--style", "kafka")
+        if row["key"] and row["key"]["type"] == "1"
+    ]
+    assert set(commit["key"]["data"]) == {"group", "topic", "partition"}
+
+
+def test_secrets_are_left_out_by_schema() -> None:
+    for style in ("lossless", "kafka"):
+        open_text = done("log", "dump", str(METADATA), "--style", style).stdout
+        text = done("log", "dump", str(METADATA), "--style", style, "--redact").stdout
+        assert text.count("(redacted)") >= 6
+        assert len(text.splitlines()) == len(open_text.splitlines())
+        for line in open_text.splitlines():
+            value = json.loads(line)["value"]
+            data = value.get("message") or value.get("data") or {} if value else {}
+            for secret in ("salt", "storedKey", "serverKey", "tokenId"):
+                if data.get(secret):
+                    assert data[secret] not in text
+
+
+def test_payloads_are_left_out_on_request() -> None:
+    rows = lines("dump", BROKER / "tea-0", "--redact-payloads")
+    assert rows[1]["value"] == "(redacted) 34 bytes"
+    assert rows[0]["headers"][0] == ["shape", "(redacted) 5 bytes"]
+    assert rows[0]["value"] is None
+
+
+def test_batches() -> None:
+    rows = lines("dump", BROKER / "codec-lz4-0", "--batches")
+    batches = batches_of(segment_of("codec-lz4"))
+    assert [(row["position"], row["size"], row["crc"]) for row in rows] == [
+        (batch.header.position, batch.header.size, batch.header.crc) for batch in batches
+    ]
+    assert {(row["codec"], row["crcValid"]) for row in rows} == {("lz4", True)}
+    headers = lines("dump", BROKER / "codec-lz4-0", "--headers-only")
+    assert [row | {"crcValid": True} for row in headers] == rows
+
+
+def test_every_file_of_a_directory() -> None:
+    rows = lines("dump", BROKER, "--all")
+    kinds = {row["kind"] for row in rows if "kind" in row}
+    assert kinds == {
+        "offset index",
+        "time index",
+        "transaction index",
+        "producer snapshot",
+        "offset checkpoint",
+        "leader epochs",
+        "partition metadata",
+        "meta properties",
+        "quorum state",
+        "clean shutdown",
+    }
+
+
+def test_a_snapshot_of_metadata_that_is_named() -> None:
+    path = sorted(METADATA.glob("*.checkpoint"))[-1]
+    rows = lines("dump", path)
+    assert rows[0]["control"] == "SNAPSHOT_HEADER"
+    assert rows[-1]["control"] == "SNAPSHOT_FOOTER"
+
+
+def test_tables() -> None:
+    text = done("log", "dump", str(BROKER / "tea-0"), "-o", "table").stdout
+    assert "tea-0" in text.splitlines()[1]
+    assert len(text.splitlines()) == 201
+    text = done("log", "dump", str(BROKER / "orders-0"), "--batches", "-o", "table").stdout
+    assert "transactional, control" in text
+
+
+def test_parquet(tmp_path: Path) -> None:
+    out = tmp_path / "tea.parquet"
+    done("log", "dump", str(BROKER / "tea-0"), "-o", "parquet", "--out", str(out))
+    table = pyarrow.parquet.read_table(out)
+    records = [
+        record
+        for number in range(5)
+        for batch in batches_of(segment_of("tea", number))
+        for record in batch.records
+    ]
+    assert table.column("offset").to_pylist() == list(range(200))
+    assert table.column("value").to_pylist() == [record.value for record in records]
+    assert table.column("headers")[0].as_py()[2] == {"key": "größe", "value": b"\xff"}
+
+
+def test_parquet_without_secrets(tmp_path: Path) -> None:
+    out = tmp_path / "metadata.parquet"
+    done("log", "dump", str(METADATA), "-o", "parquet", "--out", str(out), "--redact")
+    table = pyarrow.parquet.read_table(out)
+    assert table.column("value").null_count == table.num_rows
+    assert "(redacted)" in "".join(filter(None, table.column("value_json").to_pylist()))
+
+
+def test_damage_is_told_and_does_not_end_the_dump(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(BROKER / "codec-none-0", tmp_path / "codec-none-0"))
+    (path,) = copy.glob("*.log")
+    data = bytearray(path.read_bytes())
+    data[3000] ^= 1
+    path.write_bytes(data)
+    result = run("log", "dump", str(copy))
+    assert result.exit_code == 1
+    assert len(result.stdout.splitlines()) == 80
+    assert f"{path}, byte 2156: corrupt, 2156 bytes not readable" in result.stderr
+
+
+def test_a_bomb_is_told_with_its_place(tmp_path: Path) -> None:
+    records = [Record(0, 0, None, bytes(40 << 20), ())]
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(encode_batch(records, BatchSettings(codec=Compression.ZSTD)))
+    result = run("log", "dump", str(path), "--max-batch-bytes", "1000000")
+    assert result.exit_code == 1
+    assert f"{path}, byte 0: zstd: more than the limit of 1000000 bytes" in result.stderr
+
+
+def test_records_of_a_log_that_they_are_not_of_are_told_and_printed() -> None:
+    result = run("log", "dump", str(BROKER / "tea-0"), "--as", "group", "--to-offset", "2")
+    assert result.exit_code == 1
+    assert len(result.stdout.splitlines()) == 2
+    assert "offset 0: a record of group without a key" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["dump", "missing"], "does not exist"),
+        (["dump", str(Path(__file__).parent)], "no file of Kafka's"),
+        (["dump", __file__], "its name is none of a data directory's"),
+        (["dump", str(BROKER), "-o", "parquet"], "-o parquet and --out FILE go together"),
+        (["dump", str(BROKER), "--out", "x"], "-o parquet and --out FILE go together"),
+        (["dump", str(BROKER), "--since", "yesterday"], "neither milliseconds nor like"),
+        (["salvage", str(BROKER)], "--out"),
+        (["fsck"], "PATHS"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_ends_with_2(args: list[str], words: str) -> None:
+    result = run("log", *args)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_an_empty_segment_is_no_finding(tmp_path: Path) -> None:
+    (tmp_path / "00000000000000000000.log").touch()
+    for command in ("dump", "scan", "fsck"):
+        assert run("log", command, str(tmp_path)).exit_code == 0
+
+
+def test_times() -> None:
+    assert parse_time("1795244038909") == 1795244038909
+    assert parse_time("2026-11-21T06:53:58.909Z") == 1795244038909
+    assert parse_time("2026-11-21 07:53:58.909+01:00") == 1795244038909
+    assert format_time(1795244038909) == "2026-11-21 06:53:58.909"
+    assert format_time(-1) == "-1"
+    assert format_time(1 << 62) == str(1 << 62)
+
+
+# -- scan ----------------------------------------------------------------------------------
+
+
+def test_scan_counts_what_dump_prints() -> None:
+    rows = {f"{row['topic']}-{row['partition']}": row for row in lines("scan", BROKER)}
+    for name in ("tea-0", "orders-0", "temperatures-0", "__consumer_offsets-0"):
+        records = lines("dump", BROKER / name)
+        row = rows[name]
+        assert row["records"] == len(records)
+        assert (row["firstOffset"], row["nextOffset"]) == (
+            records[0]["offset"],
+            records[-1]["offset"] + 1,
+        )
+        assert row["lastTimestamp"] == max(record["timestamp"] for record in records)
+        assert row["producerCount"] == len(
+            {record["producerId"] for record in records if record["producerId"] >= 0}
+        )
+        assert row["bytes"] == sum(path.stat().st_size for path in (BROKER / name).glob("*.log"))
+    assert rows["orders-0"]["codecs"] == {"none": 13, "zstd": 1}
+
+
+def test_scan_tells_gaps(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(
+        b"".join(encode_batch([Record(offset, 5, None, b"", ())]) for offset in (0, 1, 7, 8, 20))
+    )
+    (row,) = lines("scan", path)
+    assert (row["gaps"], row["gapCount"], row["missingOffsets"]) == ([[2, 6], [9, 19]], 2, 16)
+
+
+def test_scan_as_a_table() -> None:
+    text = done("log", "scan", str(BROKER), "-o", "table").stdout
+    assert len(text.splitlines()) == 15
+
+
+# -- fsck and salvage ----------------------------------------------------------------------
+
+
+def test_fsck_prints_the_ids_and_nothing_else_where_all_is_well() -> None:
+    rows = lines("fsck", BROKER, CONTROLLER)
+    assert {row["type"] for row in rows} == {"identity"}
+    text = done("log", "fsck", str(BROKER), "-o", "table").stdout
+    assert "cluster id" in text.splitlines()[0]
+
+
+def test_fsck_ends_with_1_where_it_found_something(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(BROKER / "tea-0", tmp_path / "tea-0"))
+    (copy / "leader-epoch-checkpoint").write_bytes(b"?")
+    result = run("log", "fsck", str(copy))
+    assert result.exit_code == 1
+    findings = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [row["check"] for row in findings if row["type"] == "finding"] == ["leader epochs"]
+
+
+def test_salvage_of_a_data_directory(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(BROKER, tmp_path / "data"))
+    path = segment_of("tea", 2)
+    damaged = copy / "tea-0" / path.name
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    damaged.write_bytes(data)
+    out = tmp_path / "saved"
+    result = run("log", "salvage", str(copy), "--out", str(out))
+    assert result.exit_code == 1
+    (lost,) = map(json.loads, result.stdout.splitlines())
+    assert (lost["file"], lost["firstOffset"], lost["lastOffset"]) == (str(damaged), 80, 119)
+    assert (out / "meta.properties").read_bytes() == (BROKER / "meta.properties").read_bytes()
+    assert run("log", "fsck", str(out)).exit_code == 0
+
+
+def test_salvage_writes_only_where_nothing_is(tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(BROKER / "tea-0", tmp_path / "tea-0"))
+    for out in (tmp_path, copy / "saved", copy):
+        result = run("log", "salvage", str(copy), "--out", str(out))
+        assert result.exit_code == 2, out
+    assert run("log", "salvage", str(copy), "--out", str(tmp_path / "new")).exit_code == 0
+    again = run("log", "salvage", str(copy), "--out", str(tmp_path / "new"))
+    assert "is there already" in again.stderr
