@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,13 +131,13 @@ def bench_reading(directory: Path) -> None:
         path, records = make_segment(directory / f"shape-{number}", size, value, count, codec)
         calls: dict[str, Callable[[], object]] = {
             "read the file": path.read_bytes,
-            "headers": lambda path=path: _headers(path),
-            "batches, CRC checked": lambda path=path: _batches(path),
-            "records, CRC checked": lambda path=path: _records(path),
-            "aiokafka's records (Cython)": lambda path=path: _aiokafka(path),
+            "headers": partial(_headers, path),
+            "batches, CRC checked": partial(_batches, path),
+            "records, CRC checked": partial(_records, path),
+            "aiokafka's records (Cython)": partial(_aiokafka, path),
         }
         if codec in (Compression.NONE, Compression.GZIP):
-            calls["kafka-python's records"] = lambda path=path: _kafka_python(path)
+            calls["kafka-python's records"] = partial(_kafka_python, path)
         _report(title, path.stat().st_size, records, take_turns(calls))
 
 

@@ -42,7 +42,8 @@ class Message(NamedTuple):
     timestamp: int
     key: bytes | None
     value: bytes | None
-    headers: list[tuple[str, bytes | None]] | None
+    headers: object
+    """A list of pairs, or None."""
 
 
 @pytest.fixture(scope="module")
