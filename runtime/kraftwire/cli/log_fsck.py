@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 
 import click
@@ -13,7 +14,7 @@ from kraftwire.log.directory import find_partitions
 from kraftwire.log.fsck import Check, Finding, Identity
 
 _COLUMNS = ("severity", "check", "file", "byte", "finding")
-_ID_COLUMNS = ("directory", "cluster id", "node", "directory id", "topic", "topic id")
+_ID_COLUMNS = ("id of", "id", "found in")
 
 
 @click.command()
@@ -80,11 +81,7 @@ def _print_json(identities: list[Identity], findings: list[Finding]) -> None:
 
 def _print_tables(identities: list[Identity], findings: list[Finding]) -> None:
     if identities:
-        rows = [
-            (row.directory, row.cluster_id, row.node_id, row.directory_id, row.topic, row.topic_id)
-            for row in identities
-        ]
-        print_table(_ID_COLUMNS, rows, folded=("directory", "topic"))
+        print_table(_ID_COLUMNS, _id_rows(identities), folded=("id of", "found in"))
     if findings:
         click.echo()
         cells = [
@@ -92,3 +89,21 @@ def _print_tables(identities: list[Identity], findings: list[Finding]) -> None:
             for found in findings
         ]
         print_table(_COLUMNS, cells, folded=("file", "finding"))
+
+
+def _id_rows(identities: list[Identity]) -> list[tuple[str, str, str]]:
+    """Every id once: clusters, then directories, then topics, and where each was found."""
+    places: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in identities:
+        if row.cluster_id is not None:
+            places["cluster", row.cluster_id].append(row.directory)
+    for row in identities:
+        if row.directory_id is not None:
+            places[f"directory of node {row.node_id}", row.directory_id].append(row.directory)
+    for row in identities:
+        if row.topic_id is not None:
+            places[f"topic {row.topic}", row.topic_id].append(row.directory)
+    return [
+        (what, text, found[0] if len(found) == 1 else f"{len(found)} directories")
+        for (what, text), found in places.items()
+    ]

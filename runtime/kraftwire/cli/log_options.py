@@ -18,6 +18,8 @@ from kraftwire.log.errors import CorruptBatch
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_LONG_WORK = 64 << 20
+
 _MAX_MILLISECONDS = 253_402_300_799_999
 """The last one of the year 9999, the last that can be written as a date."""
 
@@ -95,10 +97,10 @@ class Findings:
 def progress(total: int, label: str, *, prints: bool = False) -> Iterator[Callable[[int], None]]:
     """A bar on standard error while it is a terminal; yields what counts bytes done.
 
-    Commands that print as they go say `prints`: there is no bar then where the data goes to
+    `total` is in bytes; there is no bar for what is done in a moment. Commands that print as they go say `prints`: there is no bar then where the data goes to
     a terminal too, whose lines it would tear.
     """
-    hidden = prints and on_terminal()
+    hidden = total < _LONG_WORK or (prints and on_terminal())
     if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
         return

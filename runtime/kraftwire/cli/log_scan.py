@@ -13,19 +13,9 @@ from kraftwire.log.directory import Partition, find_partitions
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.scan import MAX_LISTED, Summary, scan_partition
 
-_COLUMNS = (
-    "partition",
-    "segments",
-    "bytes",
-    "batches",
-    "records",
-    "offsets",
-    "first time",
-    "last time",
-    "codecs",
-    "producers",
-    "gaps",
-)
+# What a line of 80 characters has room for; the JSON has all.
+_COLUMNS = ("partition", "segments", "bytes", "records", "offsets", "newest", "codecs", "gaps")
+_FOLDED = ("partition", "codecs", "gaps")
 
 
 @click.command()
@@ -57,7 +47,8 @@ def scan(paths: tuple[Path, ...], output: str | None) -> None:
             else:
                 rows.append(_row(partition, summary))
     if not as_json:
-        print_table(_COLUMNS, rows, folded=("codecs",))
+        count = len(_COLUMNS) - (not any(row[-1] for row in rows))
+        print_table(_COLUMNS[:count], [row[:count] for row in rows], folded=_FOLDED)
     findings.exit()
 
 
@@ -103,16 +94,14 @@ def _row(partition: Partition, summary: Summary) -> tuple[object, ...]:
     offsets = None
     if summary.first_offset is not None and summary.next_offset is not None:
         offsets = f"{summary.first_offset}-{summary.next_offset - 1}"
-    times = (summary.first_timestamp, summary.last_timestamp)
+    newest = summary.last_timestamp
     return (
         partition.label,
         summary.segments,
         summary.size,
-        summary.batches,
         f"{summary.records}+" if summary.unknown_counts else summary.records,
         offsets,
-        *(None if time is None else format_time(time) for time in times),
+        None if newest is None else format_time(newest).partition(".")[0],
         ", ".join(f"{codec} {count}" for codec, count in summary.codecs.most_common()),
-        len(summary.producers) or None,
         f"{summary.gap_count} ({summary.missing_offsets} offsets)" if summary.gap_count else None,
     )
