@@ -56,6 +56,8 @@ def reporting_failures() -> Iterator[None]:
     """Turn everything that is not a bug into a message and an exit code."""
     try:
         yield
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where a reader that went away is no traceback
     except FieldError as error:
         raise Finding(str(error)) from None
     except KraftwireError as error:

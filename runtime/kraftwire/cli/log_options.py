@@ -97,8 +97,9 @@ class Findings:
 def progress(total: int, label: str, *, prints: bool = False) -> Iterator[Callable[[int], None]]:
     """A bar on standard error while it is a terminal; yields what counts bytes done.
 
-    `total` is in bytes; there is no bar for what is done in a moment. Commands that print as they go say `prints`: there is no bar then where the data goes to
-    a terminal too, whose lines it would tear.
+    `total` is in bytes; there is no bar for what is done in a moment. Commands that print as
+    they go say `prints`: there is no bar then where the data goes to a terminal too, whose
+    lines it would tear.
     """
     hidden = total < _LONG_WORK or (prints and on_terminal())
     if hidden or sys.stderr is None or not sys.stderr.isatty():

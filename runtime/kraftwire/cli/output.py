@@ -18,6 +18,8 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
 _MAX_FOLDED_ROWS = 2_000
 """Folding costs half a millisecond a row; nobody reads longer tables on a screen."""
 
@@ -48,9 +50,11 @@ def on_terminal() -> bool:
 
 
 def print_json(obj: object) -> None:
-    """One line of JSON on standard output."""
+    """One line of JSON on standard output, where it may stay in the buffer for a while."""
     # json leaves DEL, the one ASCII control character above space, as it is.
-    click.echo(json.dumps(obj, separators=(",", ":")).replace("\x7f", "\\u007f"))
+    line = _encode(obj).replace("\x7f", "\\u007f")
+    if sys.stdout is not None:
+        sys.stdout.write(line + "\n")
 
 
 def print_table(
