@@ -105,33 +105,38 @@ def dump(paths: tuple[Path, ...], output: str | None, out: Path | None, **given:
       kraftwire log dump data/__cluster_metadata-0 --redact --style kafka
       kraftwire log dump orders-0 -o parquet --out orders.parquet
     """
-    if (output == "parquet") != (out is not None):
-        raise CouldNotDoIt("-o parquet and --out FILE go together")
-    form = output or ("table" if on_terminal() else "json")
-    forms = Forms(
-        given["bytes_form"] or ("utf8" if form == "table" else "base64"),
-        given["style"] == "kafka",
-        given["redact"] or given["redact_payloads"],
-        given["redact_payloads"],
-    )
     options = _options(given)
     findings = Findings()
     partitions = find_partitions(paths)
     named = {path for path in paths if path.is_file()}
     total = sum(file.path.stat().st_size for p in partitions for file in p.segments)
-    printed: Output
-    if out is not None:
-        if options.batches or options.all_files:
-            raise CouldNotDoIt("-o parquet holds records; the rest is printed as json or table")
-        printed = ParquetOutput(out, forms)
-    else:
-        printed = JsonOutput(forms) if form == "json" else TableOutput(forms)
+    printed = _open_output(output, out, options, given)
     with closing(printed), progress(total, "dump", prints=out is None) as done:
         for partition in partitions:
             for file in _files(partition, options, named):
                 _dump_file(partition, file, options, printed, findings)
                 done(file.path.stat().st_size)
     findings.exit()
+
+
+def _open_output(
+    output: str | None, out: Path | None, options: Options, given: dict[str, Any]
+) -> Output:
+    """Where the rows go; a combination of options that makes no sense is refused."""
+    if (output == "parquet") != (out is not None):
+        raise CouldNotDoIt("-o parquet and --out FILE go together")
+    as_table = output == "table" or (output is None and on_terminal())
+    forms = Forms(
+        given["bytes_form"] or ("utf8" if as_table else "base64"),
+        kafka_style=given["style"] == "kafka",
+        redact=given["redact"] or given["redact_payloads"],
+        redact_payloads=given["redact_payloads"],
+    )
+    if out is None:
+        return TableOutput(forms) if as_table else JsonOutput(forms)
+    if options.batches or options.all_files:
+        raise CouldNotDoIt("-o parquet holds records; the rest is printed as json or table")
+    return ParquetOutput(out, forms)
 
 
 def _options(given: dict[str, Any]) -> Options:

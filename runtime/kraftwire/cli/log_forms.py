@@ -36,7 +36,7 @@ class Forms:
     redact: bool = False
     redact_payloads: bool = False
 
-    def bytes(self, value: bytes | None) -> str | None:
+    def text(self, value: bytes | None) -> str | None:
         """Bytes as text."""
         if value is None:
             return None
@@ -62,7 +62,7 @@ class Forms:
             "timestampType": timestamp_type(header),
             "key": key,
             "value": value,
-            "headers": [[name, self.bytes(content)] for name, content in record.headers],
+            "headers": [[name, self.text(content)] for name, content in record.headers],
             "leaderEpoch": header.partition_leader_epoch,
             "producerId": header.producer_id,
             "producerEpoch": header.producer_epoch,
@@ -74,7 +74,7 @@ class Forms:
     def _content(self, record: Record, typed: TypedRecord | None) -> tuple[Any, Any]:
         """Key and value: messages where they are known, text of bytes elsewhere."""
         if typed is None:
-            return self.bytes(record.key), self.bytes(record.value)
+            return self.text(record.key), self.text(record.value)
         if self.kafka_style:
             key, value = kafka_json(typed)
             if value is not None and typed.value is not None and self.redact:

@@ -29,6 +29,9 @@ from kraftwire.log.header import (
 from kraftwire.log.source import Source
 
 _CHUNK = 1 << 20
+_FIRST_CHUNK = 4 << 10
+"""Damage is mostly small: a file with much of it is not read a megabyte at a time."""
+
 _BUDGET_PER_BYTE = 8
 _LEAST_BUDGET = 64 << 20
 _MAX_OFFSET_STEP = 1 << 31
@@ -102,11 +105,13 @@ class Resync:
         if good is None or good.magic < 2:
             patterns.append(_MAGIC_0_OR_1)
         overlap = HEADER.size - 1
+        size = _FIRST_CHUNK
         while start < self._source.size:
-            data = self._source.read_at(start, _CHUNK + overlap)
+            data = self._source.read_at(start, size + overlap)
             found = {match.start() for pattern in patterns for match in pattern.finditer(data)}
-            yield from (start + at for at in sorted(found) if at < _CHUNK)
-            start += _CHUNK
+            yield from (start + at for at in sorted(found) if at < size)
+            start += size
+            size = _CHUNK
 
 
 def _follows(header: BatchHeader, good: BatchHeader) -> bool:
@@ -118,11 +123,13 @@ def _follows(header: BatchHeader, good: BatchHeader) -> bool:
 
 def is_zero(source: Source, position: int) -> bool:
     """Whether nothing but zeros stands from a position to the end."""
+    size = _FIRST_CHUNK
     while position < source.size:
-        data = source.read_at(position, _CHUNK)
+        data = source.read_at(position, size)
         if not data:
             break
         if data.count(0) != len(data):
             return False
         position += len(data)
+        size = _CHUNK
     return True
