@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kraftwire.cli.log_forms import timestamp_type
 from kraftwire.log.batch import Batch
 from kraftwire.log.record import Record
 from kraftwire.log.typed import CONTROL, TypedRecord, decode_typed, kafka_json
@@ -25,7 +26,11 @@ DECODERS = {
     "transaction": "--transaction-log-decoder",
     "share": "--share-group-state-decoder",
 }
-_JSON_TAIL = re.compile(r"^(.*?headerKeys: \[[^\]]*\])(.*)$")
+_FACTS_AND_CONTENT = re.compile(
+    r"^(.*?(?:headerKeys: \[[^\]]*\]|isValid: true))(?: crc: \d+)?(.*)$"
+)
+"""Records of magic 0 and 1 have no headers, but a CRC of their own, which we check and forget."""
+
 _CONTROL_WORDS = {
     ControlType.LEADER_CHANGE: "LeaderChange: ",
     ControlType.SNAPSHOT_HEADER: "SnapshotHeader ",
@@ -54,8 +59,7 @@ def batch_line(batch: Batch) -> str:
     """The line of a batch."""
     header = batch.header
     horizon = header.delete_horizon
-    when = "LogAppendTime" if header.has_log_append_time else "CreateTime"
-    facts = {
+    before: dict[str, object] = {
         "baseOffset": batch.base_offset,
         "lastOffset": header.last_offset,
         "count": batch.record_count,
@@ -67,8 +71,12 @@ def batch_line(batch: Batch) -> str:
         "isTransactional": header.is_transactional,
         "isControl": header.is_control,
         "deleteHorizonMs": "OptionalLong.empty" if horizon is None else f"OptionalLong[{horizon}]",
+    }
+    if header.magic < 2:
+        before = {"offset": header.last_offset}
+    facts = before | {
         "position": header.position,
-        when: header.max_timestamp,
+        timestamp_type(header): header.max_timestamp,
         "size": header.size,
         "magic": header.magic,
         "compresscodec": header.codec_label,
@@ -85,13 +93,16 @@ def _java(value: object) -> str:
 def record_line(batch: Batch, record: Record, log: str | None) -> tuple[str, object]:
     """The line of a record: what comes before key and payload, and these, parsed."""
     header = batch.header
-    when = "LogAppendTime" if header.has_log_append_time else "CreateTime"
-    keys = ",".join(key for key, _ in record.headers)
     start = (
-        f"| offset: {record.offset} {when}: {record.timestamp} "
+        f"| offset: {record.offset} {timestamp_type(header)}: {record.timestamp} "
         f"keySize: {_size(record.key)} valueSize: {_size(record.value)} "
-        f"sequence: {header.sequence_at(record.offset - header.base_offset)} headerKeys: [{keys}]"
     )
+    if header.magic < 2:
+        start += "isValid: true"
+    else:
+        keys = ",".join(key for key, _ in record.headers)
+        sequence = header.sequence_at(record.offset - header.base_offset)
+        start += f"sequence: {sequence} headerKeys: [{keys}]"
     typed = decode_typed(log, batch, record)
     if typed is not None:
         return start, _typed_content(typed)
@@ -118,7 +129,7 @@ def _typed_content(typed: TypedRecord) -> object:
 
 def parse_line(line: str) -> tuple[str, object]:
     """A line of the tool in the form of `record_line`."""
-    match = _JSON_TAIL.match(line)
+    match = _FACTS_AND_CONTENT.match(line)
     assert match is not None, line
     start, rest = match.group(1), match.group(2).removeprefix(" ")
     for word in _CONTROL_WORDS.values():
@@ -153,5 +164,5 @@ def their_lines(lines: list[str]) -> Iterator[object]:
     for line in lines:
         if line.startswith("| "):
             yield parse_line(line)
-        elif line.startswith("baseOffset"):
+        elif line.startswith(("baseOffset", "offset")):
             yield line
