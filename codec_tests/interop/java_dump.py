@@ -14,8 +14,13 @@ from typing import Any
 
 from kraftwire.cli.log_forms import timestamp_type
 from kraftwire.log.batch import Batch
+from kraftwire.log.properties import format_uuid
 from kraftwire.log.record import Record
 from kraftwire.log.typed import CONTROL, TypedRecord, decode_typed, kafka_json
+from kraftwire_messages.kafka import (
+    RemoteLogSegmentMetadataRecord,
+    RemoteLogSegmentMetadataUpdateRecord,
+)
 from kraftwire_wire.records import ControlType
 
 from interop.kafka_tools import run_tool
@@ -25,6 +30,7 @@ DECODERS = {
     "group": "--offsets-decoder",
     "transaction": "--transaction-log-decoder",
     "share": "--share-group-state-decoder",
+    "remote-log": "--remote-log-metadata-decoder",
 }
 _FACTS_AND_CONTENT = re.compile(
     r"^(.*?(?:headerKeys: \[[^\]]*\]|isValid: true))(?: crc: \d+)?(.*)$"
@@ -116,6 +122,8 @@ def _size(value: bytes | None) -> int:
 
 
 def _typed_content(typed: TypedRecord) -> object:
+    if isinstance(typed.value and typed.value.message, _REMOTE):
+        return f"payload: {_java_text(typed)}"
     key, value = kafka_json(typed)
     if typed.log == CONTROL:
         if typed.id in (ControlType.ABORT, ControlType.COMMIT):
@@ -125,6 +133,58 @@ def _typed_content(typed: TypedRecord) -> object:
     if key is None:
         return None, value
     return key, "<DELETE>" if value is None else value
+
+
+_REMOTE = (RemoteLogSegmentMetadataRecord, RemoteLogSegmentMetadataUpdateRecord)
+_STATES = (
+    "COPY_SEGMENT_STARTED",
+    "COPY_SEGMENT_FINISHED",
+    "DELETE_SEGMENT_STARTED",
+    "DELETE_SEGMENT_FINISHED",
+)
+
+
+def _java_text(typed: TypedRecord) -> str:
+    """A record of remote-log metadata, which the tool prints as Java prints objects."""
+    assert typed.value is not None
+    record: Any = typed.value.message
+    place = record.remote_log_segment_id
+    topic = place.topic_id_partition
+    where = f"{format_uuid(topic.id)}:{topic.name}-{topic.partition}"
+    custom = record.custom_metadata
+    facts = {
+        "remoteLogSegmentId": (
+            f"RemoteLogSegmentId{{topicIdPartition={where}, id={format_uuid(place.id)}}}"
+        ),
+        "customMetadata": (
+            "Optional.empty"
+            if custom is None
+            else f"Optional[CustomMetadata{{{len(custom)} bytes}}]"
+        ),
+        "state": _STATES[record.remote_log_segment_state],
+        "eventTimestampMs": record.event_timestamp_ms,
+        "brokerId": record.broker_id,
+    }
+    if isinstance(record, RemoteLogSegmentMetadataRecord):
+        epochs = ", ".join(
+            f"{one.leader_epoch}={one.offset}" for one in record.segment_leader_epochs
+        )
+        order = (
+            "remoteLogSegmentId startOffset endOffset brokerId maxTimestampMs eventTimestampMs "
+            "segmentLeaderEpochs segmentSizeInBytes customMetadata state txnIdxEmpty"
+        )
+        facts |= {
+            "startOffset": record.start_offset,
+            "endOffset": record.end_offset,
+            "maxTimestampMs": record.max_timestamp_ms,
+            "segmentLeaderEpochs": f"{{{epochs}}}",
+            "segmentSizeInBytes": record.segment_size_in_bytes,
+            "txnIdxEmpty": str(record.txn_index_empty).lower(),
+        }
+    else:
+        order = "remoteLogSegmentId customMetadata state eventTimestampMs brokerId"
+    inside = ", ".join(f"{name}={facts[name]}" for name in order.split())
+    return f"{type(record).__name__.removesuffix('Record')}{{{inside}}}"
 
 
 def parse_line(line: str) -> tuple[str, object]:

@@ -19,6 +19,9 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from kraftwire.log import find_partitions
+from kraftwire.log.scan import scan_partition
+
 from interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
 from interop.kafka_session import QUIET, SECONDS, consume, share_groups, tokens
 from interop.kafka_tools import run_tool
@@ -34,10 +37,18 @@ SETTINGS = {
     "log.cleaner.backoff.ms": "200",
     "metadata.log.max.record.bytes.between.snapshots": "3000",
     "metadata.log.max.snapshot.interval.ms": "4000",
+    "remote.log.storage.system.enable": "true",
+    "remote.log.storage.manager.class.name": "NowhereStorage",
+    "remote.log.metadata.manager.listener.name": "PLAINTEXT",
+    "remote.log.manager.task.interval.ms": "500",
+    "rlmm.config.remote.log.metadata.topic.replication.factor": "2",
+    "rlmm.config.remote.log.metadata.topic.num.partitions": "1",
+    "rlmm.config.remote.log.metadata.initialization.retry.interval.ms": "500",
 }
 _SEGMENTED = {"segment.ms": "100"}
 _COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": "100"}
 _CLOCKED = {"message.timestamp.type": "LogAppendTime"}
+_TIERED = {"remote.storage.enable": "true", "local.retention.ms": "1"} | _SEGMENTED
 
 
 class StoredLogs(NamedTuple):
@@ -68,6 +79,7 @@ def drive(cluster: KafkaCluster) -> list[Consumer]:
     for codec in CODECS:
         _produce(cluster, f"codec-{codec}", codec)
     _produce(cluster, "clocked", "lz4")
+    _produce(cluster, "tiered", "none")
     _compact(cluster)
     _metadata(cluster)
     consume(cluster, "classic-drinkers", 20)
@@ -76,6 +88,7 @@ def drive(cluster: KafkaCluster) -> list[Consumer]:
     tokens(cluster)
     _transactions(cluster)
     _broker_leaves(cluster, cluster.brokers[1])
+    cluster.wait_for("segments went to the remote storage", lambda: _is_tiered(cluster))
     return [_joined(cluster, "stayers", "classic"), _joined(cluster, "new-stayers", "consumer")]
 
 
@@ -86,7 +99,7 @@ def _data(node: KafkaNode) -> Path:
 def _topics(cluster: KafkaCluster) -> None:
     configs: dict[str, dict[str, str]] = {f"codec-{codec}": {} for codec in CODECS}
     configs |= {"tea": _SEGMENTED, "orders": _SEGMENTED, "temperatures": _COMPACTED}
-    configs |= {"clocked": _CLOCKED, "short-lived": {}}
+    configs |= {"clocked": _CLOCKED, "short-lived": {}, "tiered": _TIERED}
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     topics = [NewTopic(name, 1, 2, config=config) for name, config in configs.items()]
     for future in admin.create_topics(topics).values():
@@ -150,6 +163,13 @@ def _time(turn: int) -> int:
 def _is_cleaned(node: KafkaNode) -> bool:
     checkpoint = _data(node) / "cleaner-offset-checkpoint"
     return checkpoint.is_file() and b"temperatures" in checkpoint.read_bytes()
+
+
+def _is_tiered(cluster: KafkaCluster) -> bool:
+    """Whether two segments were copied: for each, a record that it begins and one that it ended."""
+    directories = [_data(node) / "__remote_log_metadata-0" for node in cluster.brokers]
+    partitions = find_partitions([path for path in directories if any(path.glob("*.log"))])
+    return any(scan_partition(found).records >= 4 for found in partitions)
 
 
 def _metadata(cluster: KafkaCluster) -> None:
