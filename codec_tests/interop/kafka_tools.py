@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from interop.kafka_server import KafkaFailed
-from interop.maven import JAVA_DIRECTORY, joined, tool, tools_class_path
+from interop.maven import JAVA_DIRECTORY, class_path, joined, tool, tools_class_path
 
 _SECONDS = 90
 _JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog.level=error")
@@ -18,8 +18,18 @@ def run_tool(main_class: str, *arguments: str, text: str = "", fails: bool = Fal
     `main_class` is below `org.apache.kafka.tools`, unless it names another package.
     """
     name = main_class if main_class.startswith("kafka.") else f"org.apache.kafka.tools.{main_class}"
+    return _run(name, tools_class_path(), *arguments, text=text, fails=fails)
+
+
+def run_program(main_class: str, *arguments: str) -> str:
+    """What a program of ours prints that runs with the libraries of the tools."""
+    ours, *_ = class_path()
+    return _run(main_class, [ours, *tools_class_path()], *arguments)
+
+
+def _run(name: str, jars: list[Path], *arguments: str, text: str = "", fails: bool = False) -> str:
     config = f"-Dlog4j2.configurationFile={JAVA_DIRECTORY / 'log4j2.properties'}"
-    command = [str(tool("java")), *_JVM, config, "-cp", joined(tools_class_path()), name]
+    command = [str(tool("java")), *_JVM, config, "-cp", joined(jars), name]
     done = subprocess.run(
         [*command, *arguments],
         input=text,
@@ -30,7 +40,7 @@ def run_tool(main_class: str, *arguments: str, text: str = "", fails: bool = Fal
         check=False,
     )
     if bool(done.returncode) != fails:
-        raise KafkaFailed(f"{main_class} {' '.join(arguments)}: {done.stdout[-3000:]}")
+        raise KafkaFailed(f"{name} {' '.join(arguments)}: {done.stdout[-3000:]}")
     return done.stdout
 
 

@@ -24,7 +24,7 @@ from kraftwire.log.scan import scan_partition
 
 from interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
 from interop.kafka_session import QUIET, SECONDS, consume, share_groups, tokens
-from interop.kafka_tools import run_tool
+from interop.kafka_tools import run_program, run_tool
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 SETTINGS = {
@@ -88,6 +88,8 @@ def drive(cluster: KafkaCluster) -> list[Consumer]:
     tokens(cluster)
     _transactions(cluster)
     _broker_leaves(cluster, cluster.brokers[1])
+    streams = (cluster.bootstrap, "streamers", "tea", str(cluster.directory / "streams"))
+    run_program("StreamsMember", *streams)
     cluster.wait_for("segments went to the remote storage", lambda: _is_tiered(cluster))
     return [_joined(cluster, "stayers", "classic"), _joined(cluster, "new-stayers", "consumer")]
 
