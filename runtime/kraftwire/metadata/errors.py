@@ -1,0 +1,40 @@
+"""What can be wrong with metadata, besides damaged bytes.
+
+Whoever reads metadata takes a `report`, a function that is called with every problem met;
+reading goes on where it returns. `strict`, the default, raises the problem instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from kraftwire_wire.errors import KraftwireError
+
+Report = Callable[[KraftwireError], None]
+
+
+class CannotApply(KraftwireError):
+    """A record that does not fit the image: it changes something that is not there."""
+
+
+class BadRecord(KraftwireError):
+    """A stored record that cannot be read or applied: `reason`, in `file`, at `offset`."""
+
+    def __init__(self, file: str, offset: int, reason: str) -> None:
+        super().__init__(file, offset, reason)
+        self.file = file
+        self.offset = offset
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.file}, offset {self.offset}: {self.reason}"
+
+
+class Unreachable(KraftwireError):
+    """A state that cannot be rebuilt from the files that are there."""
+
+
+def strict(problem: KraftwireError) -> NoReturn:
+    """The report that raises."""
+    raise problem

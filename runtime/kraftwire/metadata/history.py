@@ -1,0 +1,170 @@
+"""The history of a cluster: each record of the metadata log, and what it changed.
+
+A `History` starts at the first offset from which the state is known: 0, or the end of the
+oldest snapshot that the log reaches back to. Where there is neither (a segment alone that
+does not start at 0), records are told as they are, without the state before them. Records
+of transactions are told when they take effect, those of aborted ones never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kraftwire.metadata.describe import describe
+from kraftwire.metadata.diff import Change, compare
+from kraftwire.metadata.entities import Kind, Ref, entity_at, topic_of
+from kraftwire.metadata.errors import Report, Unreachable, strict
+from kraftwire.metadata.image import MetadataImage
+from kraftwire.metadata.load import apply_entry, base_image, load_snapshot
+from kraftwire.metadata.replay import Entry, LogReplay
+from kraftwire.metadata.source import MetadataSource, find_metadata
+from kraftwire.metadata.touched import touched_by
+from kraftwire.metadata.transactions import Transactions
+from kraftwire_messages.kafka import NoOpRecord
+from kraftwire_wire.errors import KraftwireError
+
+
+class Step(NamedTuple):
+    """One record: where it stood, and what it did."""
+
+    offset: int
+    timestamp: int
+    epoch: int
+    type: str
+    """The name of its message."""
+    description: str
+    changes: tuple[Change, ...]
+    topics: frozenset[str]
+    """The topics that the record is about."""
+    refs: tuple[Ref, ...]
+    """All that the record is about, changed or not."""
+
+    @property
+    def is_no_op(self) -> bool:
+        """Whether this is a NoOpRecord, which the controller writes every half second."""
+        return self.type == NoOpRecord.__name__
+
+
+class History:
+    """The steps from one offset to before another; iterate once. See the module's docstring."""
+
+    def __init__(
+        self,
+        path: Path,
+        from_offset: int | None = None,
+        to_offset: int | None = None,
+        *,
+        secrets: bool = False,
+        report: Report = strict,
+    ) -> None:
+        """`KraftwireError` where there is no log at `path`."""
+        source = find_metadata(path, report)
+        if not source.segments:
+            raise KraftwireError(f"{path}: no segment of a log, and snapshots have no history")
+        self._report = report
+        self._secrets = secrets
+        base = _base(source, from_offset, report)
+        self.image = base if base is not None else MetadataImage()
+        self.knows_state = base is not None
+        first = source.segments[0].base_offset if base is None else base.provenance.offset
+        self.start = max(first, from_offset or 0)
+        """The first offset that is told."""
+        self._log = LogReplay(source.partition, first, to_offset, report)
+        self._transactions = Transactions(report)
+
+    def __iter__(self) -> Iterator[Step]:
+        for entry in self._log:
+            for ready in self._transactions.feed(entry):
+                if ready.offset < self.start:
+                    self._apply(ready)
+                else:
+                    yield self._step(ready)
+        self.image.provenance.offset = self._log.next_offset
+        self.image.provenance.transaction = self._transactions.open
+
+    def _apply(self, entry: Entry) -> bool:
+        # Without a state before it, a change of something unknown is nothing wrong.
+        return apply_entry(self.image, entry, self._report if self.knows_state else lambda _: None)
+
+    def _step(self, entry: Entry) -> Step:
+        image, message = self.image, entry.message
+        refs = touched_by(image, message)
+        before = [entity_at(image, ref, secrets=True) for ref in refs]
+        topics = {topic_of(image, ref) for ref in refs}
+        applied = self._apply(entry)
+        topics |= {topic_of(image, ref) for ref in refs}
+        changes = []
+        for ref, old in zip(refs, before, strict=True):
+            new = entity_at(image, ref, secrets=True)
+            change = compare(old, new, secrets=self._secrets)
+            if change is not None:
+                changes.append(change)
+        text = describe(
+            message,
+            entry.version,
+            changes,
+            applied=applied,
+            dropped=self._transactions.dropped,
+            secrets=self._secrets,
+        )
+        return Step(
+            entry.offset,
+            entry.timestamp,
+            entry.epoch,
+            type(message).__name__,
+            text,
+            tuple(changes),
+            frozenset(name for name in topics if name is not None),
+            tuple(refs),
+        )
+
+
+def changes(
+    path: Path,
+    from_offset: int | None = None,
+    to_offset: int | None = None,
+    *,
+    secrets: bool = False,
+    report: Report = strict,
+) -> Iterator[Step]:
+    """The steps of a history but for those that do nothing (`Step.is_no_op`)."""
+    history = History(path, from_offset, to_offset, secrets=secrets, report=report)
+    return (step for step in history if not step.is_no_op)
+
+
+def about_broker(step: Step, broker: int) -> bool:
+    """Whether a record is about a broker's registration."""
+    return Ref(Kind.BROKER, broker) in step.refs
+
+
+def about_partition(step: Step, topic: str, partition: int | None = None) -> bool:
+    """Whether a record is about a topic, or about one of its partitions."""
+    if topic not in step.topics:
+        return False
+    if partition is None:
+        return True
+    return any(
+        change.kind is Kind.PARTITION
+        and (change.after or change.before or {}).get("partition") == partition
+        for change in step.changes
+    )
+
+
+def _base(source: MetadataSource, from_offset: int | None, report: Report) -> MetadataImage | None:
+    """The image to begin with; None where the files hold none."""
+    first = source.segments[0].base_offset
+    if from_offset is not None and from_offset >= first:
+        try:
+            image = base_image(source, from_offset, report=report)
+        except Unreachable:
+            pass
+        else:
+            # What the bootstrap snapshot has, the log's first records tell again.
+            return image if image.provenance.offset else MetadataImage()
+    if first == 0:
+        return MetadataImage()
+    reached = (file for file in source.snapshots if file.base_offset >= first)
+    oldest = next(reached, None)
+    return None if oldest is None else load_snapshot(oldest, report)[0]

@@ -1,0 +1,67 @@
+"""Where metadata lies: a path to the snapshots and segments of one metadata log.
+
+The path is a data directory, its `__cluster_metadata-0` (or a copy of it under a name that
+is no partition's), a single snapshot, or a single segment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition, find_files
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.file_names import FileKind, parse_partition_name
+from kraftwire.log.properties import MetaProperties, decode_meta_properties
+from kraftwire.metadata.errors import Report, strict
+from kraftwire_wire.errors import KraftwireError
+
+_DIRECTORY = f"{METADATA_TOPIC}-0"
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataSource:
+    """The files of one metadata log."""
+
+    path: Path
+    partition: Partition
+    properties: MetaProperties | None
+    """What the data directory's `meta.properties` says, where it is there."""
+
+    @property
+    def snapshots(self) -> list[LogFile]:
+        """The snapshots, oldest first."""
+        found = self.partition.of_kind(FileKind.SNAPSHOT)
+        return sorted(found, key=lambda file: (file.base_offset, file.name.epoch or 0))
+
+    @property
+    def segments(self) -> list[LogFile]:
+        """The segments, in the order of their offsets."""
+        return self.partition.segments
+
+
+def find_metadata(path: Path, report: Report = strict) -> MetadataSource:
+    """The metadata log at a path; `KraftwireError` where there is none there."""
+    inner = path / _DIRECTORY
+    at = inner if inner.is_dir() else path
+    directory = at if at.is_dir() else at.parent
+    name = parse_partition_name(directory.absolute().name)
+    if name is not None and name.topic != METADATA_TOPIC:
+        raise KraftwireError(f"{path}: of the topic {name.topic}, not {METADATA_TOPIC}")
+    files = [file for file in find_files([at]) if file.path.parent == directory]
+    partition = Partition(directory, name, files)
+    if not partition.segments and not partition.of_kind(FileKind.SNAPSHOT):
+        raise KraftwireError(f"{path}: no {_DIRECTORY} is there, nor a snapshot of metadata")
+    return MetadataSource(path, partition, _properties(directory, report))
+
+
+def _properties(directory: Path, report: Report) -> MetaProperties | None:
+    """Of the data directory that `directory` lies in; of itself where it is one."""
+    for place in (directory.absolute().parent, directory):
+        file = place / "meta.properties"
+        if file.is_file():
+            try:
+                return decode_meta_properties(file.read_bytes(), str(file))
+            except CorruptBatch as error:
+                report(error)
+    return None
