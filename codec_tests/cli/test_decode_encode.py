@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from cli.running import decoded, done, encoded, run
-from cli.sample_messages import filled, request_bytes, response_bytes
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.framing import add_size
 from kraftwire_wire.records import (
@@ -18,6 +16,9 @@ from kraftwire_wire.records import (
     encode_metadata_record,
     encode_prefixed,
 )
+
+from cli.running import decoded, done, encoded, run
+from cli.sample_messages import filled, request_bytes, response_bytes
 
 VOTE = request_bytes("VoteRequest", 2)
 

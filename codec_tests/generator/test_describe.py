@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from spec_files import field_spec, message_spec
-
 from compile_spec import compile_spec
+from spec_files import field_spec, message_spec
 
 TITLES = [
     ({}, "a data message; version 0, not flexible."),

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from evolving import Spec, judge, read_back, told
 from kraftwire_wire.message import Message
-from spec_files import field_spec, message_spec
 
 from compile_spec import compile_spec
+from evolving import Spec, judge, read_back, told
+from spec_files import field_spec, message_spec
 
 Values = Mapping[str, Any]
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from evolving import Spec, judge, told
 from kraftwire_generator.comparing.compare_sources import read_side
 from kraftwire_generator.comparing.evolution_report import EvolutionFinding
 from kraftwire_generator.comparing.evolve import evolve_message, evolve_sides
 from kraftwire_generator.parse import parse_message
 from kraftwire_generator.resolve import resolve
-from spec_files import field_spec, message_spec, write_set
 
+from evolving import Spec, judge, told
 from oracle import oracle_section, report_oracle_count
 from oracle_deviations import EVOLUTION
+from spec_files import field_spec, message_spec, write_set
 
 KAFKA = Path(__file__).parents[2] / "message_specs" / "kafka"
 A = field_spec("a")

@@ -19,17 +19,17 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from evolving import broken_versions, judge, read_back, told
 from kraftwire_generator.errors import SpecError
 from kraftwire_generator.names import to_snake_case
 from kraftwire_generator.versions import VersionRange
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
-from spec_edits import EDITS, Edit, Spec, lists_of, number_tags, random_spec
-from spec_files import field_spec, message_spec
 
 from compile_spec import compile_spec
+from evolving import broken_versions, judge, read_back, told
 from oracle import oracle_section
+from spec_edits import EDITS, Edit, Spec, lists_of, number_tags, random_spec
+from spec_files import field_spec, message_spec
 from strategies import random_message, same, without_unknown_tags
 
 ATTEMPTS = 400  # messages to write before a break is called a false alarm

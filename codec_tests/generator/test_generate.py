@@ -16,6 +16,7 @@ from kraftwire_generator.emit import apply_changes, find_changes
 from kraftwire_generator.errors import SpecError
 from kraftwire_generator.generate import Package, Selection, count_specs, generate_package
 from kraftwire_generator.versions import VersionRange
+
 from spec_files import field_spec, message_spec, write_set
 
 VOTE = message_spec("VoteRequest", field_spec(), type="request", apiKey=52, validVersions="0-3")

@@ -30,10 +30,10 @@ from kraftwire_generator.planner import plan_message, plan_package
 from kraftwire_generator.render import Renderer
 from kraftwire_generator.resolve import resolve
 from kraftwire_generator.spec_set import SpecSet
-from spec_files import field_spec, message_spec, write_set
-from spec_strategies import CLASS_NAMES, FIELD_NAMES, HOSTILE_TEXT, specs
 
 from compile_spec import compile_spec
+from spec_files import field_spec, message_spec, write_set
+from spec_strategies import CLASS_NAMES, FIELD_NAMES, HOSTILE_TEXT, specs
 from strategies import random_message, same
 
 thorough = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -14,9 +14,9 @@ from kraftwire_generator.planner import plan_message, plan_package
 from kraftwire_generator.resolve import resolve
 from kraftwire_generator.spec_set import load_set
 from kraftwire_wire.layout import NEVER, Field
-from spec_files import field_spec, message_spec, write_set
 
 from compile_spec import compile_spec
+from spec_files import field_spec, message_spec, write_set
 
 
 def plan(spec: dict[str, Any]) -> MessagePlan:

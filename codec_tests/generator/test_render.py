@@ -15,6 +15,7 @@ from kraftwire_generator.plan import MessagePlan, PackagePlan
 from kraftwire_generator.planner import plan_message
 from kraftwire_generator.render import Renderer, is_generated
 from kraftwire_generator.resolve import resolve
+
 from spec_files import field_spec, message_spec
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from kraftwire_generator.comparing.compare_sources import read_side
 from kraftwire_generator.comparing.diff_text import json_rows, markdown_lines, summary, text_lines
 from kraftwire_generator.comparing.spec_diff import Change, diff_sides
+
 from spec_files import field_spec, message_spec, write_set
 
 Spec = dict[str, Any]

@@ -12,6 +12,7 @@ from kraftwire_generator.cli import main
 from kraftwire_generator.errors import SpecError
 from kraftwire_generator.spec_origin import read_origin
 from kraftwire_generator.spec_table import MARKER, specs_table
+
 from spec_files import message_spec, write_set
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -9,9 +9,9 @@ from kraftwire_generator.plan import Branch, Statement
 from kraftwire_generator.spec import FieldSpec
 from kraftwire_generator.struct_code import Forms, StructCode
 from kraftwire_generator.versions import VersionRange
-from spec_files import field_spec, message_spec
 
 from compile_spec import compile_spec
+from spec_files import field_spec, message_spec
 
 ALL = VersionRange(0, 5)
 REFUSE_TAGS = Branch(

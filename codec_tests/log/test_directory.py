@@ -17,6 +17,7 @@ from kraftwire.log.file_names import (
     snapshot_name,
 )
 from kraftwire_wire.errors import KraftwireError
+
 from stored_files import BROKER, CONTROLLER
 
 

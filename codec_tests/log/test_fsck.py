@@ -13,6 +13,7 @@ from kraftwire.log import find_partitions, parse_batch
 from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire.log.fsck import Check, Finding
 from kraftwire.log.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
+
 from stored_files import BROKER, CONTROLLER
 
 

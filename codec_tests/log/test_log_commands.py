@@ -11,11 +11,12 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from cli.running import done, run
 from kraftwire.cli.log_options import format_time, parse_time
 from kraftwire.log import Record
 from kraftwire.log.compression import Compression
 from kraftwire.log.encode import BatchSettings, encode_batch
+
+from cli.running import done, run
 from stored_files import BROKER, CODECS, CONTROLLER, batches_of, segment_of
 
 METADATA = CONTROLLER / "__cluster_metadata-0"

@@ -25,6 +25,7 @@ from kraftwire.log.fsck import Check
 from kraftwire.log.salvage import Salvage
 from kraftwire.log.typed import decode_typed, kafka_json, log_of_topic
 from kraftwire_wire.errors import KraftwireError
+
 from log.file_mutants import mutant
 from stored_files import BROKER, CONTROLLER, stored_files
 

@@ -16,6 +16,7 @@ from kraftwire.log.compression import Compression
 from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire.log.header import HEADER
 from kraftwire_wire.errors import EncodeError
+
 from stored_files import stored_batches
 
 TIMES = st.integers(0, 1 << 45)

@@ -14,6 +14,7 @@ from kraftwire.log.file_names import FileKind
 from kraftwire.log.fsck import Check
 from kraftwire.log.salvage import Salvage
 from kraftwire.log.salvage_files import Loss
+
 from stored_files import BROKER, CONTROLLER
 
 

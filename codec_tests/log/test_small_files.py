@@ -43,6 +43,7 @@ from kraftwire.log.properties import (
     parse_uuid,
 )
 from kraftwire.log.quorum_state import decode_quorum_state, encode_quorum_state
+
 from stored_files import CONTROLLER, stored_files
 
 Again = Callable[[bytes], bytes]

@@ -11,7 +11,14 @@ import pytest
 from kraftwire.cli.commands import ROWS
 from kraftwire_wire.errors import KraftwireError
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its paths are those of a checkout."""
+    monkeypatch.chdir(ROOT)
 
 
 def blocks(language: str) -> list[str]:

@@ -22,10 +22,10 @@ from kraftwire_wire.specialized import SpecializedCodec
 from kraftwire_wire.specialized_reader import specialized_reader, wide_length
 from kraftwire_wire.specialized_source import GIVES_UP, Unusual, uuid_of
 from kraftwire_wire.specialized_writer import specialized_writer, wide
-from spec_files import field_spec, message_spec
 
 from compile_spec import compile_spec
 from fuzz.mutants import mutants
+from spec_files import field_spec, message_spec
 from strategies import random_message, same, without_unknown_tags
 
 

@@ -13,6 +13,7 @@ from kraftwire_messages.kafka import (
     RemoveTopicRecord,
     UserScramCredentialRecord,
 )
+
 from metadata.metadata_logs import (
     CUP,
     TEA,

@@ -10,6 +10,7 @@ from kraftwire.metadata.history import History, about_broker, about_partition, c
 from kraftwire_messages import kafka
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
+
 from metadata.metadata_logs import (
     CUP,
     TEA,

@@ -13,6 +13,7 @@ from kraftwire.metadata.nodes import Endpoint, SupportedRange, Voter
 from kraftwire_messages import kafka
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.message import Message
+
 from metadata.metadata_logs import (
     DIRECTORY,
     broker,

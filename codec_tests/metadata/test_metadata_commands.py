@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from kraftwire.cli import main
 from kraftwire_messages.kafka import BeginTransactionRecord, NoOpRecord, UserScramCredentialRecord
+
 from metadata.metadata_logs import (
     CUP,
     broker,

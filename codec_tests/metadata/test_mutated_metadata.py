@@ -14,6 +14,7 @@ from kraftwire.metadata.history import History
 from kraftwire.metadata.load import image_at
 from kraftwire.metadata.source import find_metadata
 from kraftwire_wire.errors import KraftwireError
+
 from log.file_mutants import mutant
 from metadata.metadata_logs import raw_batch, write_segment, write_snapshot
 from stored_files import CONTROLLER, batches_of

@@ -14,6 +14,7 @@ from kraftwire_messages.kafka import (
     PartitionRecord,
     RemoveTopicRecord,
 )
+
 from metadata.metadata_logs import CUP, DIRECTORY, TEA, image_of, moved, partition, setting, topic
 
 
