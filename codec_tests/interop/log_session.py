@@ -22,7 +22,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from kraftwire.log import find_partitions
 from kraftwire.log.scan import scan_partition
 
-from interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
+from interop.kafka_connection import Connection
+from interop.kafka_server import KafkaCluster, KafkaNode, describe_quorum, kafka_cluster
 from interop.kafka_session import QUIET, SECONDS, consume, share_groups, tokens
 from interop.kafka_tools import run_program, run_tool
 
@@ -51,6 +52,17 @@ _CLOCKED = {"message.timestamp.type": "LogAppendTime"}
 _TIERED = {"remote.storage.enable": "true", "local.retention.ms": "1"} | _SEGMENTED
 
 
+class Described(NamedTuple):
+    """What Kafka's own tools said of the cluster before it ended."""
+
+    offset: int
+    """The high watermark of the metadata log, when the topics were described."""
+    topics: str
+    offsets: str
+    members: str
+    share_offsets: str
+
+
 class StoredLogs(NamedTuple):
     """The data directories of the nodes, all of which have ended."""
 
@@ -59,6 +71,7 @@ class StoredLogs(NamedTuple):
     """A broker that was stopped in good order."""
     killed: Path
     """A broker that was killed."""
+    described: Described
 
 
 @contextmanager
@@ -66,11 +79,13 @@ def stored_logs() -> Iterator[StoredLogs]:
     """The directories of a session; they are gone afterwards."""
     with kafka_cluster(controllers=1, brokers=2, settings=SETTINGS) as cluster:
         consumers = drive(cluster)
+        described = describe(cluster)
         stopped, killed = cluster.brokers
         killed.kill()
         cluster.stop()
         del consumers  # which only now may leave their groups
-        yield StoredLogs(*(_data(node) for node in (cluster.controllers[0], stopped, killed)))
+        nodes = (cluster.controllers[0], stopped, killed)
+        yield StoredLogs(*map(_data, nodes), described)
 
 
 def drive(cluster: KafkaCluster) -> list[Consumer]:
@@ -84,6 +99,7 @@ def drive(cluster: KafkaCluster) -> list[Consumer]:
     _metadata(cluster)
     consume(cluster, "classic-drinkers", 20)
     consume(cluster, "new-drinkers", 20, **{"group.protocol": "consumer"})
+    _share(cluster)
     share_groups(cluster)
     tokens(cluster)
     _transactions(cluster)
@@ -92,6 +108,23 @@ def drive(cluster: KafkaCluster) -> list[Consumer]:
     run_program("StreamsMember", *streams)
     cluster.wait_for("segments went to the remote storage", lambda: _is_tiered(cluster))
     return [_joined(cluster, "stayers", "classic"), _joined(cluster, "new-stayers", "consumer")]
+
+
+def describe(cluster: KafkaCluster) -> Described:
+    """Ask Kafka's tools."""
+    at = ("--bootstrap-server", cluster.bootstrap)
+    groups = "consumer.group.ConsumerGroupCommand"
+    with Connection(cluster.controllers[0].ports["CONTROLLER"]) as connection:
+        offset = describe_quorum(connection).high_watermark
+    return Described(
+        offset,
+        topics=run_tool("TopicCommand", *at, "--describe"),
+        offsets=run_tool(groups, *at, "--describe", "--all-groups", "--offsets"),
+        members=run_tool(groups, *at, "--describe", "--all-groups", "--members"),
+        share_offsets=run_tool(
+            "consumer.group.ShareGroupCommand", *at, "--describe", "--all-groups", "--offsets"
+        ),
+    )
 
 
 def _data(node: KafkaNode) -> Path:
@@ -165,6 +198,15 @@ def _time(turn: int) -> int:
 def _is_cleaned(node: KafkaNode) -> bool:
     checkpoint = _data(node) / "cleaner-offset-checkpoint"
     return checkpoint.is_file() and b"temperatures" in checkpoint.read_bytes()
+
+
+def _share(cluster: KafkaCluster) -> None:
+    """A share group that has read something, and stays."""
+    at = ("--bootstrap-server", cluster.bootstrap)
+    setting = ("--alter", "--add-config", "share.auto.offset.reset=earliest")
+    run_tool("kafka.admin.ConfigCommand", *at, "--group", "tasters", *setting)
+    limits = ("--max-messages", "20", "--timeout-ms", "20000", "--group", "tasters")
+    run_tool("consumer.ConsoleShareConsumer", *at, "--topic", "tea", *limits)
 
 
 def _is_tiered(cluster: KafkaCluster) -> bool:

@@ -51,6 +51,13 @@ ROWS = (
         "Captured traffic: decode recorded frames.",
     ),
     Row("log", "kraftwire.cli.log", "log", "Kafka's files: dump, scan, check, repair."),
+    Row("groups", "kraftwire.cli.groups", "groups", "Consumer groups: members, offsets."),
+    Row(
+        "metadata",
+        "kraftwire.cli.metadata",
+        "metadata",
+        "Cluster metadata at any offset: show, compare, tell its history.",
+    ),
 )
 
 EPILOG = """\b

@@ -1,1 +1,51 @@
-"""Groups of consumers, rebuilt from the records of their coordinators."""
+"""Groups of consumers, rebuilt from the records of their coordinators.
+
+From the records up, each importing only what is above it:
+
+    state, share_state      what is known of one group
+    changes                 what a record did
+    blobs                   what clients of the classic protocol put into bytes
+    offsets, classic, members, share_effects
+                            what records do to a group, one module for each subject
+    effects                 which record does what, by its id
+    replay                  the records of one partition, transactions among them
+    reading                 the partitions below a path
+
+`read_groups` gives the state at the end, `GroupLogs.replay` every change on the way there.
+Nothing is printed, and what cannot be read is a `Problem`, never an error half way.
+"""
+
+from __future__ import annotations
+
+from kraftwire.groups.changes import Change, Event, What
+from kraftwire.groups.reading import GroupLogs, Problem, find_group_logs, read_groups
+from kraftwire.groups.replay import Groups, PartitionReplay
+from kraftwire.groups.share_state import SharePartition, StateBatch
+from kraftwire.groups.state import (
+    Assigned,
+    CommittedOffset,
+    GroupState,
+    GroupType,
+    Member,
+    TopicPartition,
+)
+
+__all__ = [
+    "Assigned",
+    "Change",
+    "CommittedOffset",
+    "Event",
+    "GroupLogs",
+    "GroupState",
+    "GroupType",
+    "Groups",
+    "Member",
+    "PartitionReplay",
+    "Problem",
+    "SharePartition",
+    "StateBatch",
+    "TopicPartition",
+    "What",
+    "find_group_logs",
+    "read_groups",
+]

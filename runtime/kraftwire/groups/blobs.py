@@ -1,0 +1,60 @@
+"""What members of the classic protocol put into bytes: subscriptions and assignments.
+
+The coordinator stores them unread. Where the protocol type is `consumer` they are those of
+Kafka's consumers; what cannot be read as such stays bytes and is nobody's fault: clients
+are free to write what they like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+from kraftwire.groups.state import Assigned, Assignment
+from kraftwire_messages.kafka import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.records import decode_prefixed
+
+CONSUMER_PROTOCOL = "consumer"
+
+
+class Subscription(NamedTuple):
+    """What a member wants, and what it has had."""
+
+    topics: tuple[str, ...]
+    owned: Assignment
+    rack_id: str | None
+
+
+class _NamedTopic(Protocol):
+    topic: str
+    partitions: list[int]
+
+
+def decode_subscription(data: bytes) -> Subscription | None:
+    """A consumer's subscription; None where the bytes are none."""
+    try:
+        message = decode_prefixed(ConsumerProtocolSubscription, data).message
+    except KraftwireError:
+        return None
+    assert isinstance(message, ConsumerProtocolSubscription)
+    return Subscription(tuple(message.topics), _by_name(message.owned_partitions), message.rack_id)
+
+
+def decode_assignment(data: bytes) -> Assignment | None:
+    """A consumer's assignment; None where the bytes are none.
+
+    No bytes at all are an assignment of nothing: the group's leader has not sent one.
+    """
+    if not data:
+        return ()
+    try:
+        message = decode_prefixed(ConsumerProtocolAssignment, data).message
+    except KraftwireError:
+        return None
+    assert isinstance(message, ConsumerProtocolAssignment)
+    return _by_name(message.assigned_partitions)
+
+
+def _by_name(topics: Iterable[_NamedTopic]) -> Assignment:
+    return tuple(Assigned(tuple(topic.partitions), topic=topic.topic) for topic in topics)

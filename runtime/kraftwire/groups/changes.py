@@ -1,0 +1,87 @@
+"""What a record did to a group, in words of the group and not of the record."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+from uuid import UUID
+
+from kraftwire.groups.share_state import SharePartition
+from kraftwire.groups.state import (
+    Classic,
+    CommittedOffset,
+    Epochs,
+    GroupType,
+    Member,
+    ResolvedRegex,
+    ShareTopics,
+)
+from kraftwire_messages.kafka import StreamsGroupTopologyValue
+
+
+class What(Enum):
+    """What can happen to a group."""
+
+    OFFSET_COMMITTED = "offset committed"
+    OFFSET_DELETED = "offset deleted"
+    GENERATION = "generation"
+    GROUP_EPOCH = "group epoch"
+    ASSIGNMENT_EPOCH = "target assignment epoch"
+    GROUP_DELETED = "group deleted"
+    MEMBER_JOINED = "member joined"
+    MEMBER_CHANGED = "member changed"
+    MEMBER_LEFT = "member left"
+    TARGET_CHANGED = "target assignment changed"
+    ASSIGNMENT_CHANGED = "assignment changed"
+    REGEX_RESOLVED = "regex resolved"
+    SHARE_TOPICS = "share topics"
+    SHARE_STATE = "share state"
+    SHARE_STATE_DELETED = "share state deleted"
+    TOPOLOGY = "topology"
+
+
+Part = (
+    CommittedOffset
+    | Classic
+    | Epochs
+    | Member
+    | ResolvedRegex
+    | ShareTopics
+    | SharePartition
+    | StreamsGroupTopologyValue
+)
+"""What a change is about, as it was before or is after."""
+
+
+class Change(NamedTuple):
+    """One thing that happened to a group.
+
+    `before` and `after` are of one type; None is what was not or is no more. With
+    `SHARE_STATE`, `after` is what the record says, not the sum of all records.
+    """
+
+    what: What
+    before: Part | None = None
+    after: Part | None = None
+    member: str | None = None
+    topic: str | None = None
+    topic_id: UUID | None = None
+    partition: int | None = None
+    regex: str | None = None
+
+
+class Event(NamedTuple):
+    """A change, and the record that brought it about.
+
+    For an offset that was committed in a transaction that is the transaction's marker; the
+    commit itself stands at `CommittedOffset.record_offset`.
+    """
+
+    topic: str
+    log_partition: int | None
+    offset: int
+    timestamp: int
+    group: str
+    kind: GroupType
+    """The kind of group that it was; a deleted one has that which it had."""
+    change: Change

@@ -1,0 +1,87 @@
+"""Commits of offsets: what their records say, in transactions and without.
+
+An offset that was committed in a transaction counts when its producer's COMMIT follows in
+the same partition, unless a commit without one was stored behind it: of both, the later
+record stands, as in Kafka's coordinator. A tombstone takes what is pending with it.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from kraftwire.groups.changes import Change, What
+from kraftwire.groups.state import CommittedOffset, GroupState, TopicPartition
+from kraftwire_messages.kafka import (
+    LegacyOffsetCommitKey,
+    LegacyOffsetCommitValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+
+Key = OffsetCommitKey | LegacyOffsetCommitKey
+Value = OffsetCommitValue | LegacyOffsetCommitValue
+
+
+def committed_offset(value: Value, record_offset: int, producer_id: int | None) -> CommittedOffset:
+    """What a record says was committed."""
+    leader_epoch = expire_timestamp = topic_id = None
+    if isinstance(value, OffsetCommitValue):
+        leader_epoch = not_negative(value.leader_epoch)
+        expire_timestamp = not_negative(value.expire_timestamp)
+        topic_id = known_id(value.topic_id)
+    return CommittedOffset(
+        value.offset,
+        leader_epoch,
+        value.metadata,
+        value.commit_timestamp,
+        expire_timestamp,
+        topic_id,
+        record_offset,
+        producer_id,
+    )
+
+
+def commit(group: GroupState, at: TopicPartition, offset: CommittedOffset) -> list[Change]:
+    """Let an offset count, if none was stored behind it."""
+    before = group.offsets.get(at)
+    if before is not None and before.record_offset > offset.record_offset:
+        return []
+    group.offsets[at] = offset
+    if group.deleted:  # somebody commits without being a member
+        group.kind, group.deleted = None, False
+    return [
+        Change(
+            What.OFFSET_COMMITTED,
+            before,
+            offset,
+            topic=at.topic,
+            topic_id=offset.topic_id,
+            partition=at.partition,
+        )
+    ]
+
+
+def delete(group: GroupState, at: TopicPartition) -> list[Change]:
+    """Forget an offset, and what is pending of it."""
+    before = group.offsets.pop(at, None)
+    group.pending.pop(at, None)
+    topic_id = before.topic_id if before is not None else None
+    return [
+        Change(
+            What.OFFSET_DELETED,
+            before,
+            topic=at.topic,
+            topic_id=topic_id,
+            partition=at.partition,
+        )
+    ]
+
+
+def not_negative(number: int) -> int | None:
+    """None where Kafka writes -1 for it."""
+    return number if number >= 0 else None
+
+
+def known_id(topic_id: UUID) -> UUID | None:
+    """None for the id of all zeros."""
+    return topic_id if topic_id.int else None

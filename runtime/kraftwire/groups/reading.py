@@ -1,0 +1,206 @@
+"""The logs of groups below a path, read and replayed.
+
+`__consumer_offsets` has the groups; `__share_group_state`, where it is there, how far share
+groups have come; `__cluster_metadata`, where it is there, the names of topics, since records
+of newer groups hold ids alone. Segments that lie in no partition directory are taken for
+those of `__consumer_offsets`.
+
+What cannot be read is a `Problem` among the events, and reading goes on behind it: a damaged
+batch, a batch whose records cannot be taken apart, a record that does not decode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from kraftwire.groups.changes import Event
+from kraftwire.groups.effects import GROUP_LOG, SHARE_LOG
+from kraftwire.groups.replay import TOPICS, Groups, PartitionReplay
+from kraftwire.log.batch import Batch
+from kraftwire.log.compression import DEFAULT_LIMIT
+from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition, find_partitions
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.file_names import FileKind
+from kraftwire.log.record import Record
+from kraftwire.log.segment import Damage, scan_batches
+from kraftwire_messages.kafka import TopicRecord, registry
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.records import decode_metadata_record
+
+Done = Callable[[int], None]
+"""Called with the size of each file that has been read."""
+
+_TOPIC_RECORD = bytes((1, TopicRecord.API_KEY or 0))
+"""How the value of a TopicRecord begins: the frame version, and the record's id."""
+
+
+class Problem(NamedTuple):
+    """What could not be read: in a file from a byte position on, or one record by its offset."""
+
+    file: str
+    position: int | None
+    offset: int | None
+    reason: str
+
+    def __str__(self) -> str:
+        place = f"byte {self.position}" if self.offset is None else f"offset {self.offset}"
+        return f"{self.file}, {place}: {self.reason}"
+
+
+@dataclass(slots=True)
+class GroupLogs:
+    """The partitions that tell of groups."""
+
+    groups: list[Partition] = field(default_factory=list)
+    share: list[Partition] = field(default_factory=list)
+    metadata: list[Partition] = field(default_factory=list)
+    limit: int = DEFAULT_LIMIT
+    """How many bytes one batch may decompress to."""
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files that are read."""
+        files = [file for partition in self.groups + self.share for file in partition.segments]
+        files += [file for partition in self.metadata for file in _metadata_files(partition)]
+        return sum(file.path.stat().st_size for file in files)
+
+    def replay(
+        self, into: Groups, *, until: int | None = None, done: Done = lambda _: None
+    ) -> Iterator[Event | Problem]:
+        """Apply all records to `into`; what happens, and what cannot be read.
+
+        Partition after partition, each in the order of its offsets. `until` is a time in
+        ms: records from then on are left out.
+        """
+        for partition in self.metadata:
+            yield from self._learn_names(partition, into, done)
+        for log, partitions in ((GROUP_LOG, self.groups), (SHARE_LOG, self.share)):
+            for partition in partitions:
+                number = partition.name.partition if partition.name else None
+                replay = PartitionReplay(into, log, number)
+                for item in self._batches(partition.segments, done):
+                    if isinstance(item, Problem):
+                        yield item
+                    else:
+                        yield from _replay_batch(replay, item, until)
+
+    def _learn_names(self, partition: Partition, groups: Groups, done: Done) -> Iterator[Problem]:
+        for batch in self._batches(_metadata_files(partition), done):
+            if isinstance(batch, Problem):
+                yield batch
+                continue
+            if batch.header.is_control:
+                continue
+            for record in batch.records:
+                if record.value is None or not record.value.startswith(_TOPIC_RECORD):
+                    continue
+                try:
+                    value = decode_metadata_record(registry, "cluster-metadata", record.value)
+                except KraftwireError as error:
+                    yield Problem(batch.file, None, record.offset, str(error))
+                    continue
+                topic = value.message
+                assert isinstance(topic, TopicRecord)
+                groups.topic_names[topic.topic_id] = topic.name
+
+    def _batches(self, files: Iterable[LogFile], done: Done) -> Iterator[Batch | Problem]:
+        """The batches whose records can be read, and what cannot."""
+        for file in files:
+            with file.open() as source:
+                for item in scan_batches(source, limit=self.limit):
+                    if isinstance(item, Damage):
+                        reason = f"{item.kind.value}, {item.size} bytes not readable: {item.reason}"
+                        yield Problem(str(file.path), item.start, None, reason)
+                        continue
+                    try:
+                        item.records  # noqa: B018 - what cannot be taken apart raises here
+                    except CorruptBatch as error:
+                        yield Problem(error.file, error.position, None, error.reason)
+                    else:
+                        yield item
+            done(file.path.stat().st_size)
+
+
+def _replay_batch(
+    replay: PartitionReplay, batch: Batch, until: int | None
+) -> Iterator[Event | Problem]:
+    header = batch.header
+    for record in batch.records:
+        if until is not None and record.timestamp >= until:
+            continue
+        try:
+            yield from _replay_record(replay, batch, record)
+        except KraftwireError as error:
+            yield Problem(batch.file, header.position, record.offset, str(error))
+
+
+def _replay_record(replay: PartitionReplay, batch: Batch, record: Record) -> list[Event]:
+    header = batch.header
+    if header.is_control:
+        return replay.control(record, header.producer_id)
+    return replay.record(record, header.producer_id if header.is_transactional else None)
+
+
+def find_group_logs(paths: Iterable[Path], *, limit: int = DEFAULT_LIMIT) -> GroupLogs:
+    """The logs of groups below paths: data directories, partition directories, segments.
+
+    `KraftwireError` where there are none, or where a partition is there twice.
+    """
+    logs = GroupLogs(limit=limit)
+    by_topic = {
+        TOPICS[GROUP_LOG]: logs.groups,
+        TOPICS[SHARE_LOG]: logs.share,
+        METADATA_TOPIC: logs.metadata,
+        None: logs.groups,
+    }
+    paths = list(paths)
+    for partition in find_partitions(paths):
+        if partition.topic in by_topic and partition.segments:
+            by_topic[partition.topic].append(partition)
+    if not logs.groups and not logs.share:
+        names = " ".join(map(str, paths))
+        wanted = " or ".join(TOPICS.values())
+        raise KraftwireError(f"{names}: no segment of {wanted}")
+    for partitions in (logs.groups, logs.share):
+        _check_copies(partitions)
+    return logs
+
+
+def read_groups(
+    paths: Iterable[Path],
+    *,
+    wanted: Collection[str] | None = None,
+    until: int | None = None,
+    limit: int = DEFAULT_LIMIT,
+) -> tuple[Groups, list[Problem]]:
+    """The groups below paths as their logs leave them, and what could not be read.
+
+    `wanted` are the names of groups, `until` is a time in ms, `limit` how many bytes one
+    batch may decompress to; see `find_group_logs` for the errors.
+    """
+    groups = Groups(wanted)
+    logs = find_group_logs(paths, limit=limit)
+    problems = [item for item in logs.replay(groups, until=until) if isinstance(item, Problem)]
+    return groups, problems
+
+
+def _metadata_files(partition: Partition) -> list[LogFile]:
+    """The newest snapshot, and all segments: of a topic, any record will do."""
+    return partition.of_kind(FileKind.SNAPSHOT)[-1:] + partition.segments
+
+
+def _check_copies(partitions: Iterable[Partition]) -> None:
+    """Refuse two replicas of one partition: which of them is right cannot be told."""
+    found: dict[object, Partition] = {}
+    for partition in partitions:
+        if partition.name is None:
+            continue
+        other = found.setdefault(partition.name, partition)
+        if other is not partition:
+            raise KraftwireError(
+                f"{partition.label} is there twice, name one of them: "
+                f"{other.directory}, {partition.directory}"
+            )

@@ -1,0 +1,189 @@
+"""The records of a coordinator's partition, applied to groups one after the other.
+
+Rules:
+- records come in the order of their offsets; gaps, which compaction leaves, mean nothing;
+- a commit of an offset in a transaction is pending until a marker of its producer follows in
+  the same partition: COMMIT lets it count, ABORT drops it; other records count at once;
+- a group of which nothing is left is forgotten, so memory is that of the live groups.
+
+A record that cannot be decoded raises a `KraftwireError` and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+from uuid import UUID
+
+from kraftwire.groups.changes import Change, Event
+from kraftwire.groups.effects import EFFECTS, GROUP_LOG
+from kraftwire.groups.offsets import Key, Value, commit, committed_offset, delete
+from kraftwire.groups.state import GroupState, TopicPartition
+from kraftwire.log.record import Record
+from kraftwire_messages.kafka import (
+    ConsumerGroupPartitionMetadataValue,
+    LegacyOffsetCommitKey,
+    LegacyOffsetCommitValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+    ShareGroupStatePartitionMetadataValue,
+    registry,
+)
+from kraftwire_wire.errors import DecodeError
+from kraftwire_wire.message import Message
+from kraftwire_wire.records import (
+    ControlType,
+    decode_control_key,
+    decode_coordinator_key,
+    decode_coordinator_value,
+)
+
+TOPICS = {GROUP_LOG: "__consumer_offsets", "share": "__share_group_state"}
+"""The topics of the logs that are replayed."""
+
+
+class Groups:
+    """The groups of any number of partitions, and the names of topics."""
+
+    def __init__(self, wanted: Collection[str] | None = None) -> None:
+        """No group yet; `wanted` are the names of those to keep, None stands for all."""
+        self.by_name: dict[str, GroupState] = {}
+        self.topic_names: dict[UUID, str] = {}
+        self.wanted = wanted
+
+    def __getitem__(self, name: str) -> GroupState:
+        """A group by its name."""
+        return self.by_name[name]
+
+    def open(self, name: str) -> GroupState:
+        """A group, a new one where there is none; `close` it when records were applied."""
+        group = self.by_name.get(name)
+        if group is None:
+            group = self.by_name[name] = GroupState(name)
+        return group
+
+    def close(self, group: GroupState) -> None:
+        """Forget a group of which nothing is left."""
+        if group.is_bare:
+            del self.by_name[group.name]
+
+
+class PartitionReplay:
+    """Applies the records of one partition to groups.
+
+    `log` is `group` for a partition of `__consumer_offsets`, `share` for one of
+    `__share_group_state`; `number` is the partition, where it is known.
+    """
+
+    def __init__(self, groups: Groups, log: str = GROUP_LOG, number: int | None = None) -> None:
+        """A replay that begins at the first record."""
+        self.groups = groups
+        self.log = log
+        self.number = number
+        self._effects = EFFECTS[log]
+        self._open: dict[int, set[tuple[str, TopicPartition]]] = {}
+
+    def record(self, record: Record, producer_id: int | None = None) -> list[Event]:
+        """Apply a record; `producer_id` says that it is part of a transaction, and whose."""
+        if record.key is None:
+            raise DecodeError("a coordinator's record without a key")
+        key = decode_coordinator_key(registry, self.log, record.key)
+        record_id = key.API_KEY or 0
+        versioned = decode_coordinator_value(registry, self.log, record_id, record.value)
+        value = versioned.message if versioned is not None else None
+        self._learn_names(key, value)
+        name = _group_name(key)
+        if self.groups.wanted is not None and name not in self.groups.wanted:
+            return []
+        group = self.groups.open(name)
+        if self.log == GROUP_LOG:
+            group.partition = self.number
+        changes = self._apply(group, record_id, key, value, record, producer_id)
+        self.groups.close(group)
+        return [self._event(record, group, change) for change in changes]
+
+    def control(self, record: Record, producer_id: int) -> list[Event]:
+        """Apply a record of a control batch: the end of a transaction, or nothing of ours."""
+        kind = decode_control_key(record.key or b"")
+        if kind not in (ControlType.COMMIT, ControlType.ABORT):
+            return []
+        events = []
+        for name, at in sorted(self._open.pop(producer_id, ())):
+            group = self.groups.open(name)
+            waiting = group.pending.get(at, {})
+            offset = waiting.pop(producer_id, None)
+            if not waiting:
+                group.pending.pop(at, None)
+            if kind is ControlType.COMMIT and offset is not None:
+                changes = commit(group, at, offset)
+                events += [self._event(record, group, change) for change in changes]
+            self.groups.close(group)
+        return events
+
+    def _apply(
+        self,
+        group: GroupState,
+        record_id: int,
+        key: Message,
+        value: Message | None,
+        record: Record,
+        producer_id: int | None,
+    ) -> list[Change]:
+        if isinstance(key, OffsetCommitKey | LegacyOffsetCommitKey):
+            assert value is None or isinstance(value, OffsetCommitValue | LegacyOffsetCommitValue)
+            return self._offset(group, key, value, record, producer_id)
+        effect = self._effects[record_id]
+        if effect.kind is not None:
+            if value is not None:
+                group.become(effect.kind)
+            elif group.kind not in (None, effect.kind):
+                return []  # it became another kind of group, which this cannot end
+        return effect.apply(group, key, value)
+
+    def _offset(
+        self,
+        group: GroupState,
+        key: Key,
+        value: Value | None,
+        record: Record,
+        producer_id: int | None,
+    ) -> list[Change]:
+        at = TopicPartition(key.topic, key.partition)
+        if value is None:
+            return delete(group, at)
+        offset = committed_offset(value, record.offset, producer_id)
+        if producer_id is None:
+            return commit(group, at, offset)
+        group.pending.setdefault(at, {})[producer_id] = offset
+        self._open.setdefault(producer_id, set()).add((group.name, at))
+        return []
+
+    def _learn_names(self, key: Message, value: Message | None) -> None:
+        names = self.groups.topic_names
+        if isinstance(value, OffsetCommitValue) and isinstance(key, OffsetCommitKey):
+            if value.topic_id.int:
+                names[value.topic_id] = key.topic
+        elif isinstance(value, ShareGroupStatePartitionMetadataValue):
+            for topic in (*value.initializing_topics, *value.initialized_topics):
+                names[topic.topic_id] = topic.topic_name
+            for going in value.deleting_topics:
+                names[going.topic_id] = going.topic_name
+        elif isinstance(value, ConsumerGroupPartitionMetadataValue):
+            names.update((topic.topic_id, topic.topic_name) for topic in value.topics)
+
+    def _event(self, record: Record, group: GroupState, change: Change) -> Event:
+        return Event(
+            TOPICS[self.log],
+            self.number,
+            record.offset,
+            record.timestamp,
+            group.name,
+            group.type,
+            change,
+        )
+
+
+def _group_name(key: Any) -> str:
+    """The group that a record is about; the key's field has one of two names."""
+    name: str = key.group if hasattr(key, "group") else key.group_id
+    return name

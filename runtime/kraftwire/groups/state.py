@@ -1,0 +1,274 @@
+"""What is known of one group: its kind, its members, its offsets.
+
+One shape for all four kinds of groups, classic, consumer (KIP-848), share (KIP-932) and
+streams (KIP-1071); what a kind does not have is None or empty. None also stands for what
+Kafka writes as -1 or as an empty id.
+
+Offsets are kept apart from the rest, as Kafka does: they outlive a group that changes its
+kind, and a consumer without a group can commit some.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+from uuid import UUID
+
+from kraftwire.groups.share_state import ShareProgress
+from kraftwire_messages.kafka import StreamsGroupTopologyValue
+
+
+class GroupType(Enum):
+    """The kinds of groups, as Kafka names them."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    SHARE = "share"
+    STREAMS = "streams"
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic that is known by its name."""
+
+    topic: str
+    partition: int
+
+
+class SharedPartition(NamedTuple):
+    """A partition of a topic that is known by its id."""
+
+    topic_id: UUID
+    partition: int
+
+
+class CommittedOffset(NamedTuple):
+    """An offset that was committed."""
+
+    offset: int
+    leader_epoch: int | None
+    metadata: str
+    commit_timestamp: int
+    expire_timestamp: int | None
+    topic_id: UUID | None
+    record_offset: int
+    """Where in the partition of `__consumer_offsets` the record stands."""
+    producer_id: int | None = None
+    """The producer, where it was committed in a transaction."""
+
+
+class Assigned(NamedTuple):
+    """Partitions of one topic, or of one subtopology in a role: `active`, `standby`, `warmup`."""
+
+    partitions: tuple[int, ...]
+    topic: str | None = None
+    topic_id: UUID | None = None
+    subtopology: str | None = None
+    role: str | None = None
+
+
+Assignment = tuple[Assigned, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemberInfo:
+    """What a member says of itself.
+
+    `subscription` and `regex` are the topics it wants. A member of a consumer group that
+    speaks the classic protocol has `classic_protocols`. `protocol_bytes` is what a member of
+    a classic group sent where that is not a consumer's subscription.
+    """
+
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    rebalance_timeout_ms: int | None = None
+    session_timeout_ms: int | None = None
+    subscription: tuple[str, ...] | None = None
+    regex: str | None = None
+    assignor: str | None = None
+    owned: Assignment = ()
+    classic_protocols: tuple[str, ...] = ()
+    protocol_bytes: bytes | None = None
+    topology_epoch: int | None = None
+    process_id: str | None = None
+    endpoint: str | None = None
+    client_tags: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """What a member has now: `assigned`, and in `revoking` what it is asked to give back."""
+
+    assigned: Assignment | None = None
+    revoking: Assignment = ()
+    epoch: int | None = None
+    previous_epoch: int | None = None
+    state: int | None = None
+    assigned_bytes: bytes | None = None
+    """The assignment of a classic member, where it cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a group; each part has a record of its own, and is None without one.
+
+    `target` is what the member is to have; members of classic groups have none.
+    """
+
+    id: str
+    info: MemberInfo | None = None
+    current: Current | None = None
+    target: Assignment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Classic:
+    """What a classic group has besides members."""
+
+    protocol_type: str
+    generation: int
+    protocol: str | None
+    leader: str | None
+    state_timestamp: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Epochs:
+    """What groups of the other kinds have besides members: where they are and where they go."""
+
+    epoch: int | None = None
+    metadata_hash: int | None = None
+    assignment_epoch: int | None = None
+    assignment_timestamp: int | None = None
+    validated_topology_epoch: int | None = None
+
+
+class ResolvedRegex(NamedTuple):
+    """The topics that a regular expression stood for when it was looked at."""
+
+    topics: tuple[str, ...]
+    version: int
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShareTopics:
+    """The topics of a share group, by how far their state has come."""
+
+    initializing: Assignment = ()
+    initialized: Assignment = ()
+    deleting: Assignment = ()
+
+
+_PARTITION_STATES = {
+    0: "Stable",
+    1: "UnrevokedPartitions",
+    2: "UnreleasedPartitions",
+    127: "Unknown",
+}
+_TASK_STATES = {1: "Stable", 2: "UnrevokedTasks", 3: "UnreleasedTasks", 127: "Unknown"}
+
+MEMBER_STATES: dict[GroupType, dict[int, str]] = {
+    GroupType.CLASSIC: {},
+    GroupType.CONSUMER: _PARTITION_STATES,
+    GroupType.SHARE: _PARTITION_STATES,
+    GroupType.STREAMS: _TASK_STATES,
+}
+"""The names of `Current.state`, by the kind of group; streams groups count from 1."""
+
+
+@dataclass(slots=True)
+class GroupState:
+    """A group, as the records that were applied leave it."""
+
+    name: str
+    partition: int | None = None
+    """The partition of `__consumer_offsets` that it lies in."""
+    kind: GroupType | None = None
+    """What its records say; see `type`."""
+    deleted: bool = False
+    """Whether its metadata was deleted, and only offsets or share state are left."""
+    classic: Classic | None = None
+    epochs: Epochs | None = None
+    members: dict[str, Member] = field(default_factory=dict)
+    regexes: dict[str, ResolvedRegex] = field(default_factory=dict)
+    share_topics: ShareTopics | None = None
+    topology: StreamsGroupTopologyValue | None = None
+    offsets: dict[TopicPartition, CommittedOffset] = field(default_factory=dict)
+    pending: dict[TopicPartition, dict[int, CommittedOffset]] = field(default_factory=dict)
+    """Offsets of transactions that no marker has ended, by producer."""
+    share_partitions: dict[SharedPartition, ShareProgress] = field(default_factory=dict)
+
+    @property
+    def type(self) -> GroupType:
+        """The kind of group; one of which only offsets are known counts as classic."""
+        if self.kind is not None:
+            return self.kind
+        return GroupType.SHARE if self.share_partitions else GroupType.CLASSIC
+
+    @property
+    def state(self) -> str | None:
+        """The state, as Kafka names it, as far as stored records tell.
+
+        Classic groups are written when they are stable or empty; whether one is in the
+        middle of a rebalance is in the coordinator's memory alone. None where nothing but
+        share state is known.
+        """
+        if self.deleted:
+            return "Dead"
+        if self.kind is None and self.share_partitions and not self.offsets:
+            return None
+        if not self.members:
+            return "Empty"
+        if self.type in (GroupType.CLASSIC, GroupType.SHARE):
+            return "Stable"
+        if self.type is GroupType.STREAMS and not self._has_valid_topology:
+            return "NotReady"
+        epochs = self.epochs or Epochs()
+        if (epochs.epoch or 0) > (epochs.assignment_epoch or 0):
+            return "Assigning"
+        return "Stable" if all(map(self._is_reconciled, self.members.values())) else "Reconciling"
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing is left of the group."""
+        return not (
+            self.offsets
+            or self.members
+            or self.classic
+            or self.epochs
+            or self.pending
+            or self.share_partitions
+            or self.share_topics
+            or self.regexes
+            or self.topology
+        )
+
+    def become(self, kind: GroupType) -> None:
+        """Be of a kind; what is known of it as of another kind is gone then."""
+        if self.kind is not kind:
+            self.clear()
+            self.kind = kind
+        self.deleted = False
+
+    def clear(self) -> None:
+        """Forget everything but offsets and share state."""
+        self.classic = self.epochs = self.share_topics = self.topology = None
+        self.members.clear()
+        self.regexes.clear()
+
+    @property
+    def _has_valid_topology(self) -> bool:
+        if self.topology is None:
+            return False
+        validated = self.epochs.validated_topology_epoch if self.epochs else None
+        return validated is None or validated == self.topology.epoch
+
+    def _is_reconciled(self, member: Member) -> bool:
+        current = member.current
+        if current is None or self.epochs is None:
+            return False
+        is_stable = MEMBER_STATES[self.type].get(current.state or 0) == "Stable"
+        return is_stable and current.epoch == self.epochs.assignment_epoch
