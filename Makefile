@@ -7,6 +7,7 @@ KRAFTWIRE := $(BIN)/kraftwire
 # -n: one worker per core; the two cores of a small machine halve the time.
 PYTEST := $(BIN)/python -m pytest -q
 CAPTURE := codec_tests/captures/kafka.jsonl
+STORED := codec_tests/stored
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint types check format generate interop fuzz bench update-kafka clean
@@ -23,7 +24,7 @@ $(VENV)/.ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-demo: setup ## Regenerate the codecs and decode captured traffic
+demo: setup ## Regenerate the codecs, decode captured traffic, read what Kafka stored
 	@echo "== kraftwire generate: the codecs are what the specs say"
 	@$(KRAFTWIRE) generate 2>/dev/null
 	@echo
@@ -35,6 +36,15 @@ demo: setup ## Regenerate the codecs and decode captured traffic
 	@echo
 	@echo "== a draft: VoteRequest as KIP-856 has it"
 	@$(KRAFTWIRE) fields VoteRequest --messages kraftwire_messages.kip_856 -o table
+	@echo
+	@echo "== kraftwire log: what a real broker left on its disk, without a broker"
+	@$(KRAFTWIRE) log scan $(STORED)/broker -o table
+	@$(KRAFTWIRE) log fsck $(STORED)/broker $(STORED)/controller -o table
+	@$(KRAFTWIRE) log dump $(STORED)/broker/orders-0 --isolation read_committed --to-offset 10 -o table
+	@echo
+	@echo "== kraftwire metadata, groups: the cluster and its consumers, out of raw records"
+	@$(KRAFTWIRE) metadata show $(STORED)/controller --only topics -o table
+	@$(KRAFTWIRE) groups show $(STORED)/broker -o table
 
 test: setup ## Run every test that needs no Kafka
 	$(PYTEST) -n auto --dist loadgroup codec_tests

@@ -50,6 +50,8 @@ def test_a_line_for_each_group_with_all_that_is_known() -> None:
         "new-drinkers",
         "new-stayers",
         "stayers",
+        "streamers",
+        "tasters",
     ]
     stayer = groups["new-stayers"]
     assert (stayer["type"], stayer["state"], stayer["epoch"]) == ("consumer", "Stable", 2)
@@ -77,13 +79,14 @@ def test_only_what_is_asked_for() -> None:
 
 def test_the_table() -> None:
     printed = table("show", BROKER)
-    assert "5 groups" in printed.stderr
-    first, second, third = printed.stdout.split("\n\n")
-    assert len(first.splitlines()) == 6
+    assert "7 groups" in printed.stderr
+    first, second, third, fourth = printed.stdout.split("\n\n")
+    assert len(first.splitlines()) == 8
     assert "consumer range" in first
     assert "(leader)" in second
     assert "2 Stable" in second
     assert third.splitlines()[1].split()[:4] == ["cashiers", "tea", "0", "6"]
+    assert fourth.splitlines()[1].split()[:4] == ["tasters", "tea", "0", "20"]
 
 
 def test_groups_that_are_not_there_are_an_error() -> None:

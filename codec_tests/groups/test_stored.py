@@ -49,6 +49,8 @@ def test_which_groups_there_are(groups: Groups) -> None:
         "new-drinkers": (GroupType.CONSUMER, "Empty"),
         "new-stayers": (GroupType.CONSUMER, "Stable"),
         "stayers": (GroupType.CLASSIC, "Stable"),
+        "streamers": (GroupType.STREAMS, "Stable"),
+        "tasters": (GroupType.SHARE, "Empty"),
     }
 
 

@@ -84,8 +84,8 @@ def stored_logs() -> Iterator[StoredLogs]:
         killed.kill()
         cluster.stop()
         del consumers  # which only now may leave their groups
-        nodes = (cluster.controllers[0], stopped, killed)
-        yield StoredLogs(*map(_data, nodes), described)
+        (controller,) = cluster.controllers
+        yield StoredLogs(_data(controller), _data(stopped), _data(killed), described)
 
 
 def drive(cluster: KafkaCluster) -> list[Consumer]:

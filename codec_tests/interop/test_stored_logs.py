@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire.log import find_files, find_partitions, read_batches
+from kraftwire.groups import read_groups
+from kraftwire.log import (
+    Damage,
+    FileSource,
+    find_files,
+    find_partitions,
+    read_batches,
+    scan_batches,
+)
 from kraftwire.log.directory import LogFile
 from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire.log.file_names import BATCH_FILES, FileKind
@@ -23,8 +31,10 @@ from kraftwire.log.indexes import (
     read_transaction_index,
 )
 from kraftwire.log.producer_snapshot import decode_producer_snapshot
+from kraftwire.log.properties import format_uuid
 from kraftwire.log.segment_writer import IndexBuilder
 from kraftwire.log.typed import log_of_topic
+from kraftwire.metadata.load import image_at
 
 from interop.java_dump import DECODERS, java_dump, our_lines, their_lines
 from interop.log_session import CODECS, StoredLogs, stored_logs
@@ -183,6 +193,76 @@ def test_fsck_finds_nothing(stored: StoredLogs) -> None:
     assert len({row.cluster_id for row in check.identities if row.cluster_id}) == 1
 
 
+def test_topics_out_of_the_metadata_log_are_those_that_kafka_described(stored: StoredLogs) -> None:
+    image = image_at(stored.controller, stored.described.offset)
+    wanted: dict[str, tuple[str, dict[str, str], list[tuple[str, ...]]]] = {}
+    for line in stored.described.topics.splitlines():
+        facts = dict(part.partition(": ")[::2] for part in line.strip().split("\t"))
+        if "TopicId" in facts:
+            settings = dict(part.split("=", 1) for part in facts["Configs"].split(","))
+            wanted[facts["Topic"]] = (facts["TopicId"], settings, [])
+        elif "Partition" in facts:
+            ids = [facts[name] for name in ("Leader", "Replicas", "Isr")]
+            wanted[facts["Topic"]][2].append(tuple(ids))
+    assert len(wanted) > 12
+    cluster_wide = image.configs[4, ""]
+    ours = {}
+    for topic_id, topic in image.topics.by_id.items():
+        partitions = [
+            (str(one.leader), _joined(one.replicas), _joined(one.isr))
+            for _, one in sorted(topic.partitions.items())
+        ]
+        settings = {"min.insync.replicas": cluster_wide["min.insync.replicas"]}
+        settings |= image.configs.get((2, topic.name), {})
+        ours[topic.name] = (format_uuid(topic_id), settings, partitions)
+    assert ours == wanted
+
+
+def _joined(numbers: tuple[int, ...]) -> str:
+    return ",".join(map(str, numbers))
+
+
+def test_groups_out_of_raw_records_are_those_that_kafka_described(stored: StoredLogs) -> None:
+    groups, problems = read_groups([stored.stopped])
+    assert problems == []
+    assert {group.type.value for group in groups.by_name.values()} == {
+        "classic",
+        "consumer",
+        "share",
+        "streams",
+    }
+    offsets = {
+        (name, at.topic, at.partition, one.offset)
+        for name, group in groups.by_name.items()
+        for at, one in group.offsets.items()
+    }
+    assert offsets == _described_offsets(stored.described.offsets, column=3)
+    members = {
+        (name, member.id)
+        for name, group in groups.by_name.items()
+        if group.type.value in ("classic", "consumer")
+        for member in group.members.values()
+    }
+    rows = [line.split() for line in stored.described.members.splitlines()]
+    assert members == {(row[0], row[1]) for row in rows if len(row) == 5 and row[4].isdigit()}
+    shared = {
+        (name, groups.topic_names[at.topic_id], at.partition, one.get().start_offset)
+        for name, group in groups.by_name.items()
+        for at, one in group.share_partitions.items()
+    }
+    assert shared == _described_offsets(stored.described.share_offsets, column=3)
+
+
+def _described_offsets(text: str, column: int) -> set[tuple[str, str, int, int]]:
+    """Group, topic, partition and offset of every row that has an offset."""
+    rows = [line.split() for line in text.splitlines()]
+    return {
+        (row[0], row[1], int(row[2]), int(row[column]))
+        for row in rows
+        if len(row) > column and row[2].isdigit() and row[column].isdigit()
+    }
+
+
 def test_a_torn_tail_is_where_kafka_would_cut(stored: StoredLogs, tmp_path: Path) -> None:
     """Cut a segment within its last batch: what is left is what Kafka's tool still reads."""
     segment = next(file for file in _files(stored, FileKind.SEGMENT) if file.topic == "codec-none")
@@ -192,8 +272,6 @@ def test_a_torn_tail_is_where_kafka_would_cut(stored: StoredLogs, tmp_path: Path
     with target.open("r+b") as file:
         file.truncate(segment.path.stat().st_size - 7)
     theirs = list(their_lines(java_dump([target], "--print-data-log")[target]))
-    from kraftwire.log import Damage, FileSource, scan_batches
-
     with FileSource(target) as source:
         *batches, damage = scan_batches(source)
     assert isinstance(damage, Damage)

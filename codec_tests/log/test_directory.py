@@ -103,11 +103,18 @@ def test_partitions_have_their_segments_in_order() -> None:
     partitions = {found.label: found for found in find_partitions([BROKER])}
     bases = [segment.base_offset for segment in partitions["tea-0"].segments]
     assert bases == [0, 40, 80, 120, 160]
-    temperatures = partitions["temperatures-0"]
-    assert len(temperatures.segments) == 2
-    assert len(temperatures.files) > 20, "what compaction replaced is still there"
-    (gone,) = [found for found in partitions.values() if found.name and found.name.state]
-    assert gone.segments == []
+    tiered = partitions["tiered-0"]
+    assert [file.base_offset for file in tiered.segments] == [80, 120]
+    gone = [file for file in tiered.files if file.name.state == "deleted"]
+    assert len(gone) > 5, "what went to the remote storage is still there"
+
+
+def test_a_partition_on_its_way_out_has_no_segments_in_use(tmp_path: Path) -> None:
+    directory = tmp_path / f"tea-0.{'0' * 32}-delete"
+    directory.mkdir()
+    (directory / segment_name(0, "log")).touch()
+    (partition,) = find_partitions([tmp_path])
+    assert (len(partition.files), partition.segments) == (1, [])
 
 
 def test_snapshots_are_metadata_wherever_they_lie(tmp_path: Path) -> None:

@@ -113,6 +113,12 @@ def test_typed_records_are_found_from_the_path() -> None:
     assert {"OffsetCommitKey", "GroupMetadataKey", "ConsumerGroupMetadataKey"} <= names
 
 
+def test_remote_log_metadata() -> None:
+    rows = lines("dump", BROKER / "__remote_log_metadata-0")
+    names = {row["value"]["name"] for row in rows}
+    assert {"RemoteLogSegmentMetadataRecord", "RemoteLogSegmentMetadataUpdateRecord"} <= names
+
+
 def test_what_is_dumped_can_be_encoded_again() -> None:
     records = [
         record for batch in batches_of(METADATA / f"{0:020}.log") for record in batch.records
@@ -320,7 +326,7 @@ def test_scan_tells_gaps(tmp_path: Path) -> None:
 
 def test_scan_as_a_table() -> None:
     text = done("log", "scan", str(BROKER), "-o", "table").stdout
-    assert len(text.splitlines()) == 15
+    assert len(text.splitlines()) == 1 + len(lines("scan", BROKER))
 
 
 # -- fsck and salvage ----------------------------------------------------------------------

@@ -51,6 +51,7 @@ class Registry:
         self.package = package
         self.release = release
         self._messages = messages
+        self._loaded: dict[str, type[Message]] = {}
         self._requests = requests
         self._responses = responses
         self._records = records
@@ -78,10 +79,13 @@ class Registry:
 
     def message(self, name: str) -> type[Message]:
         """The class of a message by its name."""
-        module = self._messages.get(name)
-        if module is None:
-            raise KraftwireError(f"{self.package} has no message {name!r}")
-        loaded: type[Message] = getattr(import_module(f"{self.package}.{module}"), name)
+        loaded = self._loaded.get(name)
+        if loaded is None:
+            module = self._messages.get(name)
+            if module is None:
+                raise KraftwireError(f"{self.package} has no message {name!r}")
+            loaded = getattr(import_module(f"{self.package}.{module}"), name)
+            self._loaded[name] = loaded
         return loaded
 
     def request(self, api_key: int) -> type[Message]:

@@ -15,10 +15,12 @@ that can be read are copied. Producer snapshots are not: a broker makes its own 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 
 from kraftwire.log.batch import Batch
@@ -62,6 +64,7 @@ class Salvage:
         self._target = target
         self._transactions = Transactions()
         self._epochs: list[EpochEntry] = []
+        self._epoch_ends: dict[int, int] = {}
         self._pending = _Pending([])
         self._last: BatchHeader | None = None
         self._next_offset = 0
@@ -143,6 +146,7 @@ class Salvage:
         epoch = header.partition_leader_epoch
         if epoch >= 0 and (not self._epochs or epoch > self._epochs[-1].epoch):
             self._epochs.append(EpochEntry(epoch, header.base_offset))
+        self._epoch_ends[epoch] = header.base_offset
         if not header.is_control:
             self._transactions.data(header)
             return
@@ -153,16 +157,27 @@ class Salvage:
             writer.add_aborted(aborted)
 
     def _all_epochs(self) -> list[EpochEntry]:
-        """The epochs of the batches, and those without any, as long as they fit together."""
+        """The epochs of the batches, and those without any, where they fit together."""
         for file in self._partition.of_kind(FileKind.LEADER_EPOCHS):
             with suppress(CorruptBatch):
                 known = dict(decode_leader_epochs(file.read(), str(file.path)))
                 for epoch, start in self._epochs:
                     known[epoch] = min(start, known.get(epoch, start))
-                merged = sorted(known.items())
-                if all(before[1] <= after[1] for before, after in pairwise(merged)):
-                    return [EpochEntry(*entry) for entry in merged]
+                merged = [EpochEntry(*entry) for entry in sorted(known.items())]
+                if self._fits(merged):
+                    return merged
         return self._epochs
+
+    def _fits(self, entries: list[EpochEntry]) -> bool:
+        """Whether entries go up, and give every batch its epoch."""
+        if any(after.start_offset <= before.start_offset for before, after in pairwise(entries)):
+            return False
+        for epoch, start in self._epochs:
+            for offset in (start, self._epoch_ends[epoch]):
+                at = bisect_right(entries, offset, key=attrgetter("start_offset")) - 1
+                if at < 0 or entries[at].epoch != epoch:
+                    return False
+        return True
 
 
 def _base_offset(batch: Batch) -> int:

@@ -124,7 +124,7 @@ class PartitionCheck:
                 yield error(_EPOCHS, problem.file, problem.position, problem.reason)
                 continue
             for before, after in pairwise(epochs):
-                if after.epoch <= before.epoch or after.start_offset < before.start_offset:
+                if after.epoch <= before.epoch or after.start_offset <= before.start_offset:
                     reason = (
                         f"epoch {after.epoch} from offset {after.start_offset} does not follow "
                         f"epoch {before.epoch} from offset {before.start_offset}"
