@@ -15,6 +15,8 @@ from kraftwire.cli.log_options import format_time, parse_time
 from kraftwire.log import Record
 from kraftwire.log.compression import Compression
 from kraftwire.log.encode import BatchSettings, encode_batch
+from kraftwire_messages.kafka import UserScramCredentialRecord
+from kraftwire_wire.records import encode_metadata_record
 
 from cli.running import done, run
 from stored_files import BROKER, CODECS, CONTROLLER, batches_of, segment_of
@@ -157,6 +159,26 @@ def test_secrets_are_left_out_by_schema() -> None:
             for secret in ("salt", "storedKey", "serverKey", "tokenId"):
                 if data.get(secret):
                     assert data[secret] not in text
+
+
+def test_typed_records_that_cannot_be_read_keep_their_secrets(tmp_path: Path) -> None:
+    """A credential with a byte too many is no message, and is not printed as bytes either."""
+    record = UserScramCredentialRecord(name="guest", mechanism=1, stored_key=b"a secret key")
+    value = encode_metadata_record(record, 0) + b"\0"
+    directory = tmp_path / "__cluster_metadata-0"
+    directory.mkdir()
+    path = directory / "00000000000000000000.log"
+    path.write_bytes(encode_batch([Record(0, 0, None, value, ())]))
+    for form in (
+        ["--bytes", "utf8"],
+        ["-o", "table"],
+        ["-o", "parquet", "--out", str(tmp_path / "p")],
+    ):
+        result = run("log", "dump", str(path), "--redact", *form)
+        assert result.exit_code == 1
+        assert "secret key" not in result.stdout + result.stderr
+    assert pyarrow.parquet.read_table(tmp_path / "p").column("value").to_pylist() == [None]
+    assert "secret key" in run("log", "dump", str(path), "--bytes", "utf8").stdout
 
 
 def test_payloads_are_left_out_on_request() -> None:

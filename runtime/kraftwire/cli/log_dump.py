@@ -17,7 +17,7 @@ import click
 
 from kraftwire.cli.failures import CouldNotDoIt
 from kraftwire.cli.log_files import file_rows
-from kraftwire.cli.log_forms import BYTES_FORMS, Forms
+from kraftwire.cli.log_forms import BYTES_FORMS, Forms, Found
 from kraftwire.cli.log_options import Findings, limit_option, paths_argument, progress, time_option
 from kraftwire.cli.log_output import JsonOutput, Output, ParquetOutput, TableOutput
 from kraftwire.cli.output import on_terminal
@@ -230,7 +230,8 @@ def _dump_records(
             typed = decode_typed(schema, batch, record)
         except KraftwireError as error:
             findings.add(f"{file.path}, offset {record.offset}: {error}")
-        output.record(file, batch, record, typed)
+        has_schema = schema is not None or batch.header.is_control
+        output.record(file, batch, record, Found(typed, has_schema))
 
 
 def _add_damage(findings: Findings, file: LogFile, damage: Damage) -> None:

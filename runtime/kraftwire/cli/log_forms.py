@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kraftwire.cli.envelope import Envelope, Place
 from kraftwire.log.batch import Batch
@@ -27,6 +27,13 @@ LOG_APPEND_TIME = "LogAppendTime"
 NO_TIMESTAMP_TYPE = "NoTimestampType"
 
 
+class Found(NamedTuple):
+    """What a record is: a message where it could be read; whether its log has messages at all."""
+
+    typed: TypedRecord | None = None
+    has_schema: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Forms:
     """How to print: the form of bytes, the style of typed records, what to leave out."""
@@ -41,7 +48,7 @@ class Forms:
         if value is None:
             return None
         if self.redact_payloads:
-            return f"{REDACTED} {count_of(len(value), 'byte')}"
+            return redacted(value)
         match self.bytes_form:
             case "hex":
                 return value.hex()
@@ -49,12 +56,10 @@ class Forms:
                 return value.decode(errors="surrogateescape")
         return base64.b64encode(value).decode()
 
-    def record(
-        self, file: LogFile, batch: Batch, record: Record, typed: TypedRecord | None
-    ) -> dict[str, Any]:
+    def record(self, file: LogFile, batch: Batch, record: Record, found: Found) -> dict[str, Any]:
         """One record, with what its batch says of it."""
-        header = batch.header
-        key, value = self._content(record, typed)
+        header, typed = batch.header, found.typed
+        key, value = self._content(record, found)
         return {
             **place(file),
             "offset": record.offset,
@@ -71,10 +76,16 @@ class Forms:
             "control": control_name(typed) if header.is_control else None,
         }
 
-    def _content(self, record: Record, typed: TypedRecord | None) -> tuple[Any, Any]:
+    def hides_bytes(self, found: Found) -> bool:
+        """Whether the raw bytes of a record are left out: they may hold what is secret."""
+        return self.redact_payloads or (self.redact and found.has_schema)
+
+    def _content(self, record: Record, found: Found) -> tuple[Any, Any]:
         """Key and value: messages where they are known, text of bytes elsewhere."""
+        typed = found.typed
         if typed is None:
-            return self.text(record.key), self.text(record.value)
+            text = redacted if self.hides_bytes(found) else self.text
+            return text(record.key), text(record.value)
         if self.kafka_style:
             key, value = kafka_json(typed)
             if value is not None and typed.value is not None and self.redact:
@@ -99,6 +110,11 @@ class Forms:
         if self.redact:
             obj["message"] = redact(obj["name"], obj["message"])
         return obj
+
+
+def redacted(value: bytes | None) -> str | None:
+    """What is printed in place of bytes."""
+    return None if value is None else f"{REDACTED} {count_of(len(value), 'byte')}"
 
 
 def place(file: LogFile) -> dict[str, Any]:

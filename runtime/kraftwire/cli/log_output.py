@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 from typing import Any, Protocol
 
-from kraftwire.cli.log_forms import Forms, batch_json, timestamp_type
+from kraftwire.cli.log_forms import Forms, Found, batch_json, timestamp_type
 from kraftwire.cli.log_options import format_time
 from kraftwire.cli.output import print_json, print_table
 from kraftwire.log.batch import Batch
 from kraftwire.log.directory import LogFile
 from kraftwire.log.header import BatchHeader
 from kraftwire.log.record import HEADER_KEY_ERRORS, Record
-from kraftwire.log.typed import TypedRecord
 
 _ROWS_AT_ONCE = 1000
 """A table knows its widths when it has its rows; long ones are printed in pieces."""
@@ -22,9 +21,7 @@ _ROWS_AT_ONCE = 1000
 class Output(Protocol):
     """What the dump hands its rows to."""
 
-    def record(
-        self, file: LogFile, batch: Batch, record: Record, typed: TypedRecord | None
-    ) -> None:
+    def record(self, file: LogFile, batch: Batch, record: Record, found: Found) -> None:
         """One record."""
         ...
 
@@ -48,11 +45,9 @@ class JsonOutput:
         """`forms` says how records are written."""
         self._forms = forms
 
-    def record(
-        self, file: LogFile, batch: Batch, record: Record, typed: TypedRecord | None
-    ) -> None:
+    def record(self, file: LogFile, batch: Batch, record: Record, found: Found) -> None:
         """See `Output.record`."""
-        print_json(self._forms.record(file, batch, record, typed))
+        print_json(self._forms.record(file, batch, record, found))
 
     def batch(self, file: LogFile, header: BatchHeader, valid: bool | None) -> None:
         """See `Output.batch`."""
@@ -80,15 +75,13 @@ class TableOutput:
         self._columns: tuple[str, ...] = ()
         self._rows: list[tuple[object, ...]] = []
 
-    def record(
-        self, file: LogFile, batch: Batch, record: Record, typed: TypedRecord | None
-    ) -> None:
+    def record(self, file: LogFile, batch: Batch, record: Record, found: Found) -> None:
         """See `Output.record`."""
-        obj = self._forms.record(file, batch, record, typed)
+        obj = self._forms.record(file, batch, record, found)
         where = obj.get("file") or f"{obj['topic']}-{obj['partition']}"
         cells = [_cell(obj[part]) for part in self._TYPED]
         time = format_time(record.timestamp) if batch.header.magic else None
-        name = typed.name if typed is not None else None
+        name = found.typed.name if found.typed is not None else None
         headers = ", ".join(
             key if value is None else f"{key}={value}" for key, value in obj["headers"]
         )
@@ -188,12 +181,10 @@ class ParquetOutput:
         self._writer = pyarrow.parquet.ParquetWriter(path, self._schema, compression="zstd")
         self._rows: list[dict[str, Any]] = []
 
-    def record(
-        self, file: LogFile, batch: Batch, record: Record, typed: TypedRecord | None
-    ) -> None:
+    def record(self, file: LogFile, batch: Batch, record: Record, found: Found) -> None:
         """See `Output.record`."""
-        row = self._forms.record(file, batch, record, typed)
-        hidden = self._forms.redact_payloads or (self._forms.redact and typed is not None)
+        row = self._forms.record(file, batch, record, found)
+        hidden = self._forms.hides_bytes(found)
         for part, raw in (("key", record.key), ("value", record.value)):
             content = row[part]
             row[f"{part}_json"] = json.dumps(content) if isinstance(content, dict) else None

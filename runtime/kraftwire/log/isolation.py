@@ -8,8 +8,10 @@ the last stable offset, a reader with read_committed sees nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import NamedTuple
 
 from kraftwire.log.batch import Batch
@@ -50,7 +52,8 @@ class Transactions:
     @property
     def last_stable_offset(self) -> int | None:
         """The first offset of the oldest open transaction; None where none is open."""
-        return min(self._open.values(), default=None)
+        # They are opened in the order of their offsets, so the oldest is the first.
+        return next(iter(self._open.values()), None)
 
     def data(self, header: BatchHeader) -> None:
         """A batch that is no control batch."""
@@ -83,10 +86,10 @@ class Transactions:
             return False
         if not header.is_transactional:
             return True
-        return not any(
-            aborted.first_offset <= header.base_offset <= aborted.last_offset
-            for aborted in self._by_producer.get(header.producer_id, ())
-        )
+        # A producer's transactions follow one another: only the last that began can hold it.
+        aborted = self._by_producer.get(header.producer_id, [])
+        at = bisect_right(aborted, header.base_offset, key=attrgetter("first_offset")) - 1
+        return at < 0 or header.base_offset > aborted[at].last_offset
 
 
 def find_transactions(segments: Iterable[LogFile]) -> Transactions:
