@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import ClassVar, Generic, TypeVar
 
 from kraftwire.log.directory import LogFile
 from kraftwire.log.errors import CorruptBatch
@@ -26,44 +26,64 @@ from kraftwire.log.indexes import (
     read_transaction_index,
 )
 from kraftwire.log.isolation import Aborted
+from kraftwire.log.source import Source
 
-E = TypeVar("E")
+E = TypeVar("E", OffsetEntry, TimeEntry)
+Reader = Callable[[Source, int], Iterator[E]]
 
-_OFFSET_INDEX = "offset index"
-_TIME_INDEX = "time index"
 _TRANSACTION_INDEX = "transaction index"
 
 
-class OffsetIndexCheck:
-    """The `.index` of one segment."""
+class _IndexCheck(Generic[E]):
+    """The entries of one index, one after the other, and what was found wrong with them."""
 
-    def __init__(self, file: LogFile, base_offset: int) -> None:
-        """Nothing is read yet."""
-        self._file = str(file.path)
+    name: ClassVar[str]
+
+    def __init__(self, file: LogFile, read: Reader[E], entry_size: int) -> None:
+        self._file = file
         self._problems: list[Finding] = []
-        self._before = OffsetEntry(-1, -1)
-        self._entries = _numbered(self._read(file, base_offset), OFFSET_ENTRY.size)
-        self._next = self._advance()
+        self._entries: Iterator[tuple[int, E]] = self._numbered(read, entry_size)
+        self._before: E | None = None
+        self._next: tuple[int, E] | None = self._advance()
 
-    def _read(self, file: LogFile, base_offset: int) -> Iterator[OffsetEntry]:
+    def _numbered(self, read: Reader[E], size: int) -> Iterator[tuple[int, E]]:
+        """Entries with the byte that each starts at; damage is a finding, and their end."""
         try:
-            with file.open() as source:
-                yield from read_offset_index(source, base_offset)
+            with self._file.open() as source:
+                for number, entry in enumerate(read(source, self._file.base_offset)):
+                    yield number * size, entry
         except CorruptBatch as problem:
             self._add(problem.position, problem.reason)
 
-    def _advance(self) -> tuple[int, OffsetEntry] | None:
+    def _advance(self) -> tuple[int, E] | None:
         """The next entry that goes up; those that do not are findings."""
         for at, entry in self._entries:
-            if entry.offset <= self._before.offset or entry.position <= self._before.position:
-                self._add(at, f"offset {entry.offset} at {entry.position} does not go up")
+            if self._before is not None and not self._goes_up(self._before, entry):
+                facts = ", ".join(f"{key} {value}" for key, value in entry._asdict().items())
+                self._add(at, f"{facts} does not go up")
                 continue
             self._before = entry
             return at, entry
         return None
 
+    def _goes_up(self, before: E, entry: E) -> bool:
+        raise NotImplementedError
+
     def _add(self, at: int, reason: str) -> None:
-        self._problems.append(error(_OFFSET_INDEX, self._file, at, reason))
+        self._problems.append(error(self.name, str(self._file.path), at, reason))
+
+
+class OffsetIndexCheck(_IndexCheck[OffsetEntry]):
+    """The `.index` of one segment."""
+
+    name = "offset index"
+
+    def __init__(self, file: LogFile) -> None:
+        """Nothing but the first entry is read yet."""
+        super().__init__(file, read_offset_index, OFFSET_ENTRY.size)
+
+    def _goes_up(self, before: OffsetEntry, entry: OffsetEntry) -> bool:
+        return entry.offset > before.offset and entry.position > before.position
 
     def batch(self, header: BatchHeader) -> None:
         """A batch of the segment passes by."""
@@ -72,11 +92,9 @@ class OffsetIndexCheck:
             if entry.position < header.position:
                 self._no_batch(at, entry)
             elif entry.offset < header.last_offset:
-                self._add(
-                    at,
-                    f"offset {entry.offset} is said to be at {entry.position}, "
-                    f"where offsets {header.base_offset} to {header.last_offset} are",
-                )
+                where = f"offset {entry.offset} is said to be at {entry.position}"
+                there = f"offsets {header.base_offset} to {header.last_offset}"
+                self._add(at, f"{where}, where {there} are")
             self._next = self._advance()
 
     def finish(self, last_offset: int) -> list[Finding]:
@@ -85,8 +103,9 @@ class OffsetIndexCheck:
             at, entry = self._next
             self._no_batch(at, entry)
             self._next = self._advance()
-        if self._before.offset > last_offset and not self._problems:
-            self._add(0, f"names offset {self._before.offset}, the segment ends with {last_offset}")
+        before = self._before
+        if before is not None and before.offset > last_offset and not self._problems:
+            self._add(0, f"names offset {before.offset}, the segment ends with {last_offset}")
         return self._problems
 
     def _no_batch(self, at: int, entry: OffsetEntry) -> None:
@@ -94,37 +113,18 @@ class OffsetIndexCheck:
         self._add(at, f"{where}, where no batch starts")
 
 
-class TimeIndexCheck:
+class TimeIndexCheck(_IndexCheck[TimeEntry]):
     """The `.timeindex` of one segment."""
 
-    def __init__(self, file: LogFile, base_offset: int) -> None:
-        """Nothing is read yet."""
-        self._file = str(file.path)
-        self._problems: list[Finding] = []
-        self._before = TimeEntry(-1, -1)
+    name = "time index"
+
+    def __init__(self, file: LogFile) -> None:
+        """Nothing but the first entry is read yet."""
         self._largest = -1
-        self._entries = _numbered(self._read(file, base_offset), TIME_ENTRY.size)
-        self._next = self._advance()
+        super().__init__(file, read_time_index, TIME_ENTRY.size)
 
-    def _read(self, file: LogFile, base_offset: int) -> Iterator[TimeEntry]:
-        try:
-            with file.open() as source:
-                yield from read_time_index(source, base_offset)
-        except CorruptBatch as problem:
-            self._add(problem.position, problem.reason)
-
-    def _advance(self) -> tuple[int, TimeEntry] | None:
-        for at, entry in self._entries:
-            before = self._before
-            if entry.timestamp <= before.timestamp or entry.offset < before.offset:
-                self._add(at, f"time {entry.timestamp} of offset {entry.offset} does not go up")
-                continue
-            self._before = entry
-            return at, entry
-        return None
-
-    def _add(self, at: int, reason: str) -> None:
-        self._problems.append(error(_TIME_INDEX, self._file, at, reason))
+    def _goes_up(self, before: TimeEntry, entry: TimeEntry) -> bool:
+        return entry.timestamp > before.timestamp and entry.offset >= before.offset
 
     def batch(self, header: BatchHeader) -> None:
         """A batch of the segment passes by."""
@@ -132,11 +132,8 @@ class TimeIndexCheck:
         while self._next is not None and self._next[1].offset <= header.last_offset:
             at, entry = self._next
             if entry.timestamp != self._largest:
-                self._add(
-                    at,
-                    f"time {entry.timestamp} for offset {entry.offset}, "
-                    f"where the largest so far is {self._largest}",
-                )
+                said = f"time {entry.timestamp} for offset {entry.offset}"
+                self._add(at, f"{said}, where the largest so far is {self._largest}")
             self._next = self._advance()
 
     def finish(self) -> list[Finding]:
@@ -179,9 +176,3 @@ def check_transaction_index(
     for producer, offset in wanted:
         reason = f"producer {producer}, marker at offset {offset}: the entry is missing"
         yield error(_TRANSACTION_INDEX, str(file.path), None, reason)
-
-
-def _numbered(entries: Iterator[E], size: int) -> Iterator[tuple[int, E]]:
-    """Entries with the byte that each starts at."""
-    for number, entry in enumerate(entries):
-        yield number * size, entry

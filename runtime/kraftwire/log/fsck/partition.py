@@ -91,8 +91,8 @@ class PartitionCheck:
         offsets = self._partition.beside(segment, FileKind.OFFSET_INDEX)
         times = self._partition.beside(segment, FileKind.TIME_INDEX)
         return (
-            OffsetIndexCheck(offsets, segment.base_offset) if offsets else None,
-            TimeIndexCheck(times, segment.base_offset) if times else None,
+            OffsetIndexCheck(offsets) if offsets else None,
+            TimeIndexCheck(times) if times else None,
         )
 
     def _batch(self, batch: Batch, segment: LogFile) -> Iterator[Finding]:
