@@ -10,6 +10,8 @@ has LogAppendTime.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +38,7 @@ SETTINGS = {
     "share.coordinator.state.topic.replication.factor": "2",
     "share.coordinator.state.topic.num.partitions": "1",
     "log.cleaner.backoff.ms": "200",
+    "log.segment.delete.delay.ms": "3600000",
     "metadata.log.max.record.bytes.between.snapshots": "3000",
     "metadata.log.max.snapshot.interval.ms": "4000",
     "remote.log.storage.system.enable": "true",
@@ -78,18 +81,17 @@ class StoredLogs(NamedTuple):
 def stored_logs() -> Iterator[StoredLogs]:
     """The directories of a session; they are gone afterwards."""
     with kafka_cluster(controllers=1, brokers=2, settings=SETTINGS) as cluster:
-        consumers = drive(cluster)
+        drive(cluster)
         described = describe(cluster)
         stopped, killed = cluster.brokers
         killed.kill()
         cluster.stop()
-        del consumers  # which only now may leave their groups
         (controller,) = cluster.controllers
         yield StoredLogs(_data(controller), _data(stopped), _data(killed), described)
 
 
-def drive(cluster: KafkaCluster) -> list[Consumer]:
-    """Everything, in its order; returns consumers that are still members of their groups."""
+def drive(cluster: KafkaCluster) -> None:
+    """Everything, in its order; the last steps leave members in their groups."""
     _topics(cluster)
     for codec in CODECS:
         _produce(cluster, f"codec-{codec}", codec)
@@ -107,7 +109,8 @@ def drive(cluster: KafkaCluster) -> list[Consumer]:
     streams = (cluster.bootstrap, "streamers", "tea", str(cluster.directory / "streams"))
     run_program("StreamsMember", *streams)
     cluster.wait_for("segments went to the remote storage", lambda: _is_tiered(cluster))
-    return [_joined(cluster, "stayers", "classic"), _joined(cluster, "new-stayers", "consumer")]
+    _join_and_vanish(cluster, "stayers", "classic")
+    _join_and_vanish(cluster, "new-stayers", "consumer")
 
 
 def describe(cluster: KafkaCluster) -> Described:
@@ -273,15 +276,8 @@ def _broker_leaves(cluster: KafkaCluster, node: KafkaNode) -> None:
     cluster.wait_for("it is back", cluster.is_ready)
 
 
-def _joined(cluster: KafkaCluster, group: str, protocol: str) -> Consumer:
-    """A member of a group that has its partitions."""
-    settings = {"bootstrap.servers": cluster.bootstrap, "group.id": group}
-    consumer = Consumer(QUIET | settings | {"group.protocol": protocol})
-    consumer.subscribe(["tea"])
-    cluster.wait_for(f"{group} has a member", lambda: bool(_assigned(consumer)))
-    return consumer
-
-
-def _assigned(consumer: Consumer) -> list[TopicPartition]:
-    consumer.poll(0.1)
-    return list(consumer.assignment())
+def _join_and_vanish(cluster: KafkaCluster, group: str, protocol: str) -> None:
+    """A member that has its partitions, and is gone without a word."""
+    program = [sys.executable, str(Path(__file__).with_name("vanishing_member.py"))]
+    arguments = [cluster.bootstrap, group, protocol, "tea"]
+    subprocess.run([*program, *arguments], check=True, timeout=2 * SECONDS)
