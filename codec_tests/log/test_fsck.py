@@ -74,7 +74,7 @@ def epoch_that_goes_back(directory: Path) -> str:
     newer = encode_batch(batch.records, settings._replace(partition_leader_epoch=9))
     older = [record._replace(offset=record.offset + 50) for record in batch.records]
     path.write_bytes(newer + encode_batch(older, settings._replace(partition_leader_epoch=8)))
-    return "behind epoch 9"
+    return "leader epoch 9 between"
 
 
 def epochs_that_differ(directory: Path) -> str:
@@ -207,6 +207,41 @@ def test_each_damage_is_told(damage: Callable[[Path], str], tmp_path: Path) -> N
     wanted = damage(directory)
     findings = check(directory)
     assert any(wanted in found.reason for found in findings), findings
+
+
+def _with_bit(path: Path, at: int, bit: int) -> None:
+    _rewrite(path, lambda data: data.__setitem__(at, data[at] ^ 1 << bit))
+
+
+@pytest.mark.parametrize(
+    ("at", "bit"), [(5, 4), (13, 0), (14, 3)], ids=["offset", "epoch", "epoch 2"]
+)
+def test_a_bit_that_the_crc_does_not_cover_is_one_finding(
+    at: int, bit: int, tmp_path: Path
+) -> None:
+    """The base offset and the leader epoch of one batch, not all that come behind it."""
+    directory = Path(shutil.copytree(BROKER / "codec-none-0", tmp_path / "codec-none-0"))
+    (path,) = directory.glob("*.log")
+    _with_bit(path, at, bit)
+    findings = [found for found in check(directory) if found.check == "batch"]
+    assert [found.position for found in findings] == [0]
+
+
+def test_markers_without_their_data_are_no_finding(tmp_path: Path) -> None:
+    """The cleaner takes the records of an aborted transaction first."""
+    directory = Path(shutil.copytree(BROKER / "orders-0", tmp_path / "orders-0"))
+    path = directory / "00000000000000000005.log"
+    data = path.read_bytes()
+    aborted = parse_batch(data, 78)
+    assert aborted.header.base_offset == 6
+    path.write_bytes(data[:78] + data[aborted.header.end :])
+    assert [found for found in check(directory) if found.check == "transaction index"] == []
+
+
+def test_what_compaction_broke_off_is_told(tmp_path: Path) -> None:
+    directory = Path(shutil.copytree(BROKER / "tea-0", tmp_path / "tea-0"))
+    (directory / "00000000000000000040.log").rename(directory / "00000000000000000040.log.swap")
+    assert any("when it starts" in found.reason for found in check(directory))
 
 
 def test_a_transaction_index_without_an_entry_is_told(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def visible(*batches: Batch) -> list[int]:
 
 
 def test_what_is_committed_is_seen_and_markers_are_not() -> None:
-    assert visible(data(0), data(1), marker(2, ControlType.COMMIT), data(3, -1)) == [0, 1]
+    assert visible(data(0), data(1), marker(2, ControlType.COMMIT), data(3, 7)) == [0, 1]
 
 
 def test_plain_records_are_seen_up_to_the_oldest_open_transaction() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+from crc32c import crc32c
 
 from kraftwire.cli.log_options import format_time, parse_time
 from kraftwire.log import Record
@@ -106,6 +107,25 @@ def test_one_segment_knows_the_markers_of_those_beside_it() -> None:
     assert len(rows) == 5
 
 
+def test_one_flipped_bit_does_not_hide_the_rest_of_a_log(tmp_path: Path) -> None:
+    """A plain batch that says it is transactional would be an open transaction for ever."""
+    path = tmp_path / "tea-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    parts = [bytearray(encode_batch([Record(n, 0, None, b"x", ())])) for n in range(20)]
+    parts[3][22] |= 0x10
+    path.write_bytes(b"".join(parts))
+    result = run("log", "dump", str(path), "--isolation", "read_committed", "--from-offset", "10")
+    assert (len(result.stdout.splitlines()), result.exit_code) == (10, 1)
+    assert "while looking for transactions" in result.stderr
+
+
+def test_segments_outside_a_partition_directory_know_their_own_markers(tmp_path: Path) -> None:
+    path = tmp_path / "copy.log"
+    shutil.copyfile(segment_of("orders", 1), path)
+    (tmp_path / "meta.properties").write_bytes((BROKER / "meta.properties").read_bytes())
+    assert len(lines("dump", path, "--isolation", "read_committed")) == 0
+
+
 def test_typed_records_are_found_from_the_path() -> None:
     rows = lines("dump", METADATA)
     names = {row["value"]["name"] for row in rows}
@@ -181,6 +201,13 @@ def test_typed_records_that_cannot_be_read_keep_their_secrets(tmp_path: Path) ->
     assert "secret key" in run("log", "dump", str(path), "--bytes", "utf8").stdout
 
 
+def test_what_lies_nowhere_may_be_secret(tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020}.log"
+    shutil.copyfile(METADATA / path.name, path)
+    first, *_ = lines("dump", path, "--redact", "--from-offset", "3")
+    assert first["value"].startswith("(redacted)")
+
+
 def test_payloads_are_left_out_on_request() -> None:
     rows = lines("dump", BROKER / "tea-0", "--redact-payloads")
     assert rows[1]["value"] == "(redacted) 34 bytes"
@@ -244,6 +271,27 @@ def test_parquet(tmp_path: Path) -> None:
     assert table.column("offset").to_pylist() == list(range(200))
     assert table.column("value").to_pylist() == [record.value for record in records]
     assert table.column("headers")[0].as_py()[2] == {"key": "größe", "value": b"\xff"}
+
+
+def test_parquet_is_not_written_over_what_is_read(tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020}.log"
+    shutil.copyfile(segment_of("tea"), path)
+    before = path.read_bytes()
+    result = run("log", "dump", str(path), "-o", "parquet", "--out", str(path))
+    assert (result.exit_code, path.read_bytes()) == (2, before)
+
+
+def test_parquet_that_is_not_finished_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(encode_batch([Record(0, (1 << 63) - 1, None, b"", ())]))
+    data = bytearray(path.read_bytes())
+    data[27:35] = (1 << 62).to_bytes(8)  # the base timestamp: the sum does not fit
+    data[62] = 0x02
+    data[17:21] = crc32c(bytes(data[21:])).to_bytes(4)
+    path.write_bytes(data)
+    out = tmp_path / "out.parquet"
+    run("log", "dump", str(path), "-o", "parquet", "--out", str(out))
+    assert not list(tmp_path.glob("*.part"))
 
 
 def test_parquet_without_secrets(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire.log import Partition, find_partitions, read_batches
+from kraftwire.log import Partition, Record, find_partitions, read_batches
+from kraftwire.log.encode import encode_batch
 from kraftwire.log.file_names import FileKind
 from kraftwire.log.fsck import Check
 from kraftwire.log.salvage import Salvage
@@ -138,3 +139,53 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "saved" / "tea-0").mkdir(parents=True)
     with pytest.raises(FileExistsError):
         salvage(BROKER / "tea-0", tmp_path / "saved")
+
+
+@pytest.mark.parametrize(("at", "bit"), [(5, 4), (13, 0)], ids=["offset", "epoch"])
+def test_a_bit_that_the_crc_does_not_cover_costs_one_batch(
+    at: int, bit: int, tmp_path: Path
+) -> None:
+    source = copy_of("codec-none-0", tmp_path)
+    (path,) = source.glob("*.log")
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1 << bit
+    path.write_bytes(data)
+    saved, (loss,) = salvage(source, tmp_path / "saved")
+    assert (loss.first_offset, loss.last_offset) == (0, 39)
+    assert offsets_of(saved) == set(range(40, 120))
+
+
+def test_a_damaged_checkpoint_of_epochs_is_told(tmp_path: Path) -> None:
+    source = copy_of("tea-0", tmp_path)
+    (source / "leader-epoch-checkpoint").write_bytes(b"?")
+    saved, (loss,) = salvage(source, tmp_path / "saved")
+    assert loss.file.endswith("leader-epoch-checkpoint")
+    assert list(Check().run([saved])) == []
+
+
+def test_a_batch_of_a_lower_epoch_at_the_end_loses_no_more_than_itself(tmp_path: Path) -> None:
+    source = copy_of("codec-none-0", tmp_path)
+    (path,) = source.glob("*.log")
+    data = path.read_bytes()
+    path.write_bytes(data + data[-2156:])
+    _, (loss,) = salvage(source, tmp_path / "saved")
+    assert (loss.first_offset, loss.last_offset) == (None, None)
+
+
+def test_a_transaction_without_its_marker_stays_open(tmp_path: Path) -> None:
+    (partition,) = find_partitions([BROKER / "orders-0"])
+    work = Salvage(partition, tmp_path / "saved")
+    assert list(work.run()) == []
+    assert len(work.open_transactions) == 1
+
+
+def test_a_segment_with_a_name_of_its_own_keeps_its_offsets(tmp_path: Path) -> None:
+    """Tiered storage and copies: the first batch says where it begins."""
+    path = tmp_path / "copy-of-something.log"
+    records = [Record(5_000_000_000, 1, None, b"tea", ())]
+    path.write_bytes(encode_batch(records))
+    (partition,) = find_partitions([path])
+    assert list(Check().run([partition])) == []
+    work = Salvage(partition, tmp_path / "saved")
+    assert list(work.run()) == []
+    assert (tmp_path / "saved" / "00000000005000000000.log").read_bytes() == path.read_bytes()

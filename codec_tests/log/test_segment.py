@@ -154,6 +154,30 @@ def test_a_batch_within_a_damaged_records_value_is_not_taken_for_one_of_the_log(
     assert offsets(scanned(bytes(data))) == [10, 30]
 
 
+def test_a_batch_in_a_value_that_fits_the_log_is_told_by_what_follows_it() -> None:
+    """Of this log's own epoch, and further on: but behind it comes the rest of a record."""
+    inside = encode_batch(
+        [Record(1_000_000, 0, None, b"x", ())], BatchSettings(partition_leader_epoch=3)
+    )
+    parts = [batch(10), batch(20, inside + b"tail"), batch(30), batch(40)]
+    data = bytearray(b"".join(parts))
+    data[len(parts[0]) + 16] = 9  # the magic
+    assert offsets(scanned(bytes(data))) == [10, 30, 40]
+
+
+def test_a_batch_between_two_damages_is_found() -> None:
+    data = bytearray(WHOLE)
+    data[STARTS[1] + 16] = data[STARTS[3] + 16] = 9
+    assert offsets(scanned(bytes(data))) == [10, 30, 50]
+
+
+def test_a_torn_start_before_zeros_is_no_long_search() -> None:
+    start = time.process_time()
+    items = scanned(b"\x01" + bytes(20 << 20) + b"\x01")
+    assert all(isinstance(item, Damage) for item in items)
+    assert time.process_time() - start < 10
+
+
 def test_offsets_that_go_back_are_no_reason_to_stop() -> None:
     """Whether they may is for fsck to say; the bytes are those of batches."""
     assert offsets(scanned(batch(50) + batch(10))) == [50, 10]

@@ -113,7 +113,7 @@ def test_an_open_transaction_is_said(tmp_path: Path) -> None:
     result = run("show", tmp_path)
     assert result.exit_code == 0
     assert "not applied: 1 record of the transaction 't' that begins at offset 1" in result.stderr
-    assert "has no end yet" in run("history", tmp_path).stderr
+    assert "has not ended" in run("history", tmp_path).stderr
 
 
 def test_damage_is_a_finding_and_the_rest_is_printed(data: Path) -> None:
@@ -206,7 +206,7 @@ def test_history_without_a_beginning_says_so(tmp_path: Path) -> None:
     write_log(tmp_path, [moved(2)], base=4)
     assert "no state before offset 4" in run("history", tmp_path).stderr
     write_snapshot(tmp_path, 4, [topic(), partition()])
-    assert "starts at offset 4, where the oldest snapshot ends" in run("history", tmp_path).stderr
+    assert "starts at offset 4, the earliest state" in run("history", tmp_path).stderr
 
 
 def test_names_cannot_reach_the_terminal_raw(tmp_path: Path) -> None:

@@ -76,3 +76,12 @@ def test_images_before_the_bootstrap_transaction_ends() -> None:
     assert image.provenance.transaction is not None
     assert image.features == {"kraft.version": 1}
     assert image.topics == MetadataImage().topics
+
+
+def test_controller_and_broker_agree_at_every_offset() -> None:
+    """Also where only the controller has the checkpoint that formatting wrote."""
+    for offset in range(1, 80):
+        differences = list(diff_images(image_at(CONTROLLER, offset), image_at(BROKER, offset)))
+        assert all(change.kind.value in ("voter", "feature") for change in differences), offset
+        named = {change.label for change in differences if change.kind.value == "feature"}
+        assert named <= {"kraft.version"}, offset

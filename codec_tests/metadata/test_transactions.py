@@ -9,7 +9,10 @@ from kraftwire_messages.kafka import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
+    KRaftVersionRecord,
+    LeaderChangeMessage,
     NoOpRecord,
+    VotersRecord,
 )
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
@@ -44,6 +47,14 @@ def test_aborted_records_are_dropped() -> None:
     ready, transactions, _ = run(BEGIN, PLAIN, PLAIN, ABORT, PLAIN)
     assert ready == [[], [], [], [0, 3], [4]]
     assert transactions.dropped == 2
+
+
+def test_control_records_belong_to_no_transaction() -> None:
+    """A new leader writes LeaderChange, and then aborts what the old one had begun."""
+    leader = LeaderChangeMessage(leader_id=2)
+    ready, transactions, _ = run(BEGIN, PLAIN, leader, KRaftVersionRecord(), VotersRecord(), ABORT)
+    assert ready == [[], [], [2], [3], [4], [0, 5]]
+    assert transactions.dropped == 1
 
 
 def test_a_transaction_without_an_end_stays_open() -> None:

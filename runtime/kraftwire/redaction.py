@@ -18,7 +18,8 @@ _SECRET_FIELDS: dict[str, frozenset[str]] = {
 }
 _SETTING = "ConfigRecord"
 _SECRET_SETTING = re.compile(
-    r"password|secret|credential|jaas|token|\bkeystore\.(key|certificate)|truststore\.certificates",
+    r"password|passphrase|secret|credential|jaas|token|private\.key|access\.key|api\.key|"
+    r"\bkeystore\.(key|certificate)|truststore\.certificates",
     re.IGNORECASE,
 )
 

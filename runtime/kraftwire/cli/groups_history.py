@@ -18,7 +18,7 @@ from kraftwire.cli.log_options import (
     progress,
     time_option,
 )
-from kraftwire.cli.output import output_option, print_json, print_table, wants_json
+from kraftwire.cli.output import PiecewiseTable, output_option, print_json, wants_json
 from kraftwire.groups.changes import Change, Event, Part, What
 from kraftwire.groups.reading import GroupLogs, Problem, find_group_logs
 from kraftwire.groups.replay import Groups
@@ -33,9 +33,6 @@ from kraftwire.groups.state import (
 )
 
 _COLUMNS = ("in", "offset", "time", "group", "event", "of", "what")
-_ROWS_AT_ONCE = 1000
-"""A table knows its widths when it has its rows; long ones are printed in pieces."""
-
 _ASSIGNED = (What.ASSIGNMENT_CHANGED, What.TARGET_CHANGED)
 
 
@@ -91,7 +88,7 @@ def history(
         else:
             table.add(event)
     table.flush()
-    check_found(wanted, seen)
+    check_found(wanted, seen, until)
     findings.exit()
 
 
@@ -117,12 +114,15 @@ class _Table:
 
     def __init__(self, forms: GroupForms) -> None:
         self.forms = forms
-        self.rows: list[tuple[object, ...]] = []
+        self._table = PiecewiseTable(
+            _COLUMNS, folded=("in", "time", "group", "event", "of", "what")
+        )
+        self.flush = self._table.flush
 
     def add(self, event: Event) -> None:
         """Add an event."""
         change = event.change
-        self.rows.append(
+        self._table.add(
             (
                 _log(event),
                 event.offset,
@@ -133,14 +133,6 @@ class _Table:
                 self._what(change),
             )
         )
-        if len(self.rows) == _ROWS_AT_ONCE:
-            self.flush()
-
-    def flush(self) -> None:
-        """Print what is there."""
-        if self.rows:
-            print_table(_COLUMNS, self.rows, folded=("group", "event", "of", "what"))
-        self.rows = []
 
     def _subject(self, change: Change) -> str | None:
         if change.partition is not None:

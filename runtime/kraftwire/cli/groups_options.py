@@ -20,11 +20,12 @@ def group_option(command: F) -> F:
     )(command)
 
 
-def check_found(wanted: Iterable[str], found: Collection[str]) -> None:
+def check_found(wanted: Iterable[str], found: Collection[str], until: int | None = None) -> None:
     """Refuse names of groups that the logs do not have."""
     missing = [name for name in wanted if name not in found]
     if not missing:
         return
     near = get_close_matches(missing[0], found, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise CouldNotDoIt(f"no group {', '.join(map(repr, missing))}{hint}")
+    when = " before that time" if until is not None else ""
+    raise CouldNotDoIt(f"no group {', '.join(map(repr, missing))}{when}{hint}")

@@ -80,7 +80,7 @@ def show(
     else:
         _print_tables(shown, forms, only)
     click.echo(count_of(len(shown), "group"), err=True)
-    check_found(wanted, groups.by_name)
+    check_found(wanted, groups.by_name, until)
     findings.exit()
 
 

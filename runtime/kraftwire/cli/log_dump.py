@@ -8,7 +8,6 @@ reading goes on behind it, and the exit code is 1.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,21 @@ import click
 from kraftwire.cli.failures import CouldNotDoIt
 from kraftwire.cli.log_files import file_rows
 from kraftwire.cli.log_forms import BYTES_FORMS, Forms, Found
-from kraftwire.cli.log_options import Findings, limit_option, paths_argument, progress, time_option
-from kraftwire.cli.log_output import JsonOutput, Output, ParquetOutput, TableOutput
-from kraftwire.cli.output import on_terminal
+from kraftwire.cli.log_options import (
+    Findings,
+    check_range,
+    limit_option,
+    paths_argument,
+    progress,
+    time_option,
+)
+from kraftwire.cli.log_output import JsonOutput, Output, ParquetOutput, TableOutput, finished
+from kraftwire.cli.output import on_terminal, printable
 from kraftwire.log.batch import Batch
 from kraftwire.log.directory import LogFile, Partition, find_partitions
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import BATCH_FILES, FileKind
-from kraftwire.log.isolation import find_transactions
+from kraftwire.log.isolation import Transactions, find_transactions
 from kraftwire.log.segment import Damage, scan_headers
 from kraftwire.log.selection import Selection, select_batches, select_segments, start_position
 from kraftwire.log.typed import LOGS, decode_typed, log_of_topic
@@ -105,16 +111,20 @@ def dump(paths: tuple[Path, ...], output: str | None, out: Path | None, **given:
       kraftwire log dump data/__cluster_metadata-0 --redact --style kafka
       kraftwire log dump orders-0 -o parquet --out orders.parquet
     """
+    check_range(given["from_offset"], given["to_offset"])
     options = _options(given)
     findings = Findings()
     partitions = find_partitions(paths)
     named = {path for path in paths if path.is_file()}
     total = sum(file.path.stat().st_size for p in partitions for file in p.segments)
+    if out is not None and any(out.exists() and out.samefile(path) for path in named):
+        raise CouldNotDoIt(f"{out} is what is to be read")
     printed = _open_output(output, out, options, given)
-    with closing(printed), progress(total, "dump", prints=out is None) as done:
+    dumping = _Dump(options, printed, findings)
+    with finished(printed), progress(total, "dump", prints=out is None) as done:
         for partition in partitions:
             for file in _files(partition, options, named):
-                _dump_file(partition, file, options, printed, findings)
+                dumping.file(partition, file)
                 done(file.path.stat().st_size)
     findings.exit()
 
@@ -161,79 +171,80 @@ def _files(partition: Partition, options: Options, named: set[Path]) -> Iterator
             yield file
 
 
-def _dump_file(
-    partition: Partition, file: LogFile, options: Options, output: Output, findings: Findings
-) -> None:
-    if file.kind in BATCH_FILES:
-        _dump_batches(partition, file, options, output, findings)
-        return
-    try:
-        for row in file_rows(file):
-            output.row(row)
-    except CorruptBatch as error:
-        findings.add_error(error)
+class _Dump:
+    """The dump of one call, file by file."""
 
+    def __init__(self, options: Options, output: Output, findings: Findings) -> None:
+        self._options = options
+        self._output = output
+        self._findings = findings
+        self._transactions: dict[Path, Transactions] = {}
 
-def _dump_batches(
-    partition: Partition, file: LogFile, options: Options, output: Output, findings: Findings
-) -> None:
-    selection = options.selection
-    if options.committed:
-        selection = _committed(partition, file, selection)
-    with file.open() as source:
-        index = partition.beside(file, FileKind.OFFSET_INDEX)
-        start = start_position(source, index, selection.from_offset)
-        if options.headers_only:
-            for header in scan_headers(source, start):
-                if isinstance(header, Damage):
-                    _add_damage(findings, file, header)
-                elif selection.may_have(header):
-                    output.batch(file, header, None)
-            return
-        for item in select_batches(source, selection, start, limit=options.limit):
-            if isinstance(item, Damage):
-                _add_damage(findings, file, item)
-            elif options.batches:
-                output.batch(file, item.header, True)
-            else:
-                _dump_records(file, item, selection, options.log, output, findings)
-
-
-def _committed(partition: Partition, file: LogFile, selection: Selection) -> Selection:
-    """The selection without what a reader with read_committed does not see.
-
-    A segment's transactions may end in a later one: all that lie beside it are looked at.
-    """
-    if selection.committed is not None or file.kind is not FileKind.SEGMENT:
-        return selection
-    whole = find_partitions([file.path.parent])[0]
-    return replace(selection, committed=find_transactions(whole.segments))
-
-
-def _dump_records(
-    file: LogFile,
-    batch: Batch,
-    selection: Selection,
-    log: str | None,
-    output: Output,
-    findings: Findings,
-) -> None:
-    try:
-        records = selection.records(batch)
-    except CorruptBatch as error:
-        findings.add_error(error)
-        return
-    schema = log or log_of_topic(file.topic)
-    for record in records:
-        typed = None
+    def file(self, partition: Partition, file: LogFile) -> None:
+        """Print what a file holds."""
         try:
-            typed = decode_typed(schema, batch, record)
-        except KraftwireError as error:
-            findings.add(f"{file.path}, offset {record.offset}: {error}")
-        has_schema = schema is not None or batch.header.is_control
-        output.record(file, batch, record, Found(typed, has_schema))
+            if file.kind in BATCH_FILES:
+                self._batches(partition, file)
+            else:
+                for row in file_rows(file):
+                    self._output.row(row)
+        except CorruptBatch as error:
+            self._findings.add_error(error)
 
+    def _batches(self, partition: Partition, file: LogFile) -> None:
+        options, selection = self._options, self._options.selection
+        is_segment = file.kind is FileKind.SEGMENT and file.in_use
+        if options.committed and is_segment:
+            selection = replace(selection, committed=self._transactions_of(partition, file))
+        with file.open() as source:
+            index = partition.beside(file, FileKind.OFFSET_INDEX) if is_segment else None
+            start = start_position(source, index, selection.from_offset)
+            if options.headers_only:
+                for header in scan_headers(source, start):
+                    if isinstance(header, Damage):
+                        self._damage(file, header)
+                    elif selection.may_have(header):
+                        self._output.batch(file, header, None)
+                return
+            for item in select_batches(source, selection, start, limit=options.limit):
+                if isinstance(item, Damage):
+                    self._damage(file, item)
+                elif options.batches:
+                    self._output.batch(file, item.header, True)
+                else:
+                    self._records(file, item, selection)
 
-def _add_damage(findings: Findings, file: LogFile, damage: Damage) -> None:
-    reason = f"{damage.kind.value}, {damage.size} bytes not readable: {damage.reason}"
-    findings.add_error(CorruptBatch(str(file.path), damage.start, reason))
+    def _transactions_of(self, partition: Partition, file: LogFile) -> Transactions:
+        """The transactions of all segments beside one: they may end in a later one."""
+        directory = file.path.parent
+        found = self._transactions.get(directory)
+        if found is None:
+            whole = next(iter(find_partitions([directory])), partition) if partition.name else None
+            segments = whole.segments if whole is not None else partition.segments
+            found = self._transactions[directory] = find_transactions(segments)
+            for problem in found.problems:
+                self._findings.add(f"{problem} (while looking for transactions)")
+            for producer, offset in found.open.items():
+                what = f"the transaction of producer {producer} from offset {offset} on is open"
+                click.echo(f"{printable(str(directory))}: {what}", err=True)
+        return found
+
+    def _records(self, file: LogFile, batch: Batch, selection: Selection) -> None:
+        try:
+            records = selection.records(batch)
+        except CorruptBatch as error:
+            self._findings.add_error(error)
+            return
+        schema = self._options.log or log_of_topic(file.topic)
+        # Without a topic nothing tells whether the bytes are those of messages with secrets.
+        has_schema = schema is not None or file.topic is None or batch.header.is_control
+        for record in records:
+            typed = None
+            try:
+                typed = decode_typed(schema, batch, record)
+            except KraftwireError as error:
+                self._findings.add(f"{file.path}, offset {record.offset}: {error}")
+            self._output.record(file, batch, record, Found(typed, has_schema))
+
+    def _damage(self, file: LogFile, damage: Damage) -> None:
+        self._findings.add_error(damage.error(str(file.path)))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from kraftwire.cli.envelope import Envelope, Place
 from kraftwire.log.batch import Batch
 from kraftwire.log.directory import LogFile
+from kraftwire.log.file_names import FileKind
 from kraftwire.log.header import BatchHeader
 from kraftwire.log.record import Record
 from kraftwire.log.typed import CONTROL, TypedRecord, kafka_json
@@ -60,6 +61,7 @@ class Forms:
         """One record, with what its batch says of it."""
         header, typed = batch.header, found.typed
         key, value = self._content(record, found)
+        text = redacted if self.hides_bytes(found) else self.text
         return {
             **place(file),
             "offset": record.offset,
@@ -67,7 +69,7 @@ class Forms:
             "timestampType": timestamp_type(header),
             "key": key,
             "value": value,
-            "headers": [[name, self.text(content)] for name, content in record.headers],
+            "headers": [[name, text(content)] for name, content in record.headers],
             "leaderEpoch": header.partition_leader_epoch,
             "producerId": header.producer_id,
             "producerEpoch": header.producer_epoch,
@@ -118,10 +120,13 @@ def redacted(value: bytes | None) -> str | None:
 
 
 def place(file: LogFile) -> dict[str, Any]:
-    """Topic and partition, or the file where its path does not tell them."""
-    if file.partition is None:
-        return {"file": str(file.path)}
-    return {"topic": file.partition.topic, "partition": file.partition.partition}
+    """Topic and partition; the file where they do not tell it, as of snapshots of metadata."""
+    where: dict[str, Any] = {}
+    if file.partition is not None:
+        where = {"topic": file.partition.topic, "partition": file.partition.partition}
+    if file.kind is not FileKind.SEGMENT or not file.in_use or not where:
+        where["file"] = str(file.path)
+    return where
 
 
 def control_name(typed: TypedRecord | None) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kraftwire.cli.failures import EXIT_FINDINGS
+from kraftwire.cli.failures import EXIT_FINDINGS, CouldNotDoIt
 from kraftwire.cli.output import on_terminal, printable
 from kraftwire.log.compression import DEFAULT_LIMIT
 from kraftwire.log.errors import CorruptBatch
@@ -41,6 +41,12 @@ def parse_time(text: str) -> int:
 def time_option(name: str, text: str) -> Callable[[F], F]:
     """An option that takes a time; the parameter is in ms."""
     return click.option(name, type=parse_time, metavar="TIME", help=text)
+
+
+def check_range(from_offset: int | None, to_offset: int | None) -> None:
+    """Refuse offsets that hold nothing between them."""
+    if from_offset is not None and to_offset is not None and to_offset <= from_offset:
+        raise CouldNotDoIt(f"--from-offset {from_offset} is not below --to-offset {to_offset}")
 
 
 def paths_argument(command: F) -> F:

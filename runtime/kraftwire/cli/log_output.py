@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from kraftwire.cli.failures import CouldNotDoIt
 from kraftwire.cli.log_forms import Forms, Found, batch_json, timestamp_type
 from kraftwire.cli.log_options import format_time
-from kraftwire.cli.output import print_json, print_table
+from kraftwire.cli.output import PiecewiseTable, print_json
 from kraftwire.log.batch import Batch
 from kraftwire.log.directory import LogFile
 from kraftwire.log.header import BatchHeader
 from kraftwire.log.record import HEADER_KEY_ERRORS, Record
 
 _ROWS_AT_ONCE = 1000
-"""A table knows its widths when it has its rows; long ones are printed in pieces."""
+"""How many records are put into Parquet at a time."""
 
 
 class Output(Protocol):
@@ -36,6 +39,21 @@ class Output(Protocol):
     def close(self) -> None:
         """Print what is still held back."""
         ...
+
+    def give_up(self) -> None:
+        """Leave nothing behind that looks whole."""
+        ...
+
+
+@contextmanager
+def finished(output: Output) -> Iterator[None]:
+    """Close an output where all went well, and give it up elsewhere."""
+    try:
+        yield
+    except BaseException:
+        output.give_up()
+        raise
+    output.close()
 
 
 class JsonOutput:
@@ -60,6 +78,9 @@ class JsonOutput:
     def close(self) -> None:
         """Nothing is held back."""
 
+    def give_up(self) -> None:
+        """What was printed is whole lines."""
+
 
 class TableOutput:
     """Tables: rows of the same columns together, a new table where the columns change."""
@@ -73,12 +94,12 @@ class TableOutput:
         """`forms` says how records are written."""
         self._forms = forms
         self._columns: tuple[str, ...] = ()
-        self._rows: list[tuple[object, ...]] = []
+        self._table = PiecewiseTable(())
 
     def record(self, file: LogFile, batch: Batch, record: Record, found: Found) -> None:
         """See `Output.record`."""
         obj = self._forms.record(file, batch, record, found)
-        where = obj.get("file") or f"{obj['topic']}-{obj['partition']}"
+        where = f"{obj['topic']}-{obj['partition']}" if "topic" in obj else obj["file"]
         cells = [_cell(obj[part]) for part in self._TYPED]
         time = format_time(record.timestamp) if batch.header.magic else None
         name = found.typed.name if found.typed is not None else None
@@ -122,15 +143,18 @@ class TableOutput:
 
     def close(self) -> None:
         """See `Output.close`."""
-        if self._rows:
-            print_table(self._columns, self._rows)
-        self._rows = []
+        self._table.flush()
+
+    def give_up(self) -> None:
+        """The rows that were read are true: print them."""
+        self.close()
 
     def _add(self, columns: tuple[str, ...], row: tuple[object, ...]) -> None:
-        if columns != self._columns or len(self._rows) >= _ROWS_AT_ONCE:
-            self.close()
+        if columns != self._columns:
+            self._table.flush()
             self._columns = columns
-        self._rows.append(row)
+            self._table = PiecewiseTable(columns)
+        self._table.add(row)
 
 
 def _cell(value: object) -> object:
@@ -178,7 +202,8 @@ class ParquetOutput:
                 ("value_json", pyarrow.string()),
             ]
         )
-        self._writer = pyarrow.parquet.ParquetWriter(path, self._schema, compression="zstd")
+        self._path, self._part = path, path.with_name(path.name + ".part")
+        self._writer = pyarrow.parquet.ParquetWriter(self._part, self._schema, compression="zstd")
         self._rows: list[dict[str, Any]] = []
 
     def record(self, file: LogFile, batch: Batch, record: Record, found: Found) -> None:
@@ -192,7 +217,7 @@ class ParquetOutput:
         row["headers"] = [
             {
                 "key": key.encode(errors=HEADER_KEY_ERRORS).decode(errors="replace"),
-                "value": None if self._forms.redact_payloads else value,
+                "value": None if hidden else value,
             }
             for key, value in record.headers
         ]
@@ -212,8 +237,20 @@ class ParquetOutput:
         """See `Output.close`."""
         self._flush()
         self._writer.close()
+        self._part.replace(self._path)
+
+    def give_up(self) -> None:
+        """Remove what was written: a Parquet file of half the records looks like any other."""
+        self._writer.close()
+        self._part.unlink(missing_ok=True)
 
     def _flush(self) -> None:
-        if self._rows:
-            self._writer.write_table(self._arrow.Table.from_pylist(self._rows, self._schema))
-        self._rows = []
+        rows, self._rows = self._rows, []
+        if not rows:
+            return
+        try:
+            table = self._arrow.Table.from_pylist(rows, self._schema)
+        except (OverflowError, ValueError) as error:
+            place = f"offsets {rows[0]['offset']} to {rows[-1]['offset']}"
+            raise CouldNotDoIt(f"{place} hold what does not fit into Parquet: {error}") from None
+        self._writer.write_table(table)

@@ -8,8 +8,9 @@ import click
 
 from kraftwire.cli.failures import EXIT_FINDINGS, CouldNotDoIt
 from kraftwire.cli.log_options import paths_argument, progress
-from kraftwire.cli.output import output_option, print_json, print_table, wants_json
+from kraftwire.cli.output import output_option, print_json, print_table, printable, wants_json
 from kraftwire.log.directory import Partition, find_partitions
+from kraftwire.log.file_names import FileKind
 from kraftwire.log.salvage import Salvage
 from kraftwire.log.salvage_files import Loss, copy_files
 from kraftwire_wire.errors import count_of
@@ -44,20 +45,19 @@ def salvage(paths: tuple[Path, ...], out: Path, output: str | None) -> None:
     """
     _check_target(out, paths)
     partitions = find_partitions(paths)
-    names = [_name(partition) for partition in partitions if partition.segments]
-    if len(set(names)) < len(names):
-        raise CouldNotDoIt("several of the paths hold the same partition; save them one by one")
+    _check_names(partitions)
     total = sum(file.path.stat().st_size for found in partitions for file in found.segments)
     out.mkdir(parents=True, exist_ok=True)
     losses: list[Loss] = []
     segments = batches = size = 0
     with progress(total, "salvage") as done:
         for partition in partitions:
-            if not partition.segments:
+            if _is_data_directory(partition):
                 losses += copy_files(partition.files, out)
                 continue
             work = Salvage(partition, out / _name(partition))
             losses += work.run(done)
+            _tell_open_transactions(partition, work)
             segments += work.saved.segments
             batches += work.saved.batches
             size += work.saved.size
@@ -75,6 +75,37 @@ def _check_target(out: Path, paths: tuple[Path, ...]) -> None:
     for path in paths:
         if out.resolve().is_relative_to(path.resolve()):
             raise CouldNotDoIt(f"{out} lies within {path}, which must not be touched")
+
+
+def _is_data_directory(partition: Partition) -> bool:
+    """Whether the files are a data directory's own, which go to the top of what is written."""
+    return partition.name is None and not partition.segments
+
+
+def _check_names(partitions: list[Partition]) -> None:
+    """Refuse beforehand what would be written to one place twice."""
+    names = ["" if _is_data_directory(found) else _name(found) for found in partitions]
+    if len(set(names)) < len(names):
+        raise CouldNotDoIt(
+            "several of the paths hold the same partition, or a data directory; "
+            "save them one by one"
+        )
+    for partition in partitions:
+        segments = [file for file in partition.files if file.kind is FileKind.SEGMENT]
+        if len(partition.segments) < sum(file.in_use for file in segments):
+            raise CouldNotDoIt(
+                f"{partition.directory}: several segments begin with the same offset; "
+                "save them one by one"
+            )
+
+
+def _tell_open_transactions(partition: Partition, work: Salvage) -> None:
+    for producer, offset in work.open_transactions.items():
+        what = f"the transaction of producer {producer} from offset {offset} on has no end"
+        click.echo(
+            f"{printable(partition.label)}: {what}; readers of what is committed stop there",
+            err=True,
+        )
 
 
 def _name(partition: Partition) -> str:

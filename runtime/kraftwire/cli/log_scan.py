@@ -10,8 +10,8 @@ import click
 from kraftwire.cli.log_options import Findings, format_time, paths_argument, progress
 from kraftwire.cli.output import output_option, print_json, print_table, wants_json
 from kraftwire.log.directory import Partition, find_partitions
-from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.scan import MAX_LISTED, Summary, scan_partition
+from kraftwire_wire.errors import count_of
 
 # What a line of 80 characters has room for; the JSON has all.
 _COLUMNS = ("partition", "segments", "bytes", "records", "offsets", "newest", "codecs", "gaps")
@@ -22,7 +22,7 @@ _FOLDED = ("partition", "codecs", "gaps")
 @paths_argument
 @output_option
 def scan(paths: tuple[Path, ...], output: str | None) -> None:
-    """Count what partitions hold; a row for each, and a total on standard error.
+    """Count what partitions hold: a row for each, and a total on standard error.
 
     Only the headers of the batches are read, and so they are believed: `kraftwire log fsck`
     checks them. Gaps are offsets that no batch has: compaction leaves them.
@@ -37,11 +37,14 @@ def scan(paths: tuple[Path, ...], output: str | None) -> None:
     total = sum(file.path.stat().st_size for found in partitions for file in found.segments)
     as_json = wants_json(output)
     rows = []
+    bytes_ = records = 0
     with progress(total, "scan") as done:
         for partition in partitions:
             summary = scan_partition(partition, done)
             for file, damage in summary.damages:
-                findings.add_error(CorruptBatch(file, damage.start, damage.reason))
+                findings.add_error(damage.error(file))
+            bytes_ += summary.size
+            records += summary.records
             if as_json:
                 print_json(_json(partition, summary))
             else:
@@ -49,6 +52,11 @@ def scan(paths: tuple[Path, ...], output: str | None) -> None:
     if not as_json:
         count = len(_COLUMNS) - (not any(row[-1] for row in rows))
         print_table(_COLUMNS[:count], [row[:count] for row in rows], folded=_FOLDED)
+    click.echo(
+        f"{count_of(len(partitions), 'partition')}, {count_of(records, 'record')}, "
+        f"{count_of(bytes_, 'byte')}",
+        err=True,
+    )
     findings.exit()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from kraftwire.cli.failures import CouldNotDoIt
-from kraftwire.cli.log_options import Findings, format_time
+from kraftwire.cli.log_options import Findings, check_range, format_time
 from kraftwire.cli.metadata_diff import change_json
 from kraftwire.cli.metadata_options import (
     OFFSET,
@@ -19,7 +19,7 @@ from kraftwire.cli.metadata_options import (
     note_open_transaction,
     secrets_option,
 )
-from kraftwire.cli.output import output_option, print_json, print_table, wants_json
+from kraftwire.cli.output import PiecewiseTable, output_option, print_json, wants_json
 from kraftwire.metadata.describe import value_text
 from kraftwire.metadata.diff import Change
 from kraftwire.metadata.entities import Kind
@@ -82,6 +82,7 @@ def history(
     """
     if partition is not None and topic is None:
         raise CouldNotDoIt("--partition needs --topic")
+    check_range(from_offset, to_offset)
     findings = Findings()
     told = History(
         path,
@@ -111,7 +112,7 @@ def _note_start(told: History, from_offset: int | None) -> None:
     if not told.knows_state:
         note(f"there is no state before offset {told.start}: names of topics may be unknown")
     elif told.start > (from_offset or 0):
-        note(f"the history starts at offset {told.start}, where the oldest snapshot ends")
+        note(f"the history starts at offset {told.start}, the earliest state that can be rebuilt")
 
 
 def _note_end(told: History, found: Counter[str]) -> None:
@@ -168,15 +169,15 @@ def _json(step: Step, topic: str | None, partition: int | None) -> dict[str, Any
 
 
 def _print_steps(steps: Iterator[Step]) -> None:
-    rows = [
-        (step.offset, format_time(step.timestamp), step.type, step.description) for step in steps
-    ]
-    print_table(_COLUMNS, rows, folded=("what",))
+    table = PiecewiseTable(_COLUMNS, folded=("type", "what"))
+    for step in steps:
+        table.add((step.offset, format_time(step.timestamp), step.type, step.description))
+    table.flush()
 
 
 def _print_partitions(steps: Iterator[Step], topic: str, partition: int | None) -> None:
     """A row for each partition that changed, as it was then; and for what else there was."""
-    rows: list[tuple[object, ...]] = []
+    table = PiecewiseTable(_PARTITION_COLUMNS, folded=("what",))
     for step in steps:
         place = step.offset, format_time(step.timestamp)
         changed = list(_partitions(step, topic, partition))
@@ -184,7 +185,7 @@ def _print_partitions(steps: Iterator[Step], topic: str, partition: int | None) 
             state = change.after or {}
             cells = (value_text(state[name]) for name in _STATE)
             what = ", ".join(change.changed) or "added"
-            rows.append((*place, state["partition"], *cells, what))
+            table.add((*place, state["partition"], *cells, what))
         if not changed:
-            rows.append((*place, None, *(None for _ in _STATE), step.description))
-    print_table(_PARTITION_COLUMNS, rows, folded=("what",))
+            table.add((*place, None, *(None for _ in _STATE), step.description))
+    table.flush()

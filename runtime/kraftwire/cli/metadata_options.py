@@ -63,7 +63,7 @@ def note_open_transaction(transaction: OpenTransaction | None) -> None:
         records = count_of(transaction.records, "record")
         note(
             f"not applied: {records} of the transaction{name} that begins at offset"
-            f" {transaction.offset} and has no end yet"
+            f" {transaction.offset} and has not ended before the offset that was reached"
         )
 
 

@@ -12,9 +12,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,6 +25,12 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 _MAX_FOLDED_ROWS = 2_000
 """Folding costs half a millisecond a row; nobody reads longer tables on a screen."""
+
+_ROWS_AT_ONCE = 1000
+_GAP = 2
+"""Spaces between columns."""
+_LEAST_FOLDED = 12
+"""A folded column narrower than this is harder to read than lines."""
 
 _MAX_PADDED_WIDTH = 60
 """A cell of 30,000 characters in one row must not put as many spaces into all others."""
@@ -84,25 +93,82 @@ def print_table(
         click.echo("  ".join(padded).rstrip())
 
 
+class PiecewiseTable:
+    """A table of any length: its widths are known when its rows are, so it comes in pieces."""
+
+    def __init__(self, columns: Sequence[str], folded: Collection[str] | None = None) -> None:
+        """See `print_table`."""
+        self._columns = columns
+        self._folded = folded
+        self._rows: list[Sequence[object]] = []
+
+    def add(self, row: Sequence[object]) -> None:
+        """One more row, printed at the latest by `flush`."""
+        self._rows.append(row)
+        if len(self._rows) >= _ROWS_AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Print the rows that wait."""
+        if self._rows:
+            print_table(self._columns, self._rows, folded=self._folded)
+        self._rows = []
+
+
 def _print_folded(
     columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Sequence[Sequence[str]],
     title: str | None,
     folded: Collection[str],
 ) -> None:
+    """Rows on a terminal; where they do not fit, more is folded, or each row becomes lines."""
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        table.add_column(Text(column), overflow="fold", no_wrap=column not in folded)
-    for row in rows:
-        table.add_row(*map(Text, row))  # not as str, which rich would read as markup
     console = Console()
     if title:
         console.print(Text(printable(title), style="bold"))
+    widths = {
+        column: max(map(len, cells)) for column, *cells in zip(columns, columns, *rows, strict=True)
+    }
+    fitting = _folded_to_fit(widths, set(folded), console.width)
+    if fitting is None:
+        _print_lines(console, columns, rows)
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for column in columns:
+        table.add_column(Text(column), overflow="fold", no_wrap=column not in fitting)
+    for row in rows:
+        table.add_row(*map(Text, row))  # not as str, which rich would read as markup
     console.print(table)
+
+
+def _folded_to_fit(widths: dict[str, int], folded: set[str], room: int) -> set[str] | None:
+    """The columns to fold so that no cell is cut off; None where no table fits."""
+    for candidate in (folded, set(widths)):
+        least = sum(
+            min(width, _LEAST_FOLDED) if column in candidate else width
+            for column, width in widths.items()
+        )
+        if least + _GAP * len(widths) <= room:
+            return candidate
+    return None
+
+
+def _print_lines(console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Every row as lines of `column  cell`, with an empty line between two."""
+    from rich.text import Text
+
+    name_width = max(map(len, columns))
+    for number, row in enumerate(rows):
+        if number:
+            console.print()
+        for column, cell in zip(columns, row, strict=True):
+            if cell:
+                line = Text(column.ljust(name_width + _GAP), style="bold")
+                console.print(line.append(Text(cell, style="not bold")), soft_wrap=True)
 
 
 def printable(text: str) -> str:

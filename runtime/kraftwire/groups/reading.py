@@ -112,8 +112,8 @@ class GroupLogs:
             with file.open() as source:
                 for item in scan_batches(source, limit=self.limit):
                     if isinstance(item, Damage):
-                        reason = f"{item.kind.value}, {item.size} bytes not readable: {item.reason}"
-                        yield Problem(str(file.path), item.start, None, reason)
+                        error = item.error(str(file.path))
+                        yield Problem(error.file, error.position, None, error.reason)
                         continue
                     try:
                         item.records  # noqa: B018 - what cannot be taken apart raises here

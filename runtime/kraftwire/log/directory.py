@@ -1,14 +1,16 @@
 """Finding the files of Kafka: below a data directory, in a partition directory, or one alone.
 
 `find_files` takes a path of any of these and returns the same: files that know what they
-are and which partition they belong to. Nothing is read but names; what Kafka has no name
-for is left out.
+are and which partition they belong to. Nothing is read but names, unless a file is named
+that has a name of its own; what Kafka has no name for is left out of directories.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from kraftwire.log.file_names import (
     parse_file_name,
     parse_partition_name,
 )
+from kraftwire.log.header import HEADER, parse_sound_header
 from kraftwire.log.source import FileSource
 from kraftwire_wire.errors import KraftwireError
 
@@ -51,6 +54,11 @@ class LogFile:
         return METADATA_TOPIC if self.kind is FileKind.SNAPSHOT else None
 
     @property
+    def partition_state(self) -> str:
+        """`delete`, `future` or `stray`; empty in a partition in use, and outside of one."""
+        return self.partition.state if self.partition else ""
+
+    @property
     def base_offset(self) -> int:
         """The offset in the name, 0 where there is none."""
         return self.name.offset or 0
@@ -58,7 +66,7 @@ class LogFile:
     @property
     def in_use(self) -> bool:
         """Whether neither the file nor its partition is on its way in or out."""
-        return not self.name.state and not (self.partition and self.partition.state)
+        return not self.name.state and not self.partition_state
 
     def open(self) -> FileSource:
         """The file, to be read piece by piece."""
@@ -73,7 +81,7 @@ class LogFile:
             return source.read_at(0, source.size)
 
 
-@dataclass(slots=True)
+@dataclass
 class Partition:
     """The files of one partition directory, or those that lie together without one."""
 
@@ -93,18 +101,34 @@ class Partition:
 
     def of_kind(self, kind: FileKind) -> list[LogFile]:
         """The files of a kind that are in use, in the order of their offsets."""
-        found = [file for file in self.files if file.kind is kind and file.in_use]
-        return sorted(found, key=attrgetter("base_offset"))
+        return list(self._by_kind.get(kind, {}).values())
+
+    @cached_property
+    def _by_kind(self) -> dict[FileKind, dict[int, LogFile]]:
+        """The files in use by kind and offset; the list of files is complete when it is asked."""
+        found: dict[FileKind, dict[int, LogFile]] = {}
+        for file in sorted(self.files, key=attrgetter("base_offset")):
+            if file.in_use:
+                found.setdefault(file.kind, {})[file.base_offset] = file
+        return found
 
     @property
     def segments(self) -> list[LogFile]:
         """The segments in use, in the order of their offsets."""
         return self.of_kind(FileKind.SEGMENT)
 
+    def end_of(self, segment: LogFile) -> int | None:
+        """The first offset of the segment behind one; None for the last."""
+        return self._ends.get(segment.base_offset)
+
+    @cached_property
+    def _ends(self) -> dict[int, int]:
+        bases = [segment.base_offset for segment in self.segments]
+        return dict(pairwise(bases))
+
     def beside(self, segment: LogFile, kind: FileKind) -> LogFile | None:
         """The index of a segment, or another file with the same offset."""
-        same = (file for file in self.of_kind(kind) if file.base_offset == segment.base_offset)
-        return next(same, None)
+        return self._by_kind.get(kind, {}).get(segment.base_offset)
 
 
 def find_files(paths: Iterable[Path]) -> list[LogFile]:
@@ -118,7 +142,8 @@ def find_files(paths: Iterable[Path]) -> list[LogFile]:
         below = list(_files_at(path))
         if not below:
             raise KraftwireError(f"{path}: no file of Kafka's, nor a directory with any")
-        found.update((file.path, file) for file in below)
+        for file in below:
+            found.setdefault(file.path.resolve(), file)
     return list(found.values())
 
 
@@ -140,15 +165,19 @@ def _files_at(path: Path) -> Iterator[LogFile]:
     if not path.is_dir():
         path.stat()  # a path that is not there is an OSError with its name
         name = parse_file_name(path.name)
+        if not path.is_file():
+            raise KraftwireError(f"{path}: neither a file nor a directory")
         if name is None and path.suffix in _BY_SUFFIX:  # as tiered storage and copies have them
-            name = FileName(_BY_SUFFIX[path.suffix])
+            name = FileName(_BY_SUFFIX[path.suffix], _first_offset(path))
         if name is None:
             reason = "its name is none of a data directory's; segments end with .log"
             raise KraftwireError(f"{path}: {reason}")
-        yield LogFile(path, name, parse_partition_name(path.absolute().parent.name))
+        partition = parse_partition_name(path.absolute().parent.name)
+        yield LogFile(path, name, partition._replace(state="") if partition else None)
         return
     own = parse_partition_name(path.absolute().name)
-    yield from _files_in(path, own)
+    # A directory that is named itself is wanted, though it may be on its way out.
+    yield from _files_in(path, own._replace(state="") if own else None)
     partitions = []
     for entry in path.iterdir():
         name_of = parse_partition_name(entry.name)
@@ -156,6 +185,14 @@ def _files_at(path: Path) -> Iterator[LogFile]:
             partitions.append((name_of, entry))
     for name_of, entry in sorted(partitions):
         yield from _files_in(entry, name_of)
+
+
+def _first_offset(path: Path) -> int:
+    """The first offset of a file whose name does not say it; 0 where nothing can be read."""
+    with FileSource(path) as source:
+        data = source.read_at(0, HEADER.size)
+        header = parse_sound_header(data, 0, 0, source.size)
+    return header.base_offset if header else 0
 
 
 def _files_in(directory: Path, partition: PartitionName | None) -> list[LogFile]:

@@ -61,6 +61,8 @@ def encode_batch(records: Sequence[Record], settings: BatchSettings = PLAIN) -> 
     if not records:
         raise EncodeError("a batch of no records")
     first, last = records[0], records[-1]
+    if first.offset < 0:
+        raise EncodeError(f"offset {first.offset} is below 0", "records[0]")
     horizon = settings.delete_horizon
     base_timestamp = first.timestamp if horizon is None else horizon
     payload = _encode_records(records, first.offset, base_timestamp)
@@ -127,11 +129,18 @@ def _encode_records(records: Sequence[Record], base_offset: int, base_timestamp:
         _write_bytes(body, record.value)
         write_varint(body, len(record.headers))
         for key, value in record.headers:
-            _write_bytes(body, key.encode(errors=HEADER_KEY_ERRORS))
+            _write_bytes(body, _encode_key(key, path))
             _write_bytes(body, value)
         write_varint(buffer, len(body))
         buffer += body
     return bytes(buffer)
+
+
+def _encode_key(key: str, path: str) -> bytes:
+    try:
+        return key.encode(errors=HEADER_KEY_ERRORS)
+    except UnicodeEncodeError:
+        raise EncodeError(f"header key {key!r} has no bytes", path) from None
 
 
 def _write_bytes(buffer: bytearray, value: bytes | None) -> None:

@@ -52,6 +52,7 @@ DELETE_HORIZON = 0x40
 _MIN_LENGTH = HEADER.size - LOG_OVERHEAD
 _MIN_LENGTHS = {0: 14, 1: 22, 2: _MIN_LENGTH}
 _MAX_SEQUENCE = 0x7FFFFFFF
+_MAX_OFFSET = (1 << 63) - 1
 
 
 class BatchHeader(NamedTuple):
@@ -193,7 +194,7 @@ def parse_sound_header(data: bytes, start: int, position: int, size: int) -> Bat
     if (
         magic == 2
         and _MIN_LENGTH <= length <= size - position - LOG_OVERHEAD
-        and offset >= 0
+        and 0 <= offset <= _MAX_OFFSET - delta
         and delta >= 0
         and count >= 0
     ):
@@ -210,6 +211,8 @@ def problem_of(header: BatchHeader) -> str | None:
         return f"a batch length of {header.length}, where {_MIN_LENGTHS[magic]} is the least"
     if header.base_offset < 0:
         return f"base offset {header.base_offset}"
+    if header.base_offset + header.last_offset_delta > _MAX_OFFSET:
+        return f"base offset {header.base_offset} with delta {header.last_offset_delta}"
     if magic >= 2 and (header.last_offset_delta < 0 or header.record_count < 0):
         return f"{header.record_count} records with last offset delta {header.last_offset_delta}"
     return None

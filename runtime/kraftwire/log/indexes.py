@@ -6,8 +6,8 @@
   less the base (int32) of the batch that has it;
 - `.txnindex`: entries of 34 bytes: the message AbortedTxn behind its version.
 
-The files of an active segment are allocated in advance: zeros follow the entries, and are
-none, since neither entry can be all zeros.
+The files of an active segment are allocated in advance: zeros that reach to the end are no
+entries.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.resync import is_zero
 from kraftwire.log.source import Source
 from kraftwire_messages.kafka import AbortedTxn
 from kraftwire_wire.errors import KraftwireError
@@ -61,8 +62,8 @@ def _entries(source: Source, form: Struct) -> Iterator[tuple[int, int]]:
     for position in range(0, whole, form.size * _ENTRIES_AT_ONCE):
         size = min(form.size * _ENTRIES_AT_ONCE, whole - position)
         data = source.read_at(position, size)
-        for entry in form.iter_unpack(data[: len(data) - len(data) % form.size]):
-            if entry == (0, 0):
+        for number, entry in enumerate(form.iter_unpack(data[: len(data) - len(data) % form.size])):
+            if entry == (0, 0) and is_zero(source, position + number * form.size):
                 return
             yield entry
     if whole != source.size:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from kraftwire.log.batch import Batch
 from kraftwire.log.directory import LogFile
+from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.header import BatchHeader
 from kraftwire.log.segment import Damage, scan_headers
 from kraftwire.log.source import Source
@@ -41,6 +42,10 @@ class Transactions:
     def __init__(self) -> None:
         """Nothing known; feed batches in the order of their offsets."""
         self.aborted: list[Aborted] = []
+        self.abort_markers: list[tuple[int, int]] = []
+        """Producer and offset of every marker that aborts, also of what began before the log."""
+        self.problems: list[CorruptBatch] = []
+        """What could not be read while looking for transactions."""
         self._open: dict[int, int] = {}
         self._by_producer: defaultdict[int, list[Aborted]] = defaultdict(list)
 
@@ -57,7 +62,7 @@ class Transactions:
 
     def data(self, header: BatchHeader) -> None:
         """A batch that is no control batch."""
-        if header.is_transactional:
+        if header.is_transactional and header.producer_id >= 0:
             self._open.setdefault(header.producer_id, header.base_offset)
 
     def marker(self, batch: Batch) -> None:
@@ -70,6 +75,8 @@ class Transactions:
             if kind not in (ControlType.ABORT, ControlType.COMMIT):
                 continue
             first = self._open.pop(header.producer_id, None)
+            if kind is ControlType.ABORT:
+                self.abort_markers.append((header.producer_id, record.offset))
             if kind is ControlType.ABORT and first is not None:
                 stable = self.last_stable_offset
                 stable = record.offset + 1 if stable is None else stable
@@ -95,25 +102,30 @@ class Transactions:
 def find_transactions(segments: Iterable[LogFile]) -> Transactions:
     """The transactions of a partition's segments, which are given in their order.
 
-    Damage is passed over: a transaction whose marker is lost stays open.
+    The CRC of transactional batches is checked, since a flipped bit makes one out of any
+    other. Damage is passed over and noted: a transaction whose marker is lost stays open.
     """
     transactions = Transactions()
     for segment in segments:
         with segment.open() as source:
             for item in scan_headers(source):
                 if isinstance(item, Damage):
-                    continue
-                if item.is_control:
-                    _read_marker(transactions, source, item)
-                else:
-                    transactions.data(item)
+                    problem = CorruptBatch(source.name, item.start, item.reason)
+                    transactions.problems.append(problem)
+                elif item.is_transactional:
+                    _read_transactional(transactions, source, item)
     return transactions
 
 
-def _read_marker(transactions: Transactions, source: Source, header: BatchHeader) -> None:
+def _read_transactional(transactions: Transactions, source: Source, header: BatchHeader) -> None:
     batch = Batch(header, source.read_at(header.position, header.size), source.name)
     try:
-        if batch.has_valid_crc:
+        if not batch.has_valid_crc:
+            raise CorruptBatch(source.name, header.position, "the CRC does not match")
+        if header.is_control:
             transactions.marker(batch)
-    except KraftwireError:
-        return  # damage: whoever reads the batch itself reports it
+        else:
+            transactions.data(header)
+    except KraftwireError as error:
+        problem = CorruptBatch(source.name, header.position, getattr(error, "reason", str(error)))
+        transactions.problems.append(problem)

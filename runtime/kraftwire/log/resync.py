@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
+from heapq import merge
 
 from crc32c import crc32c
 
@@ -31,6 +32,7 @@ from kraftwire.log.source import Source
 _CHUNK = 1 << 20
 _FIRST_CHUNK = 4 << 10
 """Damage is mostly small: a file with much of it is not read a megabyte at a time."""
+_CHUNK_GROWTH = 4
 
 _BUDGET_PER_BYTE = 8
 _LEAST_BUDGET = 64 << 20
@@ -38,7 +40,7 @@ _MAX_OFFSET_STEP = 1 << 31
 """Offsets within a segment are 31 bits away from its base at most."""
 
 _MAGIC_2 = re.compile(rb"(?s)(?=\x00.{7}[\x00-\x7f].{7}\x02.{4}\x00[\x00-\x7f]{2}.{33}[\x00-\x7f])")
-_MAGIC_0_OR_1 = re.compile(rb"(?s)(?=\x00.{7}[\x00-\x7f].{7}[\x00\x01][\x00-\x0f])")
+_MAGIC_0_OR_1 = re.compile(rb"(?s)(?=\x00.{7}(?!\x00{4})[\x00-\x7f].{7}[\x00\x01][\x00-\x0f])")
 
 
 class Resync:
@@ -64,11 +66,32 @@ class Resync:
         if claimed is not None and claimed.end == size:
             return size
         for candidate in self._candidates(position + 1, good):
-            if self._is_batch(candidate, good):
-                return candidate
-            if self.gave_up:
+            if self._budget <= 0:
+                self.gave_up = True
                 break
+            if self._is_batch(candidate, good) and self._goes_on(candidate, position, good):
+                return candidate
         return None
+
+    def _goes_on(self, candidate: int, damage: int, good: BatchHeader | None) -> bool:
+        """Whether a batch stands among others of this log, and not in a record's value.
+
+        What follows it must be a batch, zeros or the end. Between two damages nothing like
+        that follows: there its offsets must be no further on than the bytes between.
+        """
+        found = self._header_at(candidate)
+        if found is None:
+            return False
+        after = self._header_at(found.end)
+        if after is None or is_zero(self._source, found.end):
+            return True
+        if problem_of(after) is None and _follows(after, found):
+            return True
+        return good is not None and found.base_offset - good.last_offset <= candidate - damage
+
+    def _header_at(self, position: int) -> BatchHeader | None:
+        self._budget -= HEADER.size
+        return parse_header(self._source.read_at(position, HEADER.size), 0, position)
 
     def has_valid_crc(self, header: BatchHeader) -> bool:
         """Whether the CRC matches; read piece by piece, whatever the length says."""
@@ -89,8 +112,7 @@ class Resync:
 
     def _is_batch(self, position: int, good: BatchHeader | None) -> bool:
         """Whether a batch stands at a position that can follow the last good one."""
-        header = parse_header(self._source.read_at(position, HEADER.size), 0, position)
-        self._budget -= HEADER.size
+        header = self._header_at(position)
         if header is None or problem_of(header) or header.end > self._source.size:
             return False
         if header.codec > Compression.ZSTD:
@@ -108,10 +130,10 @@ class Resync:
         size = _FIRST_CHUNK
         while start < self._source.size:
             data = self._source.read_at(start, size + overlap)
-            found = {match.start() for pattern in patterns for match in pattern.finditer(data)}
-            yield from (start + at for at in sorted(found) if at < size)
+            starts = ((match.start() for match in pattern.finditer(data)) for pattern in patterns)
+            yield from (start + at for at in merge(*starts) if at < size)
             start += size
-            size = _CHUNK
+            size = min(size * _CHUNK_GROWTH, _CHUNK)
 
 
 def _follows(header: BatchHeader, good: BatchHeader) -> bool:
@@ -131,5 +153,5 @@ def is_zero(source: Source, position: int) -> bool:
         if data.count(0) != len(data):
             return False
         position += len(data)
-        size = _CHUNK
+        size = min(size * _CHUNK_GROWTH, _CHUNK)
     return True

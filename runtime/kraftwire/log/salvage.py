@@ -30,8 +30,9 @@ from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import FileKind
 from kraftwire.log.header import BatchHeader
 from kraftwire.log.isolation import Transactions
+from kraftwire.log.order import jump_of, with_following
 from kraftwire.log.salvage_files import Loss, copy_files, write_new
-from kraftwire.log.segment import ZEROS_REASON, Damage, scan_batches
+from kraftwire.log.segment import Damage, DamageKind, scan_batches
 from kraftwire.log.segment_writer import MAX_RELATIVE_OFFSET, SegmentWriter
 from kraftwire_wire.errors import KraftwireError
 
@@ -53,6 +54,8 @@ class _Pending:
     losses: list[Loss]
     claimed_last: int | None = None
     """The last offset that the headers of lost batches claim."""
+    has_unknown: bool = False
+    """Whether bytes were lost of which no header says what they held."""
 
 
 class Salvage:
@@ -79,61 +82,71 @@ class Salvage:
             yield from self._segment(segment)
             done(segment.path.stat().st_size)
         yield from self._settle(None)
-        if self._epochs:
-            data = encode_leader_epochs(self._all_epochs())
-            write_new(self._target / "leader-epoch-checkpoint", data)
+        yield from self._write_epochs()
         yield from copy_files(self._partition.files, self._target)
+
+    @property
+    def open_transactions(self) -> dict[int, int]:
+        """Producers whose last transaction has no end in what was kept, and its first offset."""
+        return self._transactions.open
 
     def _segment(self, segment: LogFile) -> Iterator[Loss]:
         with (
             segment.open() as source,
             SegmentWriter(self._target, segment.base_offset) as writer,
         ):
-            for item in scan_batches(source):
+            for item, following in with_following(scan_batches(source)):
                 if isinstance(item, Damage):
-                    self._lose(source.name, item.start, item.end, item.reason, item.claimed)
+                    self._lose_damage(source.name, item)
                     continue
-                problem = self._problem(item, segment)
+                problem = self._problem(item, segment, following)
                 if problem is not None:
                     header = item.header
-                    self._lose(source.name, header.position, header.end, problem, None)
+                    loss = Loss(source.name, header.position, header.end, problem, None, None)
+                    self._pending.losses.append(loss)
                     continue
                 yield from self._settle(item)
                 self._keep(item, writer)
         self.saved.segments += 1
         self.saved.size += writer.size
 
-    def _problem(self, batch: Batch, segment: LogFile) -> str | None:
+    def _problem(self, batch: Batch, segment: LogFile, following: BatchHeader | None) -> str | None:
         """Why a batch whose CRC matches cannot stand where it does."""
         first = _base_offset(batch)
         if first < max(self._next_offset, segment.base_offset):
             return f"offset {first} again, {self._next_offset} is next"
         if batch.header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
             return f"offset {batch.header.last_offset} is too far from the segment's first"
-        last = self._last
+        before = self._last.partition_leader_epoch if self._last is not None else -1
         epoch = batch.header.partition_leader_epoch
-        if last is not None and batch.header.magic >= 2 and epoch < last.partition_leader_epoch:
-            return f"leader epoch {epoch} behind epoch {last.partition_leader_epoch}"
-        return None
+        if batch.header.magic >= 2 and epoch < before:
+            return f"leader epoch {epoch} behind epoch {before}"
+        return jump_of(
+            batch.header,
+            following,
+            next_offset=self._next_offset,
+            epoch=before,
+            segment_end=self._partition.end_of(segment),
+        )
 
-    def _lose(
-        self, file: str, start: int, end: int, reason: str, claimed: BatchHeader | None
-    ) -> None:
-        self._pending.losses.append(Loss(file, start, end, reason, None, None))
+    def _lose_damage(self, file: str, damage: Damage) -> None:
+        pending, claimed = self._pending, damage.claimed
+        pending.losses.append(Loss(file, damage.start, damage.end, damage.reason, None, None))
         if claimed is not None and claimed.magic >= 2 and claimed.base_offset >= self._next_offset:
-            before = self._pending.claimed_last
-            self._pending.claimed_last = max(before or 0, claimed.last_offset)
+            pending.claimed_last = max(pending.claimed_last or 0, claimed.last_offset)
+        elif damage.kind is not DamageKind.ZEROS:
+            pending.has_unknown = True
 
     def _settle(self, batch: Batch | None) -> Iterator[Loss]:
         """What was lost before a batch, or before the end, now that its offsets are known."""
-        losses, self._pending.losses = self._pending.losses, []
-        claimed, self._pending.claimed_last = self._pending.claimed_last, None
+        pending, self._pending = self._pending, _Pending([])
+        losses, first = pending.losses, self._next_offset
         if not losses:
             return
-        first = self._next_offset
-        last = claimed if batch is None else _base_offset(batch) - 1
-        only_zeros = all(loss.reason == ZEROS_REASON for loss in losses)
-        if (last is None and not only_zeros) or (last is not None and last >= first):
+        last = pending.claimed_last if batch is None else _base_offset(batch) - 1
+        if batch is None and pending.has_unknown:
+            last = None
+        if (last is None and pending.has_unknown) or (last is not None and last >= first):
             # Damages with nothing between them lose their offsets together.
             losses[0] = losses[0]._replace(first_offset=first, last_offset=last)
         yield from losses
@@ -156,17 +169,23 @@ class Salvage:
         for aborted in self._transactions.aborted[before:]:
             writer.add_aborted(aborted)
 
-    def _all_epochs(self) -> list[EpochEntry]:
+    def _write_epochs(self) -> Iterator[Loss]:
         """The epochs of the batches, and those without any, where they fit together."""
+        entries = self._epochs
         for file in self._partition.of_kind(FileKind.LEADER_EPOCHS):
-            with suppress(CorruptBatch):
+            try:
                 known = dict(decode_leader_epochs(file.read(), str(file.path)))
-                for epoch, start in self._epochs:
-                    known[epoch] = min(start, known.get(epoch, start))
-                merged = [EpochEntry(*entry) for entry in sorted(known.items())]
-                if self._fits(merged):
-                    return merged
-        return self._epochs
+            except CorruptBatch as problem:
+                size = file.path.stat().st_size
+                yield Loss(str(file.path), problem.position, size, problem.reason, None, None)
+                continue
+            for epoch, start in self._epochs:
+                known[epoch] = min(start, known.get(epoch, start))
+            merged = [EpochEntry(*entry) for entry in sorted(known.items())]
+            if self._fits(merged):
+                entries = merged
+        if entries:
+            write_new(self._target / "leader-epoch-checkpoint", encode_leader_epochs(entries))
 
     def _fits(self, entries: list[EpochEntry]) -> bool:
         """Whether entries go up, and give every batch its epoch."""

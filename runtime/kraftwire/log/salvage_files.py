@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -40,7 +41,8 @@ def copy_files(files: Iterable[LogFile], target: Path) -> Iterator[Loss]:
             continue
         try:
             check(file)
-            write_new(target / file.path.name, file.read())
+            with file.path.open("rb") as source, (target / file.path.name).open("xb") as copy:
+                shutil.copyfileobj(source, copy)
         except CorruptBatch as problem:
             size = file.path.stat().st_size
             yield Loss(str(file.path), problem.position, size, problem.reason, None, None)

@@ -12,7 +12,7 @@ from kraftwire.log.header import NO_PRODUCER, NO_TIMESTAMP, UNKNOWN_COUNT, Batch
 from kraftwire.log.segment import Damage, scan_headers
 
 MAX_LISTED = 1000
-"""Producers, gaps and damages beyond these are counted and not listed."""
+"""Producers and gaps beyond these are counted and not listed."""
 
 
 class Gap(NamedTuple):

@@ -61,6 +61,12 @@ class Damage(NamedTuple):
         """How many bytes."""
         return self.end - self.start
 
+    def error(self, file: str) -> CorruptBatch:
+        """The damage as an error, which says how much of the file is not readable."""
+        count = count_of(self.size, "byte")
+        reason = f"{self.kind.value}, {count} not readable: {self.reason}"
+        return CorruptBatch(file, self.start, reason)
+
 
 def scan_headers(
     source: Source, start: int = 0, end: int | None = None

@@ -2,8 +2,8 @@
 
 What a selection leaves out is not read where that can be known beforehand: segments by the
 names of those that follow, the start of a segment through its offset index, batches by
-their headers. An index is a hint: it is followed where a batch stands at its position, and
-reading starts at the beginning otherwise.
+their headers. An index is a hint: it is followed where a whole batch stands at its position,
+and reading starts at the beginning otherwise.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from kraftwire.log.batch import Batch
 from kraftwire.log.compression import DEFAULT_LIMIT
 from kraftwire.log.directory import LogFile, Partition
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.file_names import FileKind
-from kraftwire.log.header import HEADER, BatchHeader, parse_header, problem_of
+from kraftwire.log.header import HEADER, BatchHeader, parse_sound_header
 from kraftwire.log.indexes import read_offset_index
 from kraftwire.log.isolation import Transactions
 from kraftwire.log.record import Record
@@ -65,10 +64,9 @@ class Selection:
 
 def select_segments(partition: Partition, selection: Selection) -> list[LogFile]:
     """The segments that can hold wanted offsets."""
-    segments = partition.segments
     chosen = []
-    for number, segment in enumerate(segments):
-        following = segments[number + 1].base_offset if number + 1 < len(segments) else None
+    for segment in partition.segments:
+        following = partition.end_of(segment)
         start, stop = selection.from_offset, selection.to_offset
         if start is not None and following is not None and following <= start:
             continue
@@ -99,7 +97,7 @@ def _is_past(header: BatchHeader, to_offset: int | None) -> bool:
 
 def start_position(source: Source, index: LogFile | None, from_offset: int | None) -> int:
     """Where in a segment to start reading for an offset: at a batch, or at 0."""
-    if index is None or from_offset is None or index.kind is not FileKind.OFFSET_INDEX:
+    if index is None or from_offset is None:
         return 0
     position = 0
     try:
@@ -110,7 +108,8 @@ def start_position(source: Source, index: LogFile | None, from_offset: int | Non
                 position = entry.position
     except (CorruptBatch, OSError):
         return 0
-    header = parse_header(source.read_at(position, HEADER.size), 0, position)
-    if header is None or problem_of(header) or header.end > source.size:
+    header = parse_sound_header(source.read_at(position, HEADER.size), 0, position, source.size)
+    if header is None or header.base_offset > from_offset:
         return 0
-    return position if header.base_offset <= from_offset else 0
+    batch = Batch(header, source.read_at(position, header.size), source.name)
+    return position if batch.has_valid_crc else 0

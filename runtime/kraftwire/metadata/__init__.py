@@ -15,7 +15,8 @@ From the bottom up, each importing only what is above it:
 
 Nothing here prints. Problems of the data (damage, unknown records, records that do not fit)
 go to a function that the caller gives as `report`, and reading goes on; by default they are
-raised. All take time linear in the files' size.
+raised. All take time linear in the files' size, but for records that
+clear the eligible leader replicas of all topics, each of which looks at every partition.
 """
 
 from __future__ import annotations

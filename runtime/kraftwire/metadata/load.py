@@ -2,8 +2,9 @@
 
 The image at offset N has the effects of all records below N, as a snapshot with that end
 offset has. It is built on the newest snapshot that ends at N or before; where that one is
-damaged, on the one before it. The log must reach back to the snapshot's end. The bootstrap
-snapshot, which ends at 0, counts like any other: a controller's first records repeat it.
+damaged, on the one before it. The log must reach back to the snapshot's end. Of a snapshot
+that ends at 0, which formatting wrote, only the voters and kraft.version count: its metadata
+records are not committed before the first active controller repeats them in the log.
 
 The high watermark is in no file: the last records of a log may not be committed.
 """
@@ -19,7 +20,12 @@ from kraftwire.metadata.image import MetadataImage
 from kraftwire.metadata.replay import Entry, LogReplay, find_leader, read_snapshot
 from kraftwire.metadata.source import MetadataSource, find_metadata
 from kraftwire.metadata.transactions import Transactions
-from kraftwire_messages.kafka import SnapshotFooterRecord, SnapshotHeaderRecord
+from kraftwire_messages.kafka import (
+    KRaftVersionRecord,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+)
 from kraftwire_wire.errors import KraftwireError
 
 
@@ -81,7 +87,8 @@ def base_image(
     for snapshot in fitting:
         if image is not None and _gap(source, snapshot.base_offset, offset):
             break
-        loaded, is_whole = load_snapshot(snapshot, report)
+        formatted = snapshot.base_offset == 0 and snapshot.path != source.path
+        loaded, is_whole = load_snapshot(snapshot, report, only_quorum=formatted)
         if image is None or is_whole:
             image = loaded
         if is_whole:
@@ -97,8 +104,13 @@ def base_image(
     return image
 
 
-def load_snapshot(file: LogFile, report: Report = strict) -> tuple[MetadataImage, bool]:
-    """The image that a snapshot holds, and whether all of it could be read."""
+def load_snapshot(
+    file: LogFile, report: Report = strict, *, only_quorum: bool = False
+) -> tuple[MetadataImage, bool]:
+    """The image that a snapshot holds, and whether all of it could be read.
+
+    With `only_quorum`, of its voters and kraft.version alone.
+    """
     image = MetadataImage()
     origin = image.provenance
     origin.offset = origin.snapshot = file.base_offset
@@ -115,7 +127,8 @@ def load_snapshot(file: LogFile, report: Report = strict) -> tuple[MetadataImage
         if isinstance(message, SnapshotHeaderRecord):
             origin.timestamp = message.last_contained_log_timestamp
         ended = isinstance(message, SnapshotFooterRecord)
-        apply_entry(image, entry, note)
+        if not only_quorum or isinstance(message, VotersRecord | KRaftVersionRecord):
+            apply_entry(image, entry, note)
     if not ended:
         note(CorruptBatch(str(file.path), file.path.stat().st_size, "the footer is missing"))
     return image, whole

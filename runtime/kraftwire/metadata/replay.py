@@ -58,7 +58,7 @@ class LogReplay:
                 start = start_position(source, index, self._selection.from_offset)
                 for item in select_batches(source, self._selection, start):
                     if isinstance(item, Damage):
-                        self._report(_damage(source.name, item))
+                        self._report(item.error(source.name))
                     else:
                         yield from self._entries(item)
 
@@ -80,7 +80,7 @@ def read_snapshot(file: LogFile, report: Report) -> Iterator[Entry]:
     with file.open() as source:
         for item in scan_batches(source):
             if isinstance(item, Damage):
-                report(_damage(source.name, item))
+                report(item.error(source.name))
             else:
                 yield from read_entries(item, report)
 
@@ -133,8 +133,3 @@ def _leader(batch: Batch) -> int | None:
         if isinstance(entry.message, LeaderChangeMessage):
             return entry.message.leader_id
     return None
-
-
-def _damage(file: str, damage: Damage) -> CorruptBatch:
-    reason = f"{damage.kind.value}, {damage.size} bytes not readable: {damage.reason}"
-    return CorruptBatch(file, damage.start, reason)

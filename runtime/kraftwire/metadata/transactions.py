@@ -2,7 +2,8 @@
 
 What follows a BeginTransactionRecord waits: an EndTransactionRecord lets it take effect, an
 AbortTransactionRecord drops it. Only the active controller writes, so that transactions
-never overlap, and everything between the two belongs to the one that is open.
+never overlap, and every metadata record between the two belongs to the one that is open.
+Control records do not: they are the quorum's own, and take effect at once.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ from kraftwire_messages.kafka import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    VotersRecord,
 )
+
+_CONTROL = (LeaderChangeMessage, KRaftVersionRecord, VotersRecord)
 
 
 class Transactions:
@@ -51,7 +57,7 @@ class Transactions:
             return ()
         if isinstance(message, EndTransactionRecord | AbortTransactionRecord):
             return self._end(entry)
-        if self._waiting:
+        if self._waiting and not isinstance(message, _CONTROL):
             self._waiting.append(entry)
             return ()
         return (entry,)

@@ -7,6 +7,7 @@ fields. Secrets are in them: `entities` takes them out.
 from __future__ import annotations
 
 import base64
+import math
 from typing import Any
 from uuid import UUID
 
@@ -108,11 +109,16 @@ def config(image: MetadataImage, identity: tuple[int, str, str], value: str) -> 
     }
 
 
+def _number(value: float) -> float | str:
+    """A limit; NaN and the infinities as text, since JSON has no numbers for them."""
+    return value if math.isfinite(value) else str(value)
+
+
 def quota(image: MetadataImage, identity: tuple[QuotaEntity, str], value: float) -> View:
     """One limit of one entity; a name of null is the default."""
     entity, key = identity
     who = ", ".join(f"{kind} {'(default)' if name is None else name}" for kind, name in entity)
-    return f"{who} {key}", {"entity": dict(entity), "key": key, "value": value}
+    return f"{who} {key}", {"entity": dict(entity), "key": key, "value": _number(value)}
 
 
 def acl(image: MetadataImage, identity: UUID, acl: Acl) -> View:

@@ -8,6 +8,7 @@ from kraftwire.log.batch import Batch
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.fsck.finding import Finding, error
 from kraftwire.log.header import BatchHeader
+from kraftwire.log.order import jump_of
 from kraftwire.log.record import Record
 
 _CHECK = "batch"
@@ -27,13 +28,29 @@ class BatchChecks:
         """The offset behind the last batch: the log's end."""
         return self._last_offset + 1
 
-    def check(self, batch: Batch, segment_base: int) -> Iterator[Finding]:
-        """A batch of the segment whose name says `segment_base`."""
+    def check(
+        self,
+        batch: Batch,
+        segment_base: int,
+        following: BatchHeader | None = None,
+        segment_end: int | None = None,
+    ) -> Iterator[Finding]:
+        """A batch of the segment whose name says `segment_base`; see `order.jump_of`."""
         header = batch.header
         for reason in self._problems(header, segment_base):
             yield error(_CHECK, batch.file, header.position, reason)
-        self._last_offset = max(self._last_offset, header.last_offset)
-        self._epoch = max(self._epoch, header.partition_leader_epoch)
+        jump = jump_of(
+            header,
+            following,
+            next_offset=self.next_offset,
+            epoch=self._epoch,
+            segment_end=segment_end,
+        )
+        if jump is not None:
+            yield error(_CHECK, batch.file, header.position, jump)
+        else:
+            self._last_offset = max(self._last_offset, header.last_offset)
+            self._epoch = max(self._epoch, header.partition_leader_epoch)
         try:
             records = batch.records
         except CorruptBatch as problem:

@@ -48,6 +48,7 @@ class Check:
     limit: int = DEFAULT_LIMIT
     identities: list[Identity] = field(default_factory=list)
     _ends: dict[Path, dict[TopicPartition, int]] = field(default_factory=dict)
+    _known: dict[Path, set[TopicPartition]] = field(default_factory=dict)
 
     def run(
         self, partitions: list[Partition], done: Callable[[int], None] = lambda _: None
@@ -59,13 +60,17 @@ class Check:
                 if file.kind is FileKind.OFFSET_CHECKPOINT and file.in_use:
                     checkpoints.append(file)
                 yield from self._identify(file)
-            if partition.name is not None and partition.name.state:
-                continue  # on its way out: Kafka does not look at it any more either
+            if partition.name is not None:
+                at = TopicPartition(*partition.name[:2])
+                self._known.setdefault(partition.directory.parent, set()).add(at)
+            if partition.name is not None and any(file.partition_state for file in partition.files):
+                yield from _left_over(partition)
+                continue  # on its way in or out, and changing
+            yield from _swaps(partition)
             check = PartitionCheck(partition, self.limit)
             yield from check.run(done)
             if partition.name is not None:
-                ends = self._ends.setdefault(partition.directory.parent, {})
-                ends[TopicPartition(*partition.name[:2])] = check.log_end
+                self._ends.setdefault(partition.directory.parent, {})[at] = check.log_end
         for file in checkpoints:
             yield from self._checkpoint(file)
         yield from _clashes(self.identities)
@@ -104,12 +109,29 @@ class Check:
         for at, offset in offsets.items():
             label = f"{at.topic}-{at.partition}"
             end = ends.get(at)
+            if end is None and at in self._known.get(file.path.parent, ()):
+                continue
             if end is None:
                 reason = f"names {label}, which is not here"
                 yield warning(file.kind.value, name, None, reason)
             elif offset > end:
                 reason = f"{label} has {what} {offset}, and its log ends at {end}"
                 yield error(file.kind.value, name, None, reason)
+
+
+def _left_over(partition: Partition) -> Iterator[Finding]:
+    """A stray partition is kept for ever: somebody has to look at it."""
+    if any(file.partition_state == "stray" for file in partition.files):
+        reason = "a stray partition, which no topic has any more"
+        yield warning("partition", str(partition.directory), None, reason)
+
+
+def _swaps(partition: Partition) -> Iterator[Finding]:
+    """Files that take the place of others when the broker starts; they are not checked."""
+    for file in partition.files:
+        if file.name.state == "swap" and file.kind is FileKind.SEGMENT:
+            reason = "compaction was broken off; the broker puts it in place when it starts"
+            yield warning("segment", str(file.path), None, reason)
 
 
 def _clashes(identities: list[Identity]) -> Iterator[Finding]:

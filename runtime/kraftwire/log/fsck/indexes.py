@@ -1,7 +1,7 @@
 """Each index against its segment, entry by entry, while the batches pass by.
 
 - an offset index names positions where batches start, and an offset of that batch or of one
-  behind it; both go up;
+  behind it (old brokers named the first of an append, later ones the last); both go up;
 - a time index names the largest timestamp up to an offset; both go up;
 - a transaction index names the transactions whose abort marker is in the segment.
 """
@@ -91,7 +91,7 @@ class OffsetIndexCheck(_IndexCheck[OffsetEntry]):
             at, entry = self._next
             if entry.position < header.position:
                 self._no_batch(at, entry)
-            elif entry.offset < header.last_offset:
+            elif header.magic >= 2 and not _names(entry, header):
                 where = f"offset {entry.offset} is said to be at {entry.position}"
                 there = f"offsets {header.base_offset} to {header.last_offset}"
                 self._add(at, f"{where}, where {there} are")
@@ -111,6 +111,11 @@ class OffsetIndexCheck(_IndexCheck[OffsetEntry]):
     def _no_batch(self, at: int, entry: OffsetEntry) -> None:
         where = f"offset {entry.offset} is said to be at {entry.position}"
         self._add(at, f"{where}, where no batch starts")
+
+
+def _names(entry: OffsetEntry, header: BatchHeader) -> bool:
+    """Whether an entry means a batch: its last offset or one behind, or its first of old."""
+    return entry.offset >= header.last_offset or entry.offset == header.base_offset
 
 
 class TimeIndexCheck(_IndexCheck[TimeEntry]):
@@ -146,12 +151,15 @@ class TimeIndexCheck(_IndexCheck[TimeEntry]):
 
 
 def check_transaction_index(
-    file: LogFile | None, segment: LogFile, aborted: list[Aborted]
+    file: LogFile | None,
+    segment: LogFile,
+    aborted: list[Aborted],
+    markers: list[tuple[int, int]],
 ) -> Iterator[Finding]:
-    """The `.txnindex` of a segment, whose abort markers ended the transactions given.
+    """The `.txnindex` of a segment: the transactions that were aborted in it, as far as known.
 
-    What began before the log's first offset has no first offset to compare; the markers
-    themselves can be compacted away, so that entries beyond them are a warning.
+    `markers` are all abort markers of the segment, by producer and offset. The cleaner takes
+    the data of an aborted transaction first, and leaves marker and entry.
     """
     if file is None:
         if aborted:
@@ -159,16 +167,17 @@ def check_transaction_index(
             yield error(_TRANSACTION_INDEX, str(segment.path), None, reason)
         return
     wanted = {(entry.producer_id, entry.last_offset): entry for entry in aborted}
+    known = set(markers)
     try:
         with file.open() as source:
             for number, entry in enumerate(read_transaction_index(source)):
                 found = wanted.pop((entry.producer_id, entry.last_offset), None)
                 at = number * TXN_ENTRY_SIZE
                 name = f"producer {entry.producer_id}, marker at offset {entry.last_offset}"
-                if found is None:
+                if (entry.producer_id, entry.last_offset) not in known:
                     reason = f"{name}: no such abort marker is in the segment"
                     yield warning(_TRANSACTION_INDEX, str(file.path), at, reason)
-                elif entry.first_offset > found.first_offset:
+                elif found is not None and entry.first_offset > found.first_offset:
                     reason = f"{name}: begins at {found.first_offset}, not {entry.first_offset}"
                     yield error(_TRANSACTION_INDEX, str(file.path), at, reason)
     except CorruptBatch as problem:

@@ -18,7 +18,9 @@ from kraftwire.log.fsck.batches import BatchChecks
 from kraftwire.log.fsck.finding import Finding, error, warning
 from kraftwire.log.fsck.indexes import OffsetIndexCheck, TimeIndexCheck, check_transaction_index
 from kraftwire.log.fsck.producers import Producers
+from kraftwire.log.header import BatchHeader
 from kraftwire.log.isolation import Transactions
+from kraftwire.log.order import with_following
 from kraftwire.log.segment import Damage, DamageKind, scan_batches
 from kraftwire_wire.errors import KraftwireError
 
@@ -63,15 +65,17 @@ class PartitionCheck:
     def _segment(self, segment: LogFile) -> Iterator[Finding]:
         yield from self._snapshots_up_to(segment.base_offset)
         offsets, times = self._index_checks(segment)
-        aborted_before = len(self._transactions.aborted)
+        transactions = self._transactions
+        before = len(transactions.aborted), len(transactions.abort_markers)
         last_offset = segment.base_offset - 1
         with segment.open() as source:
-            for item in scan_batches(source, limit=self._limit):
+            items = with_following(scan_batches(source, limit=self._limit))
+            for item, following in items:
                 if isinstance(item, Damage):
                     self._is_damaged = True
                     yield _damage(source.name, item)
                     continue
-                yield from self._batch(item, segment)
+                yield from self._batch(item, segment, following)
                 last_offset = item.header.last_offset
                 for check in (offsets, times):
                     if check is not None:
@@ -82,8 +86,9 @@ class PartitionCheck:
             yield from times.finish()
         if not self._is_damaged:
             index = self._partition.beside(segment, FileKind.TRANSACTION_INDEX)
-            aborted = self._transactions.aborted[aborted_before:]
-            yield from check_transaction_index(index, segment, aborted)
+            aborted = transactions.aborted[before[0] :]
+            markers = transactions.abort_markers[before[1] :]
+            yield from check_transaction_index(index, segment, aborted, markers)
 
     def _index_checks(
         self, segment: LogFile
@@ -95,10 +100,13 @@ class PartitionCheck:
             TimeIndexCheck(times) if times else None,
         )
 
-    def _batch(self, batch: Batch, segment: LogFile) -> Iterator[Finding]:
+    def _batch(
+        self, batch: Batch, segment: LogFile, following: BatchHeader | None
+    ) -> Iterator[Finding]:
         header = batch.header
         yield from self._snapshots_up_to(header.base_offset)
-        yield from self._batches.check(batch, segment.base_offset)
+        end = self._partition.end_of(segment)
+        yield from self._batches.check(batch, segment.base_offset, following, end)
         yield from self._epoch(batch)
         self._producers.batch(header)
         if header.is_control:

@@ -37,11 +37,14 @@ class Producers:
     def __init__(self) -> None:
         """Nobody yet."""
         self._states: dict[int, ProducerState] = {}
+        self._first_offset: int | None = None
 
     def batch(self, header: BatchHeader) -> None:
         """A batch passes by; control batches end their producer's transaction."""
-        if header.producer_id == NO_PRODUCER:
-            return
+        if self._first_offset is None:
+            self._first_offset = header.base_offset
+        if header.producer_id == NO_PRODUCER or (header.is_control and not header.record_count):
+            return  # of a marker that was compacted, nothing but the header is left
         state = self._states.setdefault(header.producer_id, ProducerState(header.producer_epoch))
         if header.is_control:
             if header.producer_epoch != state.epoch:
@@ -81,8 +84,12 @@ class Producers:
     def _differences(
         self, file: LogFile, producer: int, said: ProducerState, seen: ProducerState
     ) -> Iterator[Finding]:
+        if said.last_offset > seen.last_offset:
+            return  # its last batches were compacted away
         for name in ProducerState.__slots__:
             says, is_ = getattr(said, name), getattr(seen, name)
+            if name == "transaction_first_offset" and 0 <= says < (self._first_offset or 0):
+                continue  # it began in a segment that was deleted
             if says != is_ and is_ != _NONE:
                 words = name.replace("_", " ")
                 yield self._finding(file, producer, f"{words} {says}, the log has {is_}")
