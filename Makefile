@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 KRAFTWIRE := $(BIN)/kraftwire
 # -n: one worker per core; the two cores of a small machine halve the time.
 PYTEST := $(BIN)/python -m pytest -q
+NATIVE := $(wildcard runtime/kraftwire_wire/*.pyx)
 CAPTURE := codec_tests/captures/kafka.jsonl
 STORED := codec_tests/stored
 
@@ -17,7 +18,7 @@ help: ## List the targets
 
 setup: $(VENV)/.ready ## Make .venv with everything the project needs
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml $(NATIVE)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "kraftwire needs Python 3.11 or newer; name one: make PYTHON=python3.12 setup"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -90,4 +91,4 @@ update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs M
 	$(KRAFTWIRE) specs table message_specs
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) codec_tests/interop/java/target .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) runtime/kraftwire_wire/_objects.c runtime/kraftwire_wire/*.so codec_tests/interop/java/target .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

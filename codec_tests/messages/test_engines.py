@@ -1,13 +1,17 @@
-"""Functions made for one version do what the emitted code does, or leave it to the emitted code.
+"""The engines do what the emitted code does, or leave it to the emitted code.
 
-Every other test of codecs runs through both already, as one stands behind the other. Here
-the functions are called alone, so that giving up cannot hide what they get wrong.
+Every other test of codecs runs through an engine already, with the emitted code behind it.
+Here the engines are called alone, so that giving up cannot hide what they get wrong: the
+functions in Python that are made for one version, and the native engine.
 """
 
 from __future__ import annotations
 
+import os
 import random
-from typing import Any
+import shutil
+from collections.abc import Callable
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
@@ -16,6 +20,7 @@ from hypothesis import strategies as st
 
 from kraftwire_messages.kafka import FetchResponse, MetadataResponse, VoteRequest, registry
 from kraftwire_wire.codec import Codec
+from kraftwire_wire.engine import ENGINE, native_codec
 from kraftwire_wire.errors import DecodeError, EncodeError
 from kraftwire_wire.message import Message, Struct
 from kraftwire_wire.specialized import SpecializedCodec
@@ -29,6 +34,33 @@ from spec_files import field_spec, message_spec
 from strategies import random_message, same, without_unknown_tags
 
 
+class Engine(NamedTuple):
+    """How an engine reads and writes alone, for a message and a version."""
+
+    reader: Callable[[Any, int], Callable[[bytes, int], tuple[Any, int]]]
+    writer: Callable[[Any, int], Callable[[Any], bytes]]
+
+
+ENGINES = {"specialized": Engine(specialized_reader, specialized_writer)}
+if native_codec() is not None:
+    ENGINES["native"] = Engine(
+        lambda cls, version: native_codec()(cls, version).read,
+        lambda cls, version: native_codec()(cls, version).write,
+    )
+
+
+@pytest.fixture(params=list(ENGINES))
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return ENGINES[request.param]
+
+
+def test_the_native_engine_is_there_where_a_compiler_is() -> None:
+    assert ("native" in ENGINES) == (shutil.which("cc") is not None)
+    assert (
+        os.environ.get("KRAFTWIRE_ENGINE", "native" if "native" in ENGINES else "python") == ENGINE
+    )
+
+
 def has_unknown_tags(value: object) -> bool:
     """Writing unknown tags is left to the emitted code."""
     if isinstance(value, list):
@@ -40,12 +72,12 @@ def has_unknown_tags(value: object) -> bool:
 
 
 @pytest.mark.parametrize("name", list(registry))
-def test_they_read_and_write_what_the_emitted_code_does(name: str) -> None:
+def test_they_read_and_write_what_the_emitted_code_does(name: str, engine: Engine) -> None:
     cls = registry.message(name)
     rng = random.Random(name)
     for version in cls.VALID_VERSIONS:
         emitted = Codec(cls, version)
-        read, write = specialized_reader(cls, version), specialized_writer(cls, version)
+        read, write = engine.reader(cls, version), engine.writer(cls, version)
         for _ in range(4):
             value: Message = random_message(cls, version, rng)
             if has_unknown_tags(value):
@@ -72,7 +104,7 @@ def assert_read_alike(emitted: Codec[Any], read: Any, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", ["MetadataResponse", "FetchResponse", "JoinGroupResponse"])
-def test_long_values_do_not_make_them_give_up(name: str) -> None:
+def test_long_values_do_not_make_them_give_up(name: str, engine: Engine) -> None:
     cls = registry.message(name)
     for version in cls.VALID_VERSIONS:
         value: Any = cls()
@@ -86,17 +118,17 @@ def test_long_values_do_not_make_them_give_up(name: str) -> None:
         else:
             value.members = [cls.JoinGroupResponseMember(metadata=bytes(200))] * 200
         data = Codec(cls, version).encode(value)
-        assert specialized_writer(cls, version)(value) == data
-        assert specialized_reader(cls, version)(data, 0) == (value, len(data))
+        assert engine.writer(cls, version)(value) == data
+        assert engine.reader(cls, version)(data, 0) == (value, len(data))
 
 
 @pytest.mark.parametrize(
     "length",
     ["8000", "8100", "ff00", "818080808000", "8180808010", "ffffffff7f", "ffffffff0f", "80808008"],
 )
-def test_odd_lengths_are_left_to_the_emitted_code(length: str) -> None:
+def test_odd_lengths_are_left_to_the_emitted_code(length: str, engine: Engine) -> None:
     data = bytes.fromhex(length) + bytes(200)
-    emitted, read = Codec(VoteRequest, 2), specialized_reader(VoteRequest, 2)
+    emitted, read = Codec(VoteRequest, 2), engine.reader(VoteRequest, 2)
     with pytest.raises(GIVES_UP):
         read(data, 0)
     try:
@@ -136,7 +168,9 @@ def test_a_subclass_is_read_by_the_emitted_code() -> None:
     decoded = MyRequest.codec(2).decode(VoteRequest(voter_id=7).encode(2))
     assert (decoded.made, decoded.voter_id) == (True, 7)
     assert type(MyRequest.codec(2)) is Codec
-    assert type(VoteRequest.codec(2)) is SpecializedCodec
+    assert type(VoteRequest.codec(2)) is (
+        native_codec() if ENGINE == "native" else SpecializedCodec
+    )
     assert MyRequest(voter_id=7).encode(2) == VoteRequest(voter_id=7).encode(2)
 
 
@@ -186,12 +220,12 @@ def test_structs_nested_beyond_what_python_nests() -> None:
     assert cls.decode(data, 0) == value
 
 
-def test_defaults_that_are_equal_and_not_the_same() -> None:
+def test_defaults_that_are_equal_and_not_the_same(engine: Engine) -> None:
     fields = [
         field_spec("Plus", "float64", versions="1+", default="0.0"),
         field_spec("Minus", "float64", versions="1+", default="-0.0"),
         field_spec("There", "int8"),
     ]
     cls: Any = compile_spec(message_spec("Signs", *fields, validVersions="0-1"))
-    decoded, _ = specialized_reader(cls, 0)(b"\x01", 0)
+    decoded, _ = engine.reader(cls, 0)(b"\x01", 0)
     assert repr(decoded) == repr(Codec(cls, 0).decode(b"\x01"))

@@ -1,8 +1,8 @@
 """Codecs: one message in one version, bound to the engine that reads and writes it.
 
-`codec_for` is the one place where an engine is chosen; generated classes do not know which
-one runs them. `Codec` runs the emitted code, which is the reference; `SpecializedCodec`
-runs functions made for one version, and falls back on it.
+`codec_for` is the one place that makes codecs, and `engine` chooses what runs them; generated
+classes do not know. `Codec` runs the emitted code, which is the reference; the others fall
+back on it.
 """
 
 from __future__ import annotations
@@ -81,10 +81,8 @@ def codec_for(message: type[M], version: int) -> Codec[M]:
     if codec is None:
         if version not in message.VALID_VERSIONS:
             raise UnsupportedVersion(message.__name__, version, message.VALID_VERSIONS)
-        from kraftwire_wire.specialized import SpecializedCodec
+        from kraftwire_wire.engine import make_codec
 
-        # A subclass may do anything on its way into being; only the emitted code calls it.
-        engine = SpecializedCodec if "LAYOUT" in vars(message) else Codec
         # 2.0 and True find the codecs of 2 and 1, and must not become their versions.
-        codec = _codecs[message, version] = engine(message, int(version))
+        codec = _codecs[message, version] = make_codec(message, int(version))
     return codec
