@@ -189,3 +189,10 @@ def test_a_segment_with_a_name_of_its_own_keeps_its_offsets(tmp_path: Path) -> N
     work = Salvage(partition, tmp_path / "saved")
     assert list(work.run()) == []
     assert (tmp_path / "saved" / "00000000005000000000.log").read_bytes() == path.read_bytes()
+
+
+def test_what_compaction_broke_off_is_told_as_left_out(tmp_path: Path) -> None:
+    source = copy_of("tea-0", tmp_path)
+    (source / f"{40:020}.log").rename(source / f"{40:020}.log.swap")
+    _, losses = salvage(source, tmp_path / "saved")
+    assert ["left out" in loss.reason for loss in losses] == [True]

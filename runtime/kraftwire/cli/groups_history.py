@@ -62,6 +62,8 @@ def history(
     the transaction ended, and what was aborted never did. Compaction removes what is not the
     newest: of old times, expect gaps.
 
+    Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
+
     \b
     Examples:
       kraftwire groups history data --group billing

@@ -58,6 +58,8 @@ def show(
     __cluster_metadata does, all topics have names. Offsets of transactions that have not
     ended are pending: consumers do not see them yet.
 
+    Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
+
     \b
     Examples:
       kraftwire groups show /var/kafka/data

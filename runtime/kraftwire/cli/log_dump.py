@@ -103,6 +103,8 @@ def dump(paths: tuple[Path, ...], output: str | None, out: Path | None, **given:
     __cluster_metadata, __consumer_offsets and the other topics of Kafka's own are printed as
     the messages that they are.
 
+    Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
+
     \b
     Examples:
       kraftwire log dump /var/kafka/data/orders-0

@@ -27,6 +27,8 @@ def scan(paths: tuple[Path, ...], output: str | None) -> None:
     Only the headers of the batches are read, and so they are believed: `kraftwire log fsck`
     checks them. Gaps are offsets that no batch has: compaction leaves them.
 
+    Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
+
     \b
     Examples:
       kraftwire log scan /var/kafka/data

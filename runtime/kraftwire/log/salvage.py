@@ -82,6 +82,7 @@ class Salvage:
             yield from self._segment(segment)
             done(segment.path.stat().st_size)
         yield from self._settle(None)
+        yield from self._left_out()
         yield from self._write_epochs()
         yield from copy_files(self._partition.files, self._target)
 
@@ -89,6 +90,13 @@ class Salvage:
     def open_transactions(self) -> dict[int, int]:
         """Producers whose last transaction has no end in what was kept, and its first offset."""
         return self._transactions.open
+
+    def _left_out(self) -> Iterator[Loss]:
+        """What a compaction that was broken off had ready; whether it is whole is not known."""
+        for file in self._partition.files:
+            if file.kind is FileKind.SEGMENT and file.name.state == "swap":
+                reason = "left out: compaction was broken off before it took its place"
+                yield Loss(str(file.path), 0, file.path.stat().st_size, reason, None, None)
 
     def _segment(self, segment: LogFile) -> Iterator[Loss]:
         with (
