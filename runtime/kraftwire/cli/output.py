@@ -29,7 +29,7 @@ _MAX_FOLDED_ROWS = 2_000
 _ROWS_AT_ONCE = 1000
 _GAP = 2
 """Spaces between columns."""
-_LEAST_FOLDED = 12
+_LEAST_FOLDED = 10
 """A folded column narrower than this is harder to read than lines."""
 
 _MAX_PADDED_WIDTH = 60
