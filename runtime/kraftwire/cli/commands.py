@@ -50,6 +50,7 @@ ROWS = (
         "capture",
         "Captured traffic: decode recorded frames.",
     ),
+    Row("doctor", "kraftwire.cli.doctor", "doctor", "Show engine, versions, and what is missing."),
     Row("log", "kraftwire.cli.log", "log", "Kafka's files: dump, scan, check, repair."),
     Row("groups", "kraftwire.cli.groups", "groups", "Consumer groups: members, offsets."),
     Row(

@@ -27,7 +27,6 @@ EXTRAS = {
     "black": "generator",
     "jinja2": "generator",
     "pyarrow": "parquet",
-    "pyspark": "spark",
 }
 """Which extra of the distribution brings a package that is not always installed."""
 
