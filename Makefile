@@ -11,7 +11,7 @@ CAPTURE := codec_tests/captures/kafka.jsonl
 STORED := codec_tests/stored
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check format generate interop fuzz bench update-kafka clean
+.PHONY: help setup demo test lint types check format generate interop fuzz fuzz-native bench update-kafka clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -78,6 +78,9 @@ interop: setup ## Test against Kafka itself (needs a JDK of 17 or newer, and Mav
 fuzz: setup ## The long mutation and property runs (about five minutes)
 	$(PYTEST) -n auto -m nightly --timeout 7200 codec_tests
 
+fuzz-native: setup ## Fuzz the native engine under sanitizers: make fuzz-native SECONDS=600
+	$(BIN)/python codec_tests/fuzz/sanitized.py --seconds $(or $(SECONDS),600)
+
 bench: setup ## Time decoding and encoding beside other libraries; show that both are linear
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.speed
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.footprint
@@ -91,4 +94,4 @@ update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs M
 	$(KRAFTWIRE) specs table message_specs
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) runtime/kraftwire_wire/_objects.c runtime/kraftwire_wire/*.so codec_tests/interop/java/target .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) build runtime/kraftwire_wire/_objects.c runtime/kraftwire_wire/*.so codec_tests/interop/java/target .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
