@@ -83,6 +83,14 @@ cdef extern from *:
     object PyLong_FromUnsignedLongLong(unsigned long long value)
     PyObject *Py_None
 
+    # New references as pointers, which go into slots without being counted twice.
+    PyObject *new_long "PyLong_FromLong" (long value) except NULL
+    PyObject *new_long_long "PyLong_FromLongLong" (long long value) except NULL
+    PyObject *new_text "PyUnicode_DecodeUTF8" (
+        const char *start, Py_ssize_t size, const char *errors) except NULL
+    PyObject *new_bytes "PyBytes_FromStringAndSize" (const char *start, Py_ssize_t size) except NULL
+    PyObject *new_list "PyList_New" (Py_ssize_t size) except NULL
+
 
 cdef enum Kind:
     BOOL
@@ -191,11 +199,11 @@ cdef inline void replace_slot(object instance, Py_ssize_t offset, object value) 
     Py_XDECREF(before)
 
 
-cdef int set_default(object instance, Op *op) except -1:
+cdef inline int set_default(object instance, Op *op) except -1:
     if op.default_kind == SHARED:
         set_slot(instance, op.slot, <object>op.default)
     elif op.default_kind == EMPTY_LIST:
-        set_slot(instance, op.slot, PyList_New(0))
+        slot_of(instance, op.slot)[0] = new_list(0)
     else:
         set_slot(instance, op.slot, default_struct(op.plan))
     return 0
@@ -406,37 +414,45 @@ cdef object read_value(Input *input, Op *op, bint flexible):
 
 
 cdef object read_struct(Input *input, Plan *plan, bint flexible):
-    cdef object instance = new_instance(plan.cls), value
+    cdef object instance = new_instance(plan.cls)
     cdef const uint8_t *p
     cdef Py_ssize_t length
     cdef Op *op = plan.ordinary
     cdef Op *last = op + plan.ordinary_count
     while op < last:
         # What occurs most is read here, everything else by `read_value`.
-        p = input.at
         if op.shortcut == INT32:
             need(input, 4)
+            p = input.at
             input.at = p + 4
-            value = PyLong_FromLong(<int32_t>big32(p))
+            slot_of(instance, op.slot)[0] = new_long(<int32_t>big32(p))
         elif op.shortcut == INT64:
             need(input, 8)
+            p = input.at
             input.at = p + 8
-            value = PyLong_FromLongLong(<int64_t>big64(p))
+            slot_of(instance, op.slot)[0] = new_long_long(<int64_t>big64(p))
         elif op.shortcut == INT16:
             need(input, 2)
+            p = input.at
             input.at = p + 2
-            value = PyLong_FromLong(<int16_t>big16(p))
+            slot_of(instance, op.slot)[0] = new_long(<int16_t>big16(p))
         elif op.shortcut == STRUCT:
-            value = read_structs(input, op, flexible)
-        elif op.shortcut == STRING:
+            set_slot(instance, op.slot, read_structs(input, op, flexible))
+        elif op.shortcut >= STRING:
             length = read_length(input, op)
-            value = None if length < 0 else read_text(input, length)
-        elif op.shortcut == BYTES:
-            length = read_length(input, op)
-            value = None if length < 0 else read_bytes(input, length)
+            p = input.at
+            if length < 0:
+                set_slot(instance, op.slot, None)
+            elif op.shortcut == BYTES:
+                input.at = p + length
+                slot_of(instance, op.slot)[0] = new_bytes(<const char *>p, length)
+            elif length > MAX_STRING:
+                raise GIVE_UP
+            else:
+                input.at = p + length
+                slot_of(instance, op.slot)[0] = new_text(<const char *>p, length, NULL)
         else:
-            value = read_value(input, op, flexible)
-        set_slot(instance, op.slot, value)
+            set_slot(instance, op.slot, read_value(input, op, flexible))
         op += 1
     op = plan.tagged
     last = op + plan.tagged_count
@@ -448,7 +464,7 @@ cdef object read_struct(Input *input, Plan *plan, bint flexible):
     while op < last:
         set_default(instance, op)
         op += 1
-    set_slot(instance, plan.unknown_tags, PyList_New(0))
+    slot_of(instance, plan.unknown_tags)[0] = new_list(0)
     if flexible:
         need(input, 1)
         if input.at[0] == 0:
