@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import click
 
 from kraftwire.cli.failures import CouldNotDoIt
-from kraftwire.cli.log_options import Findings
+from kraftwire.cli.log_options import Findings, progress
 from kraftwire.cli.output import printable
 from kraftwire.metadata.entities import Kind
 from kraftwire.metadata.image import MetadataImage, OpenTransaction
-from kraftwire.metadata.load import image_at
-from kraftwire_wire.errors import count_of
+from kraftwire.metadata.load import load_image
+from kraftwire.metadata.source import find_metadata
+from kraftwire_wire.errors import KraftwireError, count_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,7 +52,13 @@ def kinds_of(only: Collection[str]) -> list[Kind]:
 
 def load(path: Path, offset: int | None, findings: Findings) -> MetadataImage:
     """The image at an offset; what is wrong on the way is reported and counted."""
-    image = image_at(path, offset, report=lambda problem: findings.add(str(problem)))
+
+    def report(problem: KraftwireError) -> None:
+        findings.add(str(problem))
+
+    source = find_metadata(path, report)
+    with progress(source.size, "metadata") as done:
+        image = load_image(source, offset, report=report, done=done)
     note_open_transaction(image.provenance.transaction)
     return image
 

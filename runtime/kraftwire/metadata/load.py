@@ -17,7 +17,7 @@ from kraftwire.log.directory import LogFile
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.metadata.errors import BadRecord, CannotApply, Report, Unreachable, strict
 from kraftwire.metadata.image import MetadataImage
-from kraftwire.metadata.replay import Entry, LogReplay, find_leader, read_snapshot
+from kraftwire.metadata.replay import Done, Entry, LogReplay, find_leader, nothing, read_snapshot
 from kraftwire.metadata.source import MetadataSource, find_metadata
 from kraftwire.metadata.transactions import Transactions
 from kraftwire_messages.kafka import (
@@ -53,12 +53,14 @@ def load_image(
     *,
     use_snapshots: bool = True,
     report: Report = strict,
+    done: Done = nothing,
 ) -> MetadataImage:
-    """As `image_at`, of files that were found before."""
+    """As `image_at`, of files that were found before; `done` is told the bytes of the log."""
     image = base_image(source, offset, use_snapshots=use_snapshots, report=report)
     origin = image.provenance
     if offset is None or offset > origin.offset:
-        _replay(source, image, offset, report)
+        log = LogReplay(source.partition, origin.offset, offset, report, done)
+        _replay(image, log, report)
     if offset is not None and origin.offset < offset:
         reason = f"offset {offset} is not there yet: the log ends at {origin.offset}"
         raise Unreachable(f"{source.path}: {reason}")
@@ -144,9 +146,8 @@ def apply_entry(image: MetadataImage, entry: Entry, report: Report) -> bool:
     return True
 
 
-def _replay(source: MetadataSource, image: MetadataImage, stop: int | None, report: Report) -> None:
+def _replay(image: MetadataImage, log: LogReplay, report: Report) -> None:
     origin = image.provenance
-    log = LogReplay(source.partition, origin.offset, stop, report)
     transactions = Transactions(report)
     for entry in log:
         for ready in transactions.feed(entry):

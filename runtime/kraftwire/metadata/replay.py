@@ -6,7 +6,7 @@ on behind them. A metadata log is never compacted, so that every missing offset 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kraftwire.log.batch import Batch
@@ -36,20 +36,35 @@ class Entry(NamedTuple):
     version: int
 
 
+Done = Callable[[int], None]
+
+
+def nothing(_: int) -> None:
+    """Nobody wants to know how far it is."""
+
+
 class LogReplay:
     """The records of a log's segments from one offset to before another; iterate once.
 
     Meanwhile and afterwards, `next_offset`, `epoch` and `timestamp` say how far it came.
     """
 
-    def __init__(self, partition: Partition, start: int, stop: int | None, report: Report) -> None:
-        """`stop` is None for the end of the log."""
+    def __init__(
+        self,
+        partition: Partition,
+        start: int,
+        stop: int | None,
+        report: Report,
+        done: Done = nothing,
+    ) -> None:
+        """`stop` is None for the end of the log; `done` is told the bytes that were read."""
         self.next_offset = start
         self.epoch: int | None = None
         self.timestamp: int | None = None
         self._partition = partition
         self._selection = Selection(from_offset=start, to_offset=stop)
         self._report = report
+        self._done = done
 
     def __iter__(self) -> Iterator[Entry]:
         for segment in select_segments(self._partition, self._selection):
@@ -61,6 +76,7 @@ class LogReplay:
                         self._report(item.error(source.name))
                     else:
                         yield from self._entries(item)
+                        self._done(item.header.size)
 
     def _entries(self, batch: Batch) -> Iterator[Entry]:
         header = batch.header

@@ -35,6 +35,11 @@ class MetadataSource:
         return sorted(found, key=lambda file: (file.base_offset, file.name.epoch or 0))
 
     @property
+    def size(self) -> int:
+        """Bytes of the segments."""
+        return sum(segment.path.stat().st_size for segment in self.segments)
+
+    @property
     def segments(self) -> list[LogFile]:
         """The segments, in the order of their offsets."""
         return self.partition.segments
