@@ -55,17 +55,22 @@ def same(left: object, right: object) -> bool:
 # -- seeded ----------------------------------------------------------------------------------
 
 
-def random_message(cls: type[M], version: int, rng: random.Random) -> M:
+def random_message(
+    cls: type[M], version: int, rng: random.Random, *, unknown_tags: bool = True
+) -> M:
     """A message that encodes in the version."""
-    message: M = _Random(cls, version, rng).struct(cls, depth=0)
+    message: M = _Random(cls, version, rng, unknown_tags).struct(cls, depth=0)
     return message
 
 
 class _Random:
-    def __init__(self, message: type[Message], version: int, rng: random.Random) -> None:
+    def __init__(
+        self, message: type[Message], version: int, rng: random.Random, unknown_tags: bool
+    ) -> None:
         self.message = message
         self.version = version
         self.rng = rng
+        self.has_unknown_tags = unknown_tags
 
     def struct(self, struct_type: type[Any], depth: int) -> Any:
         value = struct_type()
@@ -73,7 +78,8 @@ class _Random:
             is_left_out = self.version in field.tagged and self.rng.random() < 0.4
             if self.version in field.versions and not is_left_out:
                 setattr(value, field.name, self.field(field, depth))
-        if self.version in struct_type.LAYOUT.flexible and self.rng.random() < 0.2:
+        is_flexible = self.version in struct_type.LAYOUT.flexible
+        if self.has_unknown_tags and is_flexible and self.rng.random() < 0.2:
             value.unknown_tagged_fields = self.unknown_tags(struct_type.LAYOUT)
         return value
 
@@ -172,14 +178,3 @@ def _unknown_tags(layout: Layout) -> st.SearchStrategy[list[tuple[int, bytes]]]:
     unknown = numbers.filter(lambda number: number not in known)
     sections = st.dictionaries(unknown, st.binary(max_size=8), max_size=3)
     return sections.map(lambda section: sorted(section.items()))
-
-
-def without_unknown_tags(value: Any) -> None:
-    """Clear the unknown tagged fields of a message and of all structs in it."""
-    if isinstance(value, list):
-        for item in value:
-            without_unknown_tags(item)
-    elif isinstance(value, Struct):
-        value.unknown_tagged_fields.clear()
-        for field in value.LAYOUT.fields:
-            without_unknown_tags(getattr(value, field.name))
