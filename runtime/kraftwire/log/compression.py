@@ -52,35 +52,84 @@ def decompress(
     """What `data` decompresses to; `magic` is that of its batch."""
     if codec == Compression.NONE:
         return bytes(data)
-    if codec == Compression.SNAPPY:
-        return _decompress_snappy(data, limit)
-    if codec == Compression.LZ4 and magic == 0:
-        data = _mend_lz4_header(data)
-    into = _INTO.get(codec)
-    if into is None:
-        raise CompressionError(f"no codec has number {codec}")
-    size = min(max(_FIRST_GUESS, _GROWTH * len(data)), limit)
-    while True:
-        buffer = bytearray(size)
+    return bytes(Arena(limit).decompress(codec, data, magic))
+
+
+class Arena:
+    """A buffer into which one batch after the other is decompressed."""
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        """`limit` is how many bytes may come out of one batch."""
+        self._limit = limit
+        self._buffer = bytearray()
+
+    def decompress(self, codec: int, data: bytes | memoryview, magic: int = 2) -> memoryview:
+        """What `data` decompresses to; it stands there until the next call."""
+        if codec == Compression.SNAPPY:
+            return self._decompress_snappy(data)
+        into = _INTO.get(codec)
+        if into is None:
+            raise CompressionError(f"no codec has number {codec}")
+        if codec == Compression.LZ4 and magic == 0:
+            data = _mend_lz4_header(data)
+        label, limit = Compression(codec).label, self._limit
+        size = min(max(_FIRST_GUESS, _GROWTH * len(data)), limit)
+        while True:
+            buffer = self._room(size)
+            try:
+                return buffer[: into(data, buffer)]
+            except cramjam.DecompressionError as error:
+                if _TOO_SMALL not in str(error):
+                    raise CompressionError(f"{label}: {error}") from None
+            if len(buffer) >= limit:
+                reason = f"{label}: more than the limit of {limit} bytes comes out"
+                raise CompressionError(reason)
+            size = min(len(buffer) * _GROWTH, limit)
+
+    def _room(self, size: int) -> memoryview:
+        """The buffer, of at least `size` bytes; what it held is kept."""
+        if len(self._buffer) < size:
+            grown = bytearray(size)
+            grown[: len(self._buffer)] = self._buffer
+            self._buffer = grown
+        return memoryview(self._buffer)
+
+    def _decompress_snappy(self, data: bytes | memoryview) -> memoryview:
+        if bytes(data[: len(_XERIAL)]) != _XERIAL:
+            used = self._append_snappy_block(data, 0)
+            return self._room(used)[:used]
+        data = memoryview(data)
+        position, used = len(_XERIAL_HEADER), 0
+        while position < len(data):
+            if position + _SIZE.size > len(data):
+                raise CompressionError("snappy: a block's size is cut off")
+            size: int = _SIZE.unpack_from(data, position)[0]
+            position += _SIZE.size
+            left = len(data) - position
+            if not 0 < size <= left:
+                raise CompressionError(f"snappy: a block of {size} bytes, {left} left")
+            used = self._append_snappy_block(data[position : position + size], used)
+            position += size
+        return self._room(used)[:used]
+
+    def _append_snappy_block(self, data: bytes | memoryview, used: int) -> int:
+        """Decompress a block behind what is used already; how much is used then."""
         try:
-            used = into(data, buffer)
+            end = used + cramjam.snappy.decompress_raw_len(data)
+            if end > self._limit:
+                raise CompressionError(f"snappy: {end} bytes come out, more than the limit")
+            if end > len(self._buffer):
+                self._room(max(end, min(2 * len(self._buffer), self._limit)))
+            cramjam.snappy.decompress_raw_into(data, self._room(end)[used:end])
         except cramjam.DecompressionError as error:
-            if _TOO_SMALL not in str(error):
-                raise CompressionError(f"{Compression(codec).label}: {error}") from None
-            if size >= limit:
-                raise CompressionError(
-                    f"{Compression(codec).label}: more than the limit of {limit} bytes comes out"
-                ) from None
-            size = min(size * _GROWTH, limit)
-        else:
-            del buffer[used:]
-            return bytes(buffer)
+            raise CompressionError(f"snappy: {error}") from None
+        return int(end)
 
 
 _TOO_SMALL = "failed to write whole buffer"
 """How cramjam says that the output is full; a test holds it to that."""
 
-_INTO: dict[int, Callable[[bytes | memoryview, bytearray], int]] = {
+_INTO: dict[int, Callable[[bytes | memoryview, memoryview], int]] = {
     Compression.GZIP: cramjam.gzip.decompress_into,
     Compression.LZ4: cramjam.lz4.decompress_into,
     Compression.ZSTD: cramjam.zstd.decompress_into,
@@ -109,37 +158,6 @@ _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK = 32 << 10
 _SIZE = struct.Struct(">i")
-
-
-def _decompress_snappy(data: bytes | memoryview, limit: int) -> bytes:
-    if bytes(data[: len(_XERIAL)]) != _XERIAL:
-        return _decompress_snappy_block(data, limit)
-    blocks = []
-    position, left = len(_XERIAL_HEADER), limit
-    while position < len(data):
-        if position + _SIZE.size > len(data):
-            raise CompressionError("snappy: a block's size is cut off")
-        size: int = _SIZE.unpack_from(data, position)[0]
-        position += _SIZE.size
-        if not 0 < size <= len(data) - position:
-            raise CompressionError(f"snappy: a block of {size} bytes, {len(data) - position} left")
-        block = _decompress_snappy_block(data[position : position + size], left)
-        position += size
-        left -= len(block)
-        blocks.append(block)
-    return b"".join(blocks)
-
-
-def _decompress_snappy_block(data: bytes | memoryview, limit: int) -> bytes:
-    try:
-        size = cramjam.snappy.decompress_raw_len(data)
-        if size > limit:
-            raise CompressionError(f"snappy: {size} bytes come out, more than the limit")
-        buffer = bytearray(size)
-        cramjam.snappy.decompress_raw_into(data, buffer)
-    except cramjam.DecompressionError as error:
-        raise CompressionError(f"snappy: {error}") from None
-    return bytes(buffer)
 
 
 def _compress_snappy(data: bytes) -> bytes:

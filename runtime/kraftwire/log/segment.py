@@ -100,29 +100,49 @@ def scan_batches(
     A batch that begins before `end` is read whole. `limit` is how many bytes one batch may
     decompress to.
     """
-    window = Window(source, _BATCHES_WINDOW)
-    resync = Resync(source)
-    position, size = start, source.size
-    last = size if end is None else end
+    reader = BatchReader(source, limit=limit)
+    position = start
+    last = source.size if end is None else end
     good: BatchHeader | None = None
     while position < last:
-        data, at = window.at(position, HEADER.size)
+        item = reader.read(position, good)
+        yield item
+        if isinstance(item, Damage):
+            position = item.end
+        else:
+            good = item.header
+            position = good.end
+
+
+class BatchReader:
+    """Reads single batches of a source, from positions that only go forward."""
+
+    def __init__(self, source: Source, *, limit: int = DEFAULT_LIMIT) -> None:
+        """`limit` is how many bytes one batch may decompress to."""
+        self._source = source
+        self._limit = limit
+        self._window = Window(source, _BATCHES_WINDOW)
+        self._resync = Resync(source)
+
+    def read(self, position: int, good: BatchHeader | None) -> Batch | Damage:
+        """What stands at a position before the end: a batch whose CRC matches, or damage.
+
+        `good` is the header of the last batch before it, where there is one.
+        """
+        size = self._source.size
+        data, at = self._window.at(position, HEADER.size)
         header, problem = parse_sound_header(data, at, position, size), None
         if header is None:
             header, problem = _look_closer(data, at, position, size)
         if header is not None and problem is None:
-            if header.size <= _BATCHES_WINDOW or resync.has_valid_crc(header):
-                data, at = window.at(position, header.size)
-                batch = Batch(header, data[at : at + header.size], source.name, limit=limit)
+            if header.size <= _BATCHES_WINDOW or self._resync.has_valid_crc(header):
+                data, at = self._window.at(position, header.size)
+                content = data[at : at + header.size]
+                batch = Batch(header, content, self._source.name, limit=self._limit)
                 if batch.has_valid_crc:
-                    good = header
-                    yield batch
-                    position = header.end
-                    continue
+                    return batch
             problem = "the CRC does not match"
-        damage = _damage(source, resync, position, header, problem or "", good)
-        yield damage
-        position = damage.end
+        return _damage(self._source, self._resync, position, header, problem or "", good)
 
 
 def read_batches(source: Source, *, limit: int = DEFAULT_LIMIT) -> Iterator[Batch]:

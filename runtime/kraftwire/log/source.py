@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Protocol, Self
+from typing import Protocol, Self
 
 
 class Source(Protocol):
@@ -23,6 +23,10 @@ class Source(Protocol):
         """Up to `size` bytes from `position` on; fewer where the source ends before."""
         ...
 
+    def read_into(self, position: int, buffer: bytearray) -> int:
+        """Fill a buffer from `position` on; how many bytes were there."""
+        ...
+
 
 class FileSource:
     """A file on this machine; a context manager."""
@@ -30,7 +34,7 @@ class FileSource:
     def __init__(self, path: Path | str) -> None:
         """Open the file; `OSError` where that cannot be done."""
         self.name = str(path)
-        self._file: BinaryIO = io.FileIO(path)
+        self._file = io.FileIO(path)
         self.size = self._file.seek(0, io.SEEK_END)
 
     def read_at(self, position: int, size: int) -> bytes:
@@ -43,6 +47,18 @@ class FileSource:
                 break
             data += more
         return data
+
+    def read_into(self, position: int, buffer: bytearray) -> int:
+        """See `Source.read_into`."""
+        self._file.seek(position)
+        filled = 0
+        with memoryview(buffer) as view:
+            while filled < len(buffer):  # an unbuffered read may stop early
+                count = self._file.readinto(view[filled:])
+                if not count:
+                    break
+                filled += count
+        return filled
 
     def close(self) -> None:
         """Close the file."""
@@ -72,3 +88,9 @@ class BytesSource:
     def read_at(self, position: int, size: int) -> bytes:
         """See `Source.read_at`."""
         return self._data[position : position + size]
+
+    def read_into(self, position: int, buffer: bytearray) -> int:
+        """See `Source.read_into`."""
+        data = memoryview(self._data)[position : position + len(buffer)]
+        buffer[: len(data)] = data
+        return len(data)
