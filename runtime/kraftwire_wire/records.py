@@ -63,6 +63,14 @@ _END_OF_TRANSACTION = (ControlType.ABORT, ControlType.COMMIT)
 
 def decode_metadata_record(registry: Registry, log: str, value: bytes) -> Versioned:
     """The value of a record of a metadata log."""
+    record, version, start = read_metadata_frame(registry, log, value)
+    return Versioned(_decode_rest(record, version, value, start), version)
+
+
+def read_metadata_frame(
+    registry: Registry, log: str, value: bytes
+) -> tuple[type[Message], int, int]:
+    """The message in the value of a metadata log, its version, and where it starts."""
     reader = CompactReader(value)
     frame_version = reader.read_unsigned_varint("frame version")
     if frame_version != _FRAME_VERSION:
@@ -72,7 +80,7 @@ def decode_metadata_record(registry: Registry, log: str, value: bytes) -> Versio
     record_id = reader.read_unsigned_varint("record id")
     record = _record_classes(registry, log, record_id, start).value
     version = reader.read_unsigned_varint("record version")
-    return Versioned(_decode_rest(record, version, value, reader.position), version)
+    return record, version, reader.position
 
 
 def encode_metadata_record(message: Message, version: int) -> bytes:
@@ -86,8 +94,7 @@ def encode_metadata_record(message: Message, version: int) -> bytes:
 
 def decode_coordinator_key(registry: Registry, log: str, key: bytes) -> Message:
     """The key of a record of a coordinator's log; its API_KEY is the record's id."""
-    record_id = _read_int16(key, "record id")
-    key_class, _ = _coordinator_classes(registry, log, record_id)
+    key_class = coordinator_classes(registry, log, read_prefix(key, "record id")).key
     return _decode_rest(key_class, key_class.VALID_VERSIONS[0], key, INT16.size)
 
 
@@ -102,13 +109,12 @@ def decode_coordinator_value(
     """The value of a coordinator's record; None for a tombstone."""
     if value is None:
         return None
-    _, value_class = _coordinator_classes(registry, log, record_id)
-    return decode_prefixed(value_class, value)
+    return decode_prefixed(coordinator_classes(registry, log, record_id).value, value)
 
 
 def decode_prefixed(message: type[Message], data: bytes) -> Versioned:
     """A message behind its version as int16."""
-    version = _read_int16(data, "version")
+    version = read_prefix(data, "version")
     return Versioned(_decode_rest(message, version, data, INT16.size), version)
 
 
@@ -150,7 +156,7 @@ def decode_control_value(registry: Registry, control_type: int, value: bytes) ->
     if control_type in _END_OF_TRANSACTION:
         return decode_prefixed(message, value)
     # These messages hold their own version in their first field.
-    version = _read_int16(value, "version")
+    version = read_prefix(value, "version")
     return Versioned(_decode_rest(message, version, value, 0), version)
 
 
@@ -167,13 +173,19 @@ def encode_control_value(control_type: int, message: Message, version: int) -> b
     return message.encode(version)
 
 
-def _coordinator_classes(
-    registry: Registry, log: str, record_id: int
-) -> tuple[type[Message], type[Message]]:
+class CoordinatorClasses(NamedTuple):
+    """The messages of a coordinator's record."""
+
+    key: type[Message]
+    value: type[Message]
+
+
+def coordinator_classes(registry: Registry, log: str, record_id: int) -> CoordinatorClasses:
+    """The messages of a coordinator's record with an id."""
     key, value = _record_classes(registry, log, record_id, 0)
     if key is None:
         raise KraftwireError(f"{log} is not the log of a coordinator: its records have no keys")
-    return key, value
+    return CoordinatorClasses(key, value)
 
 
 def _record_classes(registry: Registry, log: str, record_id: int, offset: int) -> RecordClasses:
@@ -197,7 +209,8 @@ def _record_id(message: Message) -> int:
     return message.API_KEY
 
 
-def _read_int16(data: bytes, what: str) -> int:
+def read_prefix(data: bytes, what: str) -> int:
+    """The int16 in front of keys and values: a record's id, or a version."""
     if len(data) < INT16.size:
         raise DecodeError(f"needs 2 bytes, there are {len(data)}", what, 0)
     number: int = INT16.unpack_from(data)[0]

@@ -142,7 +142,7 @@ class BatchHeader(NamedTuple):
         return LEGACY_HEADER.size + (_TIMESTAMP.size if self.magic else 0)
 
 
-def parse_header(data: bytes, start: int, position: int) -> BatchHeader | None:
+def parse_header(data: bytes | bytearray, start: int, position: int) -> BatchHeader | None:
     """The header that starts at `data[start]`, which is the file's byte `position`.
 
     None where the bytes end before the header does. What the fields say is not looked at,

@@ -44,7 +44,9 @@ TOPICS = {
 LOGS = tuple(TOPICS.values())
 CONTROL = "control"
 
-_KEYLESS = ("cluster-metadata", "remote-log")
+KEYLESS = ("cluster-metadata", "remote-log")
+"""The logs whose values say what they are; in the others the keys do."""
+
 _WORDS = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -82,7 +84,7 @@ def decode_typed(log: str | None, batch: Batch, record: Record) -> TypedRecord |
         return _control_record(record)
     if log is None:
         return None
-    if log in _KEYLESS:
+    if log in KEYLESS:
         if record.value is None:
             raise DecodeError(f"a record of {log} without a value")
         value = decode_metadata_record(registry, log, record.value)
@@ -114,7 +116,7 @@ def kafka_json(typed: TypedRecord) -> tuple[dict[str, Any] | None, Any]:
     data = _data(value) if value is not None else None
     if typed.log == CONTROL:
         return None, data
-    if typed.log in _KEYLESS:
+    if typed.log in KEYLESS:
         assert value is not None, "records without keys have values"
         kind = record_type_name(type(value.message).__name__)
         return None, {"type": kind, "version": value.version, "data": data}

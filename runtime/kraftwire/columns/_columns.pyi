@@ -1,0 +1,43 @@
+"""What the native column engine offers; see the `.pyx`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from kraftwire.columns.rows import Int32s
+from kraftwire_wire.message import Message
+
+class HandedOver:
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
+
+class RecordColumns:
+    rows: int
+    is_full: bool
+    def __init__(
+        self,
+        schema: pa.Schema,
+        bounds: tuple[int, int, int, int],
+        room: int,
+        has_control: bool,
+        crc_of: Callable[[memoryview], int],
+        decompress: Callable[[int, memoryview], memoryview],
+        is_visible: Callable[[memoryview, int], bool] | None,
+    ) -> None: ...
+    def take(self) -> HandedOver: ...
+    def read(
+        self, piece: bytes | bytearray, start: int, stop: int, filled: int, position: int
+    ) -> tuple[int, int]: ...
+
+class MessageColumns:
+    rows: int
+    def __init__(self, message: type[Message], arrow_type: pa.StructType) -> None: ...
+    def take(self) -> HandedOver: ...
+    def read(
+        self, data: memoryview, begins: Int32s, ends: Int32s, versions: Any, row: int
+    ) -> int: ...
+
+def read_metadata_frames(
+    data: memoryview, begins: Int32s, ends: Int32s
+) -> tuple[Int32s, Int32s, Int32s]: ...
+def read_prefixes(data: memoryview, begins: Int32s, ends: Int32s) -> tuple[Int32s, Int32s]: ...

@@ -1,0 +1,80 @@
+# The frames of the records in Kafka's own logs: see `kraftwire_wire.records`.
+
+cdef enum:
+    NO_ID = -1
+    MOST_IDS = 0x8000
+
+
+cdef int check_spans(
+    Py_ssize_t size, const int32_t[::1] begins, const int32_t[::1] ends
+) except -1:
+    cdef Py_ssize_t row
+    if begins.shape[0] != ends.shape[0]:
+        raise IndexError(begins.shape[0])
+    for row in range(begins.shape[0]):
+        if not 0 <= begins[row] <= ends[row] <= size:
+            raise IndexError(row)
+    return 0
+
+
+def read_metadata_frames(data, begins, ends):
+    """Values of a metadata log: frame version 1, record id and version, each a varint.
+
+    Returns ids, versions, and where the messages begin, as buffers of int32; the id is -1
+    where the frame is not as usual.
+    """
+    cdef const uint8_t[::1] raw = data
+    cdef const int32_t[::1] first = begins
+    cdef const int32_t[::1] last = ends
+    cdef const uint8_t *start = &raw[0] if raw.shape[0] else <const uint8_t *>""
+    cdef const uint8_t *p
+    cdef const uint8_t *end
+    cdef uint32_t frame, record_id, version
+    cdef Py_ssize_t row
+    cdef int32_t[:, ::1] found = new_int32(3, first.shape[0])
+    check_spans(raw.shape[0], first, last)
+    with nogil:
+        for row in range(first.shape[0]):
+            found[0, row] = NO_ID
+            end = start + last[row]
+            p = varint(start + first[row], end, &frame)
+            if p == NULL or frame != 1:
+                continue
+            p = varint(p, end, &record_id)
+            if p == NULL or record_id >= MOST_IDS:
+                continue
+            p = varint(p, end, &version)
+            if p == NULL or version >= MOST_IDS:
+                continue
+            found[0, row] = <int32_t>record_id
+            found[1, row] = <int32_t>version
+            found[2, row] = <int32_t>(p - start)
+    return found[0], found[1], found[2]
+
+
+def read_prefixes(data, begins, ends):
+    """Ids of coordinators' keys, or versions of their values: an int16 in front.
+
+    Returns the numbers and where the messages begin, as buffers of int32; the number is -1
+    where there is none, or a negative one.
+    """
+    cdef const uint8_t[::1] raw = data
+    cdef const int32_t[::1] first = begins
+    cdef const int32_t[::1] last = ends
+    cdef int32_t[:, ::1] found = new_int32(2, first.shape[0])
+    cdef Py_ssize_t row
+    check_spans(raw.shape[0], first, last)
+    with nogil:
+        for row in range(first.shape[0]):
+            found[0, row] = NO_ID
+            if last[row] - first[row] >= 2 and raw[first[row]] < 0x80:
+                found[0, row] = <int16_t>big16(&raw[first[row]])
+                found[1, row] = first[row] + 2
+    return found[0], found[1]
+
+
+cdef int32_t[:, ::1] new_int32(Py_ssize_t lines, Py_ssize_t count):
+    """Lines of zeros."""
+    return memoryview(bytearray(4 * lines * max(count, 1))).cast("B").cast(
+        "i", (lines, max(count, 1))
+    )

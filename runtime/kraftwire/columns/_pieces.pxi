@@ -1,0 +1,186 @@
+# Pieces of a file: finds the batches in them, checks each CRC, decompresses, and has the
+# records appended.
+
+cdef enum:
+    MOST_SPANS = 1024
+
+
+cdef class RecordColumns:
+    """Gathers the records of batches, as rows of the columns that were asked for."""
+
+    cdef Column root
+    cdef Sinks sinks
+    cdef Wanted wanted
+    cdef Span spans[MOST_SPANS]
+    cdef object schema, crc_of, decompress, is_visible
+    cdef bint has_control
+    cdef Py_ssize_t room
+
+    def __init__(self, schema, bounds, room, has_control, crc_of, decompress, is_visible):
+        """`bounds` are the four of `Wanted`; `room` is when a chunk is full, in bytes.
+
+        `crc_of(view)` and `decompress(codec, view)` do what they say; `is_visible(view)`,
+        unless None, tells of a transactional or control batch whether it is to be read.
+        """
+        cdef int i
+        import pyarrow as pa
+
+        shape_column(&self.root, pa.struct(schema), False)
+        self.sinks.offset = self._sink(schema, "offset")
+        self.sinks.timestamp = self._sink(schema, "timestamp")
+        self.sinks.key = self._sink(schema, "key")
+        self.sinks.value = self._sink(schema, "value")
+        self.sinks.headers = self._sink(schema, "headers")
+        self.sinks.timestamp_type = self._sink(schema, "timestamp_type")
+        self.sinks.leader_epoch = self._sink(schema, "partition_leader_epoch")
+        self.sinks.producer_id = self._sink(schema, "producer_id")
+        self.sinks.producer_epoch = self._sink(schema, "producer_epoch")
+        self.sinks.sequence = self._sink(schema, "sequence")
+        self.sinks.attributes = self._sink(schema, "attributes")
+        self.sinks.position = self._sink(schema, "batch_position")
+        self.schema = schema
+        self.room = room
+        self.has_control = has_control
+        self.crc_of = crc_of
+        self.decompress = decompress
+        self.is_visible = is_visible
+        self.wanted.first_offset, self.wanted.last_offset = bounds[:2]
+        self.wanted.first_timestamp, self.wanted.last_timestamp = bounds[2:]
+
+    cdef Column *_sink(self, schema, str name) except? NULL:
+        cdef int place = schema.get_field_index(name)
+        return &self.root.children[place] if place >= 0 else NULL
+
+    def __dealloc__(self):
+        free_column(&self.root)
+
+    @property
+    def rows(self):
+        """How many rows there are."""
+        return self.root.length
+
+    @property
+    def is_full(self):
+        """Whether a chunk is to be taken."""
+        return self._is_full()
+
+    cdef bint _is_full(self) noexcept nogil:
+        return bytes_in(&self.root) >= self.room or self.root.length >= self.room
+
+    def take(self):
+        """The rows so far, as what `pyarrow.record_batch` takes; none are left."""
+        return hand_over_root(&self.root, self.schema)
+
+    def read(
+        self, piece, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t filled, int64_t position
+    ):
+        """Append the batches that begin in `piece[start:stop]`, of which `filled` bytes count.
+
+        `piece[0]` is the file's byte `position`.
+        Returns where it stopped, and the start of the last batch that it went over, or -1.
+        It stops at the end, behind a batch that fills a chunk, and before a batch that is
+        cut off, that begins behind the last wanted offset, or that is not as usual: of
+        another magic, damaged, with a key of a header that is no text.
+        """
+        cdef const uint8_t[::1] data = piece
+        cdef Py_ssize_t last = -1
+        cdef int count, i
+        if not 0 <= start <= stop <= filled <= data.shape[0]:
+            raise IndexError(start, stop, filled)
+        while start < stop:
+            with nogil:
+                count = self._find(&data[0], start, stop, filled, position)
+            for i in range(count):
+                if not self._check(&data[0], &self.spans[i]):
+                    count = i
+                    break
+            i = self._append(&data[0], count)
+            if i:
+                last = self.spans[i - 1].start
+                start = self.spans[i - 1].end
+            if i < count or count == 0 or self._is_full():
+                break
+        return start, last
+
+    cdef int _find(
+        self, const uint8_t *data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t filled,
+        int64_t position
+    ) noexcept nogil:
+        """Sound batches that follow one another, as many as fill a chunk."""
+        cdef int count = 0
+        cdef Span *span
+        if self.room < stop - start:
+            stop = start + self.room
+        while count < MOST_SPANS and start < stop:
+            span = &self.spans[count]
+            span.start = start
+            span.position = position + start
+            if not parse_span(data + start, filled - start, span):
+                break
+            if span.base_offset > self.wanted.last_offset:
+                break
+            start = span.end
+            count += 1
+        return count
+
+    cdef bint _check(self, const uint8_t *data, Span *span) except -1:
+        """Whether the CRC matches; and whether the batch is to be read."""
+        if <uint32_t>self.crc_of(view_of(data, span.start + CRC_START, span.end)) != span.crc:
+            return False
+        span.is_wanted = may_have(span, &self.wanted)
+        if span.attributes & CONTROL and not self.has_control:
+            span.is_wanted = False
+        elif span.is_wanted and self.is_visible is not None:
+            if span.attributes & (TRANSACTIONAL | CONTROL):
+                header = view_of(data, span.start, span.end)
+                span.is_wanted = self.is_visible(header, span.position)
+        return True
+
+    cdef int _append(self, const uint8_t *data, int count) except -1:
+        """Append checked batches; how many were as usual."""
+        cdef int i = 0, outcome = 0
+        cdef Span *span
+        while i < count:
+            with nogil:
+                while i < count:
+                    span = &self.spans[i]
+                    if span.is_wanted:
+                        if span.attributes & CODEC_BITS:
+                            break
+                        outcome = read_records(
+                            &self.sinks, &self.root, &self.wanted, span,
+                            data + span.start + HEADER_SIZE, data + span.end
+                        )
+                        if outcome < 0:
+                            break
+                    i += 1
+            if i == count or outcome < 0 or not self._append_packed(data, span):
+                break
+            i += 1
+            if self._is_full():
+                break
+        return i
+
+    cdef bint _append_packed(self, const uint8_t *data, Span *span) except -1:
+        """Append a compressed batch; False where it is not as usual."""
+        cdef Py_buffer records
+        cdef int outcome
+        try:
+            unpacked = self.decompress(
+                span.attributes & CODEC_BITS, view_of(data, span.start + HEADER_SIZE, span.end)
+            )
+        except KraftwireError:
+            return False
+        PyObject_GetBuffer(unpacked, &records, PyBUF_SIMPLE)
+        with nogil:
+            outcome = read_records(
+                &self.sinks, &self.root, &self.wanted, span,
+                <const uint8_t *>records.buf, <const uint8_t *>records.buf + records.len
+            )
+        PyBuffer_Release(&records)
+        return outcome == 0
+
+
+cdef inline object view_of(const uint8_t *data, Py_ssize_t start, Py_ssize_t end):
+    """Bytes as what Python functions take, which must not keep it."""
+    return PyMemoryView_FromMemory(<char *>data + start, end - start, PyBUF_READ)

@@ -1,0 +1,181 @@
+# The programs of a message, one for each version, made from LAYOUT; and the rows they fill.
+
+cdef dict STEPS = {
+    "int8": STEP_1, "int16": STEP_2, "uint16": STEP_2, "int32": STEP_4, "uint32": STEP_4,
+    "int64": STEP_8, "float64": STEP_8, "uuid": STEP_16, "bool": STEP_BOOL,
+    "string": STEP_TEXT, "bytes": STEP_BYTES, "records": STEP_BYTES,
+}
+
+
+cdef class MessageColumns:
+    """Gathers messages of one class, in any of its versions, as rows of a struct."""
+
+    cdef Column root
+    cdef Default default
+    cdef Program **programs
+    cdef int version_count
+    cdef object message, arrow_type
+    cdef list blocks, kept
+
+    def __init__(self, message, arrow_type):
+        """`arrow_type` is the struct type of the message's LAYOUT."""
+        self.message = message
+        self.arrow_type = arrow_type
+        self.blocks = []
+        self.kept = []
+        shape_column(&self.root, arrow_type, True)
+        self._fill_default(&self.default, &self.root, message, False)
+        self.version_count = max(message.VALID_VERSIONS, default=-1) + 1
+        self.programs = <Program **>self._block(self.version_count * sizeof(Program *))
+        for version in message.VALID_VERSIONS:
+            of = VersionOf(message, version)
+            self.programs[<int>version] = self._program(of, message, &self.root, &self.default)
+
+    def __dealloc__(self):
+        free_column(&self.root)
+        for block in self.blocks or ():
+            free(<void *><size_t>block)
+
+    @property
+    def rows(self):
+        """How many rows there are."""
+        return self.root.length
+
+    def take(self):
+        """The rows so far, as what `pyarrow.array` takes; none are left."""
+        return hand_over_root(&self.root, self.arrow_type)
+
+    def read(self, data, begins, ends, versions, Py_ssize_t row):
+        """Append the messages at `data[begins[i]:ends[i]]` from `i = row` on.
+
+        A version below 0 stands for null. Returns the row at which something is not as
+        usual, or the count of rows.
+        """
+        cdef const uint8_t[::1] raw = data
+        cdef const int32_t[::1] first = begins
+        cdef const int32_t[::1] last = ends
+        cdef const int16_t[::1] version = versions
+        cdef Py_ssize_t count = first.shape[0], size = raw.shape[0], whole = 0
+        cdef const uint8_t *start = &raw[0] if size else <const uint8_t *>""
+        cdef const uint8_t *p
+        if not (last.shape[0] == version.shape[0] == count and row >= 0):
+            raise IndexError(row)
+        with nogil:
+            # What does not fit is told by the rows themselves.
+            reserve_whole(&self.root, count - row)
+            while row < count:
+                whole = self.root.length
+                if version[row] < 0:
+                    if append_null(&self.root) < 0:
+                        break
+                elif (
+                    version[row] >= self.version_count
+                    or self.programs[version[row]] == NULL
+                    or not 0 <= first[row] <= last[row] <= size
+                ):
+                    break
+                else:
+                    p = read_struct(
+                        self.programs[version[row]], start + first[row], start + last[row]
+                    )
+                    if p != start + last[row]:
+                        break
+                row += 1
+            if row < count:
+                cut(&self.root, whole)
+        return row
+
+    # -- making programs -------------------------------------------------------------------
+
+    cdef void *_block(self, Py_ssize_t size) except NULL:
+        cdef void *block = calloc(max(size, 1), 1)
+        if block == NULL:
+            raise MemoryError
+        self.blocks.append(<size_t>block)
+        return block
+
+    cdef int _fill_default(self, Default *default, Column *column, cls, bint is_null) except -1:
+        """The defaults of a struct and of all in it."""
+        cdef int i
+        cdef Default *child
+        fields = cls.LAYOUT.fields
+        default.column = column
+        default.is_null = is_null
+        default.children = <Default *>self._block(len(fields) * sizeof(Default))
+        for i, field in enumerate(fields):
+            child = &default.children[i]
+            child.column = &column.children[i]
+            child.is_null = field.default is None
+            if field.is_struct and not field.is_array:
+                struct = getattr(self.message, field.element_type)
+                self._fill_default(child, child.column, struct, child.is_null)
+            elif field.is_array:
+                if field.is_struct:
+                    struct = getattr(self.message, field.element_type)
+                    child.children = <Default *>self._block(sizeof(Default))
+                    self._fill_default(
+                        child.children, &child.column.children[0], struct, False
+                    )
+            elif not child.is_null:
+                self._fill_plain(child, field)
+        return 0
+
+    cdef int _fill_plain(self, Default *default, field) except -1:
+        value = field.default
+        if field.type in ("string", "bytes", "records"):
+            raw = value.encode() if field.type == "string" else bytes(value)
+            self.kept.append(raw)
+            default.text = <const uint8_t *>PyBytes_AS_STRING(raw)
+            default.size = len(raw)
+            return 0
+        # What Arrow holds are the machine's bytes, which the wire's are turned into.
+        raw = value.bytes if field.type == "uuid" else fixed(field.type).pack(value)
+        store_fixed(default.fixed, <const uint8_t *>PyBytes_AS_STRING(raw), STEPS[field.type])
+        return 0
+
+    cdef Program *_program(self, of, cls, Column *column, Default *default) except NULL:
+        cdef Program *program = <Program *>self._block(sizeof(Program))
+        layout = cls.LAYOUT
+        places = {field.name: place for place, field in enumerate(layout.fields)}
+        ordinary, tagged = of.ordinary(layout), of.tagged(layout)
+        absent = [f for f in layout.fields if f not in ordinary and f not in tagged]
+        refused = [f.tag for f in absent if f.tag is not None]
+        program.column = column
+        program.flexible = of.flexible
+        program.takes_bytes = of.takes_bytes(layout)
+        program.ordinary_count = len(ordinary)
+        program.tagged_count = len(tagged)
+        program.absent_count = len(absent)
+        program.ordinary = <Step *>self._block(len(ordinary) * sizeof(Step))
+        program.tagged = <Step *>self._block(len(tagged) * sizeof(Step))
+        program.absent = <Default **>self._block(len(absent) * sizeof(Default *))
+        program.refused_count = len(refused)
+        program.refused = <uint32_t *>self._block(len(refused) * sizeof(uint32_t))
+        for i, tag in enumerate(refused):
+            program.refused[<int>i] = tag
+        for i, field in enumerate(ordinary):
+            self._step(&program.ordinary[<int>i], of, field, &default.children[<int>places[field.name]])
+        for i, field in enumerate(tagged):
+            self._step(&program.tagged[<int>i], of, field, &default.children[<int>places[field.name]])
+        for i, field in enumerate(absent):
+            program.absent[<int>i] = &default.children[<int>places[field.name]]
+        return program
+
+    cdef int _step(self, Step *step, of, field, Default *default) except -1:
+        cdef Column *column = default.column
+        step.kind = STEP_STRUCT if field.is_struct else STEPS[field.element_type]
+        step.is_array = field.is_array
+        step.is_plain = step.kind < STEP_TEXT and not step.is_array
+        step.compact = of.is_compact(field)
+        step.nullable = of.is_nullable(field)
+        step.is_tagged = of.is_tagged(field)
+        step.tag = field.tag or 0
+        step.column = column
+        step.default = default
+        if field.is_struct:
+            struct = of.struct_class(field)
+            if field.is_array:
+                step.program = self._program(of, struct, &column.children[0], default.children)
+            else:
+                step.program = self._program(of, struct, column, default)
+        return 0

@@ -1,0 +1,220 @@
+"""Record batches to Arrow: a file, or a part of it, in chunks of a few megabytes.
+
+The file is read in pieces into one buffer. The native engine goes over the batches of a
+piece that are as usual; what it stops at is read as a single batch, and goes to the Python
+twin, which does the same work slower and words the errors.
+
+Rules:
+- memory is constant: a piece, a chunk, and one batch where that is larger;
+- the order of rows is that of the file, whichever engine made them;
+- damage is told, or ends the reading: nothing is passed over in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+from crc32c import crc32c
+
+from kraftwire.columns.engine import NATIVE
+from kraftwire.columns.python_records import PythonRecords
+from kraftwire.columns.schema import DEFAULT_COLUMNS, record_schema
+from kraftwire.log.batch import Batch
+from kraftwire.log.compression import DEFAULT_LIMIT, Arena
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.header import HEADER, BatchHeader, parse_header
+from kraftwire.log.segment import BatchReader, Damage, DamageKind
+from kraftwire.log.selection import Selection
+from kraftwire.log.source import BytesSource, Source
+
+CHUNK = 2 << 20
+PIECE = 512 << 10
+"""Bytes read at a time: few enough to stay in the cache while they are gone over twice."""
+
+_MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
+
+OnDamage = Callable[[Damage], None]
+
+
+def decode_batches(
+    source: Source | bytes,
+    columns: Iterable[str] = DEFAULT_COLUMNS,
+    *,
+    start: int = 0,
+    end: int | None = None,
+    selection: Selection | None = None,
+    control: bool = False,
+    on_damage: OnDamage | None = None,
+    chunk: int = CHUNK,
+    limit: int = DEFAULT_LIMIT,
+) -> Iterator[pa.RecordBatch]:
+    """The records of the batches that begin from `start` to before `end`, every CRC checked.
+
+    Only the columns asked for are built (`RECORD_COLUMNS`); `control` takes in the records of
+    control batches. A `RecordBatch` has about `chunk` bytes, or what one batch has where that
+    is more. `limit` is how many bytes one batch may decompress to.
+
+    `CorruptBatch` at the first damage; with `on_damage`, that is called instead, for batches
+    whose records cannot be read too, and reading goes on behind it.
+    """
+    source = BytesSource(source) if isinstance(source, bytes) else source
+    wanted = _visible(selection or Selection())
+    reading = _Reading(source, record_schema(columns), wanted, chunk, limit)
+    reading.has_control = control
+    reading.on_damage = on_damage
+    last = source.size if end is None else min(end, source.size)
+    if NATIVE is None:
+        return reading.python(start, last)
+    return reading.native(start, last)
+
+
+class _Reading:
+    """One call of `decode_batches`."""
+
+    has_control: bool
+    on_damage: OnDamage | None
+
+    def __init__(
+        self, source: Source, schema: pa.Schema, selection: Selection, chunk: int, limit: int
+    ) -> None:
+        self._source = source
+        self._schema = schema
+        self._selection = selection
+        self._chunk = chunk
+        self._slow = PythonRecords(schema, selection, chunk)
+        self._reader = BatchReader(source, limit=limit)
+        self._arena = Arena(limit)
+        self._is_over = False
+
+    def python(self, position: int, last: int) -> Iterator[pa.RecordBatch]:
+        """Everything in plain Python."""
+        good: BatchHeader | None = None
+        while position < last and not self._is_over:
+            good, position = self._one(self._reader.read(position, good), good)
+            if self._slow.is_full:
+                yield self._slow.take()
+        yield from self._take_slow()
+
+    def native(self, position: int, last: int) -> Iterator[pa.RecordBatch]:
+        """What is as usual natively, single batches in Python in between."""
+        assert NATIVE is not None
+        rows = NATIVE.RecordColumns(
+            self._schema,
+            self._bounds(),
+            self._chunk,
+            self.has_control,
+            crc32c,
+            self._arena.decompress,
+            self._is_visible if self._selection.committed is not None else None,
+        )
+        piece = bytearray(min(PIECE, max(self._source.size - position, 1)))
+        good: BatchHeader | None = None
+        begin = filled = 0
+        while position < last and not self._is_over:
+            if not begin <= position < begin + filled:
+                begin, filled = position, self._source.read_into(position, piece)
+            stop = min(filled, last - begin)
+            at, last_batch = rows.read(piece, position - begin, stop, filled, begin)
+            position = begin + at
+            if last_batch >= 0:
+                good = parse_header(piece, last_batch, begin + last_batch)
+                yield from self._take_slow()
+            if rows.is_full:
+                yield pa.record_batch(rows.take())
+            elif at and at < stop and self._is_cut_off(piece, at, filled, begin):
+                filled = 0
+            elif position < last:
+                good, position = yield from self._unusual(position, good, rows, len(piece))
+        yield from self._take_slow()
+        if rows.rows:
+            yield pa.record_batch(rows.take())
+
+    def _is_cut_off(self, piece: bytearray, at: int, filled: int, begin: int) -> bool:
+        """Whether a batch within a piece may be whole in a piece that begins with it."""
+        if begin + filled >= self._source.size:
+            return False
+        header = parse_header(piece[at : at + HEADER.size], 0, at) if at < filled else None
+        return header is None or header.end > filled
+
+    def _unusual(
+        self, position: int, good: BatchHeader | None, rows: Any, piece: int
+    ) -> Generator[pa.RecordBatch, None, tuple[BatchHeader | None, int]]:
+        """Go over one batch that was not read from a piece, be it too large for one."""
+        item = self._reader.read(position, good)
+        if isinstance(item, Batch) and item.header.size > piece:
+            yield from self._take_slow()
+            size = len(item.data)
+            at, _ = rows.read(item.data, 0, size, size, position)
+            if at == size:
+                return item.header, item.header.end
+        if rows.rows:
+            yield pa.record_batch(rows.take())
+        going_on = self._one(item, good)
+        if self._slow.is_full:
+            yield self._slow.take()
+        return going_on
+
+    def _take_slow(self) -> Iterator[pa.RecordBatch]:
+        if self._slow.rows:
+            yield self._slow.take()
+
+    def _one(
+        self, item: Batch | Damage, good: BatchHeader | None
+    ) -> tuple[BatchHeader | None, int]:
+        """Go over one batch or damage; the header of the last batch then, and its end."""
+        if isinstance(item, Damage):
+            self._tell(item)
+            return good, item.end
+        header = item.header
+        try:
+            if self._wants(header):
+                self._slow.append(item)
+        except CorruptBatch as error:
+            kind = DamageKind.CORRUPT
+            self._tell(Damage(header.position, header.end, kind, error.reason, header))
+        return header, header.end
+
+    def _wants(self, header: BatchHeader) -> bool:
+        stop = self._selection.to_offset
+        if stop is not None and header.magic >= 2 and header.base_offset >= stop:
+            self._is_over = True
+        if header.is_control and not self.has_control:
+            return False
+        return self._selection.may_have(header)
+
+    def _tell(self, damage: Damage) -> None:
+        if self.on_damage is None:
+            raise CorruptBatch(self._source.name, damage.start, damage.reason)
+        self.on_damage(damage)
+
+    def _bounds(self) -> tuple[int, int, int, int]:
+        """The first and last offset and timestamp that are wanted."""
+        wanted = self._selection
+        return (
+            _clip(wanted.from_offset, _MIN_INT64),
+            _clip(wanted.to_offset, _MAX_INT64 + 1) - 1,
+            _clip(wanted.since, _MIN_INT64),
+            _clip(wanted.until, _MAX_INT64 + 1) - 1,
+        )
+
+    def _is_visible(self, data: memoryview, position: int) -> bool:
+        """Whether read_committed shows a transactional batch."""
+        header = parse_header(bytes(data[: HEADER.size]), 0, position)
+        assert header is not None, "the native engine has read its header"
+        assert self._selection.committed is not None
+        return self._selection.committed.is_visible(header)
+
+
+def _clip(bound: int | None, default: int) -> int:
+    return default if bound is None else max(_MIN_INT64 + 1, min(bound, _MAX_INT64))
+
+
+def _visible(selection: Selection) -> Selection:
+    """A selection that ends where read_committed does, at the last stable offset."""
+    stable = selection.committed.last_stable_offset if selection.committed is not None else None
+    if stable is None or (selection.to_offset is not None and selection.to_offset <= stable):
+        return selection
+    return replace(selection, to_offset=stable)

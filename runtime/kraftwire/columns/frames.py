@@ -1,0 +1,128 @@
+"""What the rows of a log are: the record's id, its version, and where its message starts.
+
+The native engine reads the frames that are as usual; the others, and all of them without
+it, are read one by one as `kraftwire_wire.records` does, which words the errors.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kraftwire.columns.engine import NATIVE
+from kraftwire.columns.messages import OnError
+from kraftwire.columns.rows import NULL, Int32s, Rows
+from kraftwire_messages.kafka import registry
+from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
+from kraftwire_wire.records import coordinator_classes, read_metadata_frame, read_prefix
+
+NO_ID = -1
+"""The id of a row that is no record of its log."""
+
+_PREFIX = 2
+_MAX_VERSION = 0x7FFF
+
+
+class Frames(NamedTuple):
+    """Of each row: the record's id, the version, and where in the data its message begins."""
+
+    ids: Int32s
+    versions: Int32s
+    begins: Int32s
+
+
+def metadata_frames(log: str, rows: Rows, note: OnError) -> Frames:
+    """The values of a metadata log; what is wrong with those that are none is noted."""
+    if NATIVE is None:
+        frames = Frames(_zeros(rows), _zeros(rows), _zeros(rows))
+        unusual: Iterable[int] = range(len(rows))
+    else:
+        frames = Frames(*NATIVE.read_metadata_frames(*rows[:3]))
+        unusual = _rows_without(frames.ids, registry.record_ids[log])
+    for row in unusual:
+        frames.ids[row] = NO_ID
+        try:
+            message, version, start = read_metadata_frame(registry, log, rows.content(row))
+        except KraftwireError as error:
+            note(row, error)
+            continue
+        assert message.API_KEY is not None, "records have ids"
+        if version > _MAX_VERSION:
+            note(row, UnsupportedVersion(message.__name__, version, message.VALID_VERSIONS))
+            version = NULL
+        frames.ids[row], frames.versions[row] = message.API_KEY, version
+        frames.begins[row] = rows.begins[row] + start
+    return frames
+
+
+def coordinator_ids(log: str, keys: Rows, note: OnError) -> tuple[Int32s, Int32s]:
+    """The ids of a coordinator's keys, and where their messages begin."""
+    ids, begins, unusual = _prefixes(keys, registry.record_ids[log])
+    for row in unusual:
+        ids[row], begins[row] = NO_ID, keys.begins[row] + _PREFIX
+        try:
+            record_id = read_prefix(keys.content(row), "record id")
+            coordinator_classes(registry, log, record_id)
+        except KraftwireError as error:
+            note(row, error)
+        else:
+            ids[row] = record_id
+    return ids, begins
+
+
+def value_versions(log: str, ids: Int32s, values: Rows, note: OnError) -> tuple[Int32s, Int32s]:
+    """The versions of a coordinator's values, `NULL` for tombstones, and where they begin."""
+    versions, begins, unusual = _prefixes(values, None)
+    is_null = values.nulls
+    for row in unusual:
+        versions[row], begins[row] = NULL, values.begins[row]
+        if ids[row] == NO_ID or row in is_null:
+            continue
+        value = coordinator_classes(registry, log, ids[row]).value
+        try:
+            version = read_prefix(values.content(row), "version")
+            if version < 0:
+                raise UnsupportedVersion(value.__name__, version, value.VALID_VERSIONS)
+        except KraftwireError as error:
+            note(row, error)
+        else:
+            versions[row], begins[row] = version, values.begins[row] + _PREFIX
+    return versions, begins
+
+
+def _prefixes(rows: Rows, known: Iterable[int] | None) -> tuple[Int32s, Int32s, Iterable[int]]:
+    """The numbers in front of rows, where what follows begins, and the rows to look at closer."""
+    if NATIVE is None:
+        return _zeros(rows), _zeros(rows), range(len(rows))
+    numbers, begins = NATIVE.read_prefixes(*rows[:3])
+    if known is None:
+        unusual = pc.indices_nonzero(pc.less(int32_array(numbers), 0)).to_pylist()
+    else:
+        unusual = _rows_without(numbers, known)
+    return numbers, begins, unusual
+
+
+def _rows_without(ids: Int32s, known: Iterable[int]) -> list[int]:
+    """The rows whose ids are not among those that are known."""
+    is_known = pc.is_in(int32_array(ids), pa.array(list(known), pa.int32()))
+    found: list[int] = pc.indices_nonzero(pc.invert(is_known)).to_pylist()
+    return found
+
+
+def _zeros(rows: Rows) -> Int32s:
+    return array("i", bytes(4 * len(rows)))
+
+
+def int32_array(values: Int32s) -> pa.Int32Array:
+    """A buffer of int32 as an array."""
+    return pa.Array.from_buffers(pa.int32(), len(values), [None, pa.py_buffer(values)])
+
+
+def int32_buffer(values: Any) -> Int32s:
+    """An array of int32 without nulls as a buffer."""
+    at = values.offset
+    return memoryview(values.buffers()[1]).cast("i")[at : at + len(values)]

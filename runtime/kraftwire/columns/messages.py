@@ -1,0 +1,92 @@
+"""Messages to Arrow: a column of bytes, each of them one message, to a column of structs.
+
+A struct has a field for each field that any version of the message has, so that messages of
+all versions go into one column; what a version lacks has its default. Unknown tagged fields
+are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kraftwire.columns.engine import NATIVE
+from kraftwire.columns.python_messages import message_array
+from kraftwire.columns.rows import NULL, Rows, int16s, rows_of
+from kraftwire.columns.schema import message_type
+from kraftwire_wire.errors import DecodeError, FieldError, KraftwireError
+from kraftwire_wire.message import Message
+
+OnError = Callable[[int, KraftwireError], object]
+
+
+def decode_messages(
+    message: type[Message],
+    version: int,
+    column: pa.Array,
+    *,
+    on_error: OnError | None = None,
+) -> pa.StructArray:
+    """The messages of a binary column, all of one version, as structs of `message_type`.
+
+    A row that is null stays null. `DecodeError` at the first row that is not a message, its
+    path begins with the row; with `on_error`, that is called with the row instead, which
+    becomes null. `UnsupportedVersion` where the message has no such version.
+    """
+    message.codec(version)
+    rows = rows_of(column)
+    versions = pc.if_else(rows.is_null, pa.scalar(NULL, pa.int16()), pa.scalar(version, pa.int16()))
+    return decode_rows(message, rows, int16s(versions), on_error or raise_error)
+
+
+def raise_error(row: int, error: KraftwireError) -> None:
+    """Raise what is wrong with a row, and say which row it is."""
+    step = f"[{row}]"
+    if isinstance(error, FieldError):
+        raise error.inside(step)
+    raise DecodeError(str(error), step) from error
+
+
+def decode_rows(
+    message: type[Message], rows: Rows, versions: Any, on_error: OnError
+) -> pa.StructArray:
+    """Messages as structs, each of its own version; those below 0 are null."""
+    kind = message_type(message)
+    if NATIVE is None:
+        found = [_decode(message, rows, versions, row, on_error) for row in range(len(rows))]
+        return message_array(found, kind)
+    native = NATIVE.MessageColumns(message, kind)
+    parts: list[pa.StructArray] = []
+    slow: list[Message | None] = []
+    row = 0
+    while True:
+        start, row = row, native.read(rows.data, rows.begins, rows.ends, versions, row)
+        if slow and (row > start or row == len(rows)):
+            parts.append(message_array(slow, kind))
+            slow = []
+        if row == len(rows):
+            break
+        if native.rows:
+            parts.append(pa.array(native.take()))
+        slow.append(_decode(message, rows, versions, row, on_error))
+        row += 1
+    if native.rows or not parts:
+        parts.append(pa.array(native.take()))
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
+
+def _decode(
+    message: type[Message], rows: Rows, versions: Any, row: int, on_error: OnError
+) -> Message | None:
+    """One row in plain Python."""
+    version = versions[row]
+    if version < 0:
+        return None
+    try:
+        return message.codec(version).decode(rows.content(row))
+    except KraftwireError as error:
+        on_error(row, error)
+        return None

@@ -1,0 +1,98 @@
+"""Records to columns in plain Python: the twin of the native engine, and what it falls back on.
+
+It does what the native engine does not: batches of magic 0 and 1, header keys that are no
+UTF-8 (read with replacement characters, as Java reads them), and every error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from kraftwire.log.batch import Batch
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.header import BatchHeader
+from kraftwire.log.record import HEADER_KEY_ERRORS, Record
+from kraftwire.log.selection import Selection
+
+_MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
+_NO_TIMESTAMP_TYPE = -1
+
+
+class PythonRecords:
+    """Gathers the records of batches, as rows of the columns that were asked for."""
+
+    def __init__(self, schema: pa.Schema, selection: Selection, room: int) -> None:
+        """`room` is when a chunk is full, in bytes and in rows."""
+        self._schema = schema
+        self._selection = selection
+        self._room = room
+        self._columns: dict[str, list[Any]] = {name: [] for name in schema.names}
+        self._size = 0
+        self.rows = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a chunk is to be taken."""
+        return self._size >= self._room or self.rows >= self._room
+
+    def append(self, batch: Batch) -> None:
+        """The wanted records of a batch; `CorruptBatch` where they cannot be read."""
+        header = batch.header
+        for record in batch.records:
+            if not (_is_64_bit(record.offset) and _is_64_bit(record.timestamp)):
+                reason = (
+                    f"offset {record.offset} and timestamp {record.timestamp} go beyond 64 bits"
+                )
+                raise CorruptBatch(batch.file, header.position, reason)
+        records = list(self._selection.records(batch))
+        for name, values in self._columns.items():
+            of = _VALUES[name]
+            values.extend(of(header, record) for record in records)
+        self.rows += len(records)
+        self._size += header.size
+
+    def take(self) -> pa.RecordBatch:
+        """The rows so far; none are left."""
+        arrays = [
+            pa.array(values, field.type)
+            for values, field in zip(self._columns.values(), self._schema, strict=True)
+        ]
+        rows, self.rows, self._size = self.rows, 0, 0
+        self._columns = {name: [] for name in self._columns}
+        if not arrays:
+            return pa.record_batch(pa.array([{}] * rows, pa.struct([])))
+        return pa.record_batch(arrays, schema=self._schema)
+
+
+def _is_64_bit(number: int) -> bool:
+    return _MIN_INT64 <= number <= _MAX_INT64
+
+
+def _headers(header: BatchHeader, record: Record) -> list[dict[str, Any]]:
+    return [
+        {"key": key.encode(errors=HEADER_KEY_ERRORS).decode(errors="replace"), "value": value}
+        for key, value in record.headers
+    ]
+
+
+def _timestamp_type(header: BatchHeader, record: Record) -> int:
+    return int(header.has_log_append_time) if header.magic else _NO_TIMESTAMP_TYPE
+
+
+_VALUES: dict[str, Callable[[BatchHeader, Record], object]] = {
+    "key": lambda header, record: record.key,
+    "value": lambda header, record: record.value,
+    "offset": lambda header, record: record.offset,
+    "timestamp": lambda header, record: record.timestamp,
+    "timestamp_type": _timestamp_type,
+    "headers": _headers,
+    "partition_leader_epoch": lambda header, record: header.partition_leader_epoch,
+    "producer_id": lambda header, record: header.producer_id,
+    "producer_epoch": lambda header, record: header.producer_epoch,
+    "sequence": lambda header, record: header.sequence_at(record.offset - header.base_offset),
+    "attributes": lambda header, record: header.attributes,
+    "batch_position": lambda header, record: header.position,
+}

@@ -1,0 +1,106 @@
+"""The Arrow types of columns: of records, and of any message by its LAYOUT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.layout import Field
+from kraftwire_wire.message import Message
+
+ELEMENT = "element"
+"""What the one child of a list is called, as Spark wants it."""
+
+
+def list_of(kind: pa.DataType) -> pa.DataType:
+    """A list without nulls in it."""
+    return pa.list_(pa.field(ELEMENT, kind, nullable=False))
+
+
+_HEADER = pa.struct([pa.field("key", pa.string(), nullable=False), ("value", pa.binary())])
+
+RECORD_COLUMNS: dict[str, pa.Field] = {
+    field.name: field
+    for field in (
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("timestamp", pa.timestamp("ms", "UTC"), nullable=False),
+        pa.field("timestamp_type", pa.int32(), nullable=False),
+        pa.field("headers", list_of(_HEADER), nullable=False),
+        pa.field("partition_leader_epoch", pa.int32(), nullable=False),
+        pa.field("producer_id", pa.int64(), nullable=False),
+        pa.field("producer_epoch", pa.int16(), nullable=False),
+        pa.field("sequence", pa.int32(), nullable=False),
+        pa.field("attributes", pa.int16(), nullable=False),
+        pa.field("batch_position", pa.int64(), nullable=False),
+    )
+}
+"""What can be asked for of records.
+
+A record without a timestamp has -1 ms. `timestamp_type` is 0 for CreateTime, 1 for
+LogAppendTime, -1 for neither (magic 0). What stands in the header of the batch is the same
+for all its records; `attributes` are its bits (`kraftwire.log.header`), `batch_position` is
+where the batch starts in its file. What a format lacks is -1.
+"""
+
+DEFAULT_COLUMNS = ("key", "value", "offset", "timestamp", "timestamp_type", "headers")
+
+
+def record_schema(columns: Iterable[str] = DEFAULT_COLUMNS) -> pa.Schema:
+    """The schema of these columns of records, in this order."""
+    names = list(columns)
+    for name in names:
+        if name not in RECORD_COLUMNS:
+            raise KraftwireError(f"no column {name!r}; there are {', '.join(RECORD_COLUMNS)}")
+    if len(set(names)) < len(names):
+        raise KraftwireError(f"a column is asked for twice: {', '.join(names)}")
+    return pa.schema([RECORD_COLUMNS[name] for name in names])
+
+
+_PRIMITIVES = {
+    "bool": pa.bool_(),
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "uint16": pa.uint16(),
+    "int32": pa.int32(),
+    "uint32": pa.uint32(),
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "uuid": pa.binary(16),
+    "string": pa.string(),
+    "bytes": pa.binary(),
+    "records": pa.binary(),
+}
+
+
+def message_type(message: type[Message]) -> pa.StructType:
+    """The struct type of a message: the fields of all its versions, in their order."""
+    unhashable: Any = message  # as mypy sees it: what it makes has no hash
+    return _message_type(unhashable)
+
+
+@cache
+def _message_type(message: Any) -> pa.StructType:
+    return _struct_type(message, message, ())
+
+
+def _struct_type(message: type[Any], struct: type[Any], within: tuple[type[Any], ...]) -> Any:
+    if struct in within:
+        raise KraftwireError(f"{struct.__qualname__} holds itself, which columns cannot")
+    within = (*within, struct)
+    return pa.struct([_field(message, field, within) for field in struct.LAYOUT.fields])
+
+
+def _field(message: type[Any], field: Field, within: tuple[type[Any], ...]) -> pa.Field:
+    element = field.element_type
+    if field.is_struct:
+        kind = _struct_type(message, getattr(message, element), within)
+    else:
+        kind = _PRIMITIVES[element]
+    is_nullable = bool(field.nullable) or field.default is None
+    return pa.field(field.name, list_of(kind) if field.is_array else kind, nullable=is_nullable)

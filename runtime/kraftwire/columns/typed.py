@@ -1,0 +1,123 @@
+"""Records of Kafka's own logs to Arrow: sorted by what they are, each kind into its columns.
+
+A log is named as in `kraftwire.log.typed`: `cluster-metadata` and `remote-log`, whose values
+say what they are, and `group`, `transaction` and `share`, whose keys do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kraftwire.columns.frames import (
+    NO_ID,
+    coordinator_ids,
+    int32_array,
+    int32_buffer,
+    metadata_frames,
+    value_versions,
+)
+from kraftwire.columns.messages import OnError, decode_rows, raise_error
+from kraftwire.columns.rows import NULL, Int32s, Rows, int16s, rows_of
+from kraftwire.log.typed import KEYLESS, LOGS
+from kraftwire_messages.kafka import registry
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.message import Message
+from kraftwire_wire.records import coordinator_classes
+
+
+class TypedRows(NamedTuple):
+    """The records of one kind in a log.
+
+    `rows` says where each stood in the input; `versions` those of the values, null where
+    there is none; `keys` is None where the log has no typed keys. A value is null for a
+    tombstone, and where it could not be read.
+    """
+
+    rows: pa.Int64Array
+    versions: pa.Int16Array
+    keys: pa.StructArray | None
+    values: pa.StructArray
+
+
+def decode_typed(
+    log: str, keys: pa.Array, values: pa.Array, *, on_error: OnError | None = None
+) -> dict[str, TypedRows]:
+    """The records of a log by the names of their values' messages.
+
+    `keys` and `values` are binary columns of the same length. `DecodeError` for the first row
+    that is no record of the log, its path begins with the row; with `on_error`, that is
+    called for each such row, and a row that is of no known kind is left out.
+    """
+    if log not in LOGS:
+        raise KraftwireError(f"no log is called {log!r}; there are {', '.join(LOGS)}")
+    if len(keys) != len(values):
+        raise KraftwireError(f"{len(keys)} keys and {len(values)} values")
+    errors: dict[int, KraftwireError] = {}
+    read = _read_metadata if log in KEYLESS else _read_coordinator
+    found = read(log, rows_of(keys), rows_of(values), errors)
+    for row, error in sorted(errors.items()):
+        (on_error or raise_error)(row, error)
+    return found
+
+
+Errors = dict[int, KraftwireError]
+
+
+def _read_metadata(log: str, _: Rows, values: Rows, errors: Errors) -> dict[str, TypedRows]:
+    frames = metadata_frames(log, values, errors.setdefault)
+    found = {}
+    for record_id, places in _kinds(frames.ids):
+        message = registry.record(log, record_id).value
+        versions, array = _decode(message, frames.versions, frames.begins, values, places, errors)
+        found[message.__name__] = TypedRows(places, versions, None, array)
+    return found
+
+
+def _read_coordinator(log: str, keys: Rows, values: Rows, errors: Errors) -> dict[str, TypedRows]:
+    ids, key_begins = coordinator_ids(log, keys, errors.setdefault)
+    versions, begins = value_versions(log, ids, values, errors.setdefault)
+    found = {}
+    for record_id, places in _kinds(ids):
+        classes = coordinator_classes(registry, log, record_id)
+        first = int32_array(ids)
+        key_version = pa.scalar(classes.key.VALID_VERSIONS[0], pa.int32())
+        key_versions = int32_buffer(pc.if_else(pc.equal(first, record_id), key_version, NULL))
+        _, key_array = _decode(classes.key, key_versions, key_begins, keys, places, errors)
+        chosen, array = _decode(classes.value, versions, begins, values, places, errors)
+        found[classes.value.__name__] = TypedRows(places, chosen, key_array, array)
+    return found
+
+
+def _kinds(ids: Int32s) -> Iterator[tuple[int, pa.Int64Array]]:
+    """The ids there are, and the rows of each."""
+    column = int32_array(ids)
+    for record_id in sorted(pc.unique(column).to_pylist()):
+        if record_id != NO_ID:
+            yield record_id, pc.indices_nonzero(pc.equal(column, record_id)).cast(pa.int64())
+
+
+def _decode(
+    message: type[Message],
+    versions: Int32s,
+    begins: Int32s,
+    rows: Rows,
+    places: pa.Int64Array,
+    errors: Errors,
+) -> tuple[pa.Int16Array, pa.StructArray]:
+    """The messages at some places: their versions, null for none, and the messages."""
+
+    def taken(values: Int32s) -> pa.Int32Array:
+        return int32_array(values).take(places)
+
+    def note(row: int, error: KraftwireError) -> None:
+        errors.setdefault(places[row].as_py(), error)
+
+    chosen = taken(versions).cast(pa.int16())
+    spans = Rows(rows.data, int32_buffer(taken(begins)), int32_buffer(taken(rows.ends)), None)
+    array = decode_rows(message, spans, int16s(chosen), note)
+    none: Any = pa.scalar(None, pa.int16())
+    return pc.if_else(pc.equal(chosen, NULL), none, chosen), array
