@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 KRAFTWIRE := $(BIN)/kraftwire
 # -n: one worker per core; the two cores of a small machine halve the time.
 PYTEST := $(BIN)/python -m pytest -q
-NATIVE := $(wildcard runtime/kraftwire_wire/*.pyx)
+NATIVE := $(wildcard runtime/*/*.pyx runtime/*/*/*.pyx runtime/*/*/*.pxi)
 CAPTURE := codec_tests/captures/kafka.jsonl
 STORED := codec_tests/stored
 
@@ -78,7 +78,7 @@ interop: setup ## Test against Kafka itself (needs a JDK of 17 or newer, and Mav
 fuzz: setup ## The long mutation and property runs (about five minutes)
 	$(PYTEST) -n auto -m nightly --timeout 7200 codec_tests
 
-fuzz-native: setup ## Fuzz the native engine under sanitizers: make fuzz-native SECONDS=600
+fuzz-native: setup ## Fuzz the native engines under sanitizers: make fuzz-native SECONDS=600
 	$(BIN)/python codec_tests/fuzz/sanitized.py --seconds $(or $(SECONDS),600)
 
 bench: setup ## Time decoding and encoding beside other libraries; show that both are linear
@@ -94,4 +94,4 @@ update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs M
 	$(KRAFTWIRE) specs table message_specs
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) build runtime/kraftwire_wire/_objects.c runtime/kraftwire_wire/*.so codec_tests/interop/java/target .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) $(NATIVE:.pyx=.c) runtime/*/*.so runtime/*/*/*.so codec_tests/interop/java/target .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

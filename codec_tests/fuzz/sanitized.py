@@ -1,8 +1,8 @@
-"""Builds the native engine with AddressSanitizer and UndefinedBehaviorSanitizer, and fuzzes it.
+"""Builds the native engines with AddressSanitizer and UndefinedBehaviorSanitizer, and fuzzes it.
 
     python codec_tests/fuzz/sanitized.py --seconds 120
 
-The build is a copy of the package in `build/sanitized`; the engine in use is not touched.
+The build is a copy of the packages in `build/sanitized`; the engines in use are not touched.
 Python's own allocator is left out, so that every object is an allocation of its own.
 """
 
@@ -18,24 +18,26 @@ from pathlib import Path
 import click
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "runtime" / "kraftwire_wire"
+RUNTIME = ROOT / "runtime"
+SOURCES = ("kraftwire_wire/_objects.pyx", "kraftwire/columns/_columns.pyx")
 BUILD = ROOT / "build" / "sanitized"
 FLAGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 _BUILD_SECONDS = 300
 
 
 def build(compiler: str) -> None:
-    """Copy the package, and compile its native part beside it."""
+    """Copy the packages, and compile their native parts beside them."""
     shutil.rmtree(BUILD, ignore_errors=True)
-    copy = BUILD / PACKAGE.name
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-    source, generated = copy / "_objects.pyx", copy / "_objects.c"
-    cython = [sys.executable, "-m", "cython", "-3", str(source), "-o", str(generated)]
-    subprocess.run(cython, check=True, timeout=_BUILD_SECONDS)
-    library = copy / f"_objects{sysconfig.get_config_var('EXT_SUFFIX')}"
-    command = [compiler, "-shared", "-fPIC", "-g", "-O1", *FLAGS]
-    command += [f"-I{sysconfig.get_paths()['include']}", str(generated), "-o", str(library)]
-    subprocess.run(command, check=True, timeout=_BUILD_SECONDS)
+    shutil.copytree(RUNTIME, BUILD, ignore=shutil.ignore_patterns("*.so", "*.c", "__pycache__"))
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    for name in SOURCES:
+        source = BUILD / name
+        generated, library = source.with_suffix(".c"), source.with_suffix(suffix)
+        cython = [sys.executable, "-m", "cython", "-3", str(source), "-o", str(generated)]
+        subprocess.run(cython, check=True, timeout=_BUILD_SECONDS)
+        command = [compiler, "-shared", "-fPIC", "-g", "-O1", *FLAGS]
+        command += [f"-I{sysconfig.get_paths()['include']}", str(generated), "-o", str(library)]
+        subprocess.run(command, check=True, timeout=_BUILD_SECONDS)
 
 
 def sanitizer(compiler: str) -> str:
@@ -47,7 +49,7 @@ def sanitizer(compiler: str) -> str:
 
 def environment(compiler: str) -> dict[str, str]:
     """What makes Python take the build, and the sanitizers end at the first error."""
-    path = [BUILD, ROOT / "generated", ROOT / "runtime", ROOT / "codec_tests"]
+    path = [BUILD, ROOT / "generated", ROOT / "codec_tests"]
     return os.environ | {
         "LD_PRELOAD": sanitizer(compiler),
         "PYTHONPATH": os.pathsep.join(map(str, path)),
@@ -63,7 +65,7 @@ def environment(compiler: str) -> dict[str, str]:
 @click.option("--seconds", type=float, default=600, show_default=True, help="How long.")
 @click.option("--seed", type=int, help="Where the random numbers start.")
 def main(seconds: float, seed: int | None) -> None:
-    """Fuzz the native engine under sanitizers; exit code 0 where they found nothing."""
+    """Fuzz the native engines under sanitizers; exit code 0 where they found nothing."""
     compiler = os.environ.get("CC", "gcc")
     build(compiler)
     program = [sys.executable, "-m", "fuzz.native_fuzz", "--seconds", str(seconds)]

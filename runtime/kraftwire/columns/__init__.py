@@ -13,8 +13,9 @@ does the work where it was compiled, plain Python elsewhere, with the same outco
 
 try:
     import pyarrow as _pyarrow
-except ImportError as error:
-    raise ImportError("columns need pyarrow: pip install 'kraftwire[parquet]'") from error
+except ModuleNotFoundError as error:
+    mend = "pip install 'kraftwire[parquet]'"
+    raise ModuleNotFoundError(f"columns need pyarrow: {mend}", name="pyarrow") from error
 
 from kraftwire.columns.batches import decode_batches
 from kraftwire.columns.messages import decode_messages

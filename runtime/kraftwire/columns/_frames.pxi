@@ -30,11 +30,11 @@ def read_metadata_frames(data, begins, ends):
     cdef const uint8_t *p
     cdef const uint8_t *end
     cdef uint32_t frame, record_id, version
-    cdef Py_ssize_t row
-    cdef int32_t[:, ::1] found = new_int32(3, first.shape[0])
+    cdef Py_ssize_t row, count = first.shape[0]
+    cdef int32_t[:, ::1] found = new_int32(3, count)
     check_spans(raw.shape[0], first, last)
     with nogil:
-        for row in range(first.shape[0]):
+        for row in range(count):
             found[0, row] = NO_ID
             end = start + last[row]
             p = varint(start + first[row], end, &frame)
@@ -49,7 +49,7 @@ def read_metadata_frames(data, begins, ends):
             found[0, row] = <int32_t>record_id
             found[1, row] = <int32_t>version
             found[2, row] = <int32_t>(p - start)
-    return found[0], found[1], found[2]
+    return found[0, :count], found[1, :count], found[2, :count]
 
 
 def read_prefixes(data, begins, ends):
@@ -61,16 +61,16 @@ def read_prefixes(data, begins, ends):
     cdef const uint8_t[::1] raw = data
     cdef const int32_t[::1] first = begins
     cdef const int32_t[::1] last = ends
-    cdef int32_t[:, ::1] found = new_int32(2, first.shape[0])
-    cdef Py_ssize_t row
+    cdef Py_ssize_t row, count = first.shape[0]
+    cdef int32_t[:, ::1] found = new_int32(2, count)
     check_spans(raw.shape[0], first, last)
     with nogil:
-        for row in range(first.shape[0]):
+        for row in range(count):
             found[0, row] = NO_ID
             if last[row] - first[row] >= 2 and raw[first[row]] < 0x80:
                 found[0, row] = <int16_t>big16(&raw[first[row]])
                 found[1, row] = first[row] + 2
-    return found[0], found[1]
+    return found[0, :count], found[1, :count]
 
 
 cdef int32_t[:, ::1] new_int32(Py_ssize_t lines, Py_ssize_t count):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from crc32c import crc32c
@@ -37,6 +37,8 @@ PIECE = 512 << 10
 _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 
 OnDamage = Callable[[Damage], None]
+_GoingOn = Generator[pa.RecordBatch, None, tuple[BatchHeader | None, int]]
+"""Chunks, and then the header of the last batch and where to go on."""
 
 
 def decode_batches(
@@ -62,50 +64,53 @@ def decode_batches(
     """
     source = BytesSource(source) if isinstance(source, bytes) else source
     wanted = _visible(selection or Selection())
-    reading = _Reading(source, record_schema(columns), wanted, chunk, limit)
-    reading.has_control = control
-    reading.on_damage = on_damage
+    schema = record_schema(columns)
+    reading = _Reading(source, _Options(schema, wanted, control, on_damage, chunk, limit))
     last = source.size if end is None else min(end, source.size)
     if NATIVE is None:
         return reading.python(start, last)
     return reading.native(start, last)
 
 
+class _Options(NamedTuple):
+    """What `decode_batches` was asked for."""
+
+    schema: pa.Schema
+    selection: Selection
+    control: bool
+    on_damage: OnDamage | None
+    chunk: int
+    limit: int
+
+
 class _Reading:
     """One call of `decode_batches`."""
 
-    has_control: bool
-    on_damage: OnDamage | None
-
-    def __init__(
-        self, source: Source, schema: pa.Schema, selection: Selection, chunk: int, limit: int
-    ) -> None:
+    def __init__(self, source: Source, options: _Options) -> None:
         self._source = source
-        self._schema = schema
-        self._selection = selection
-        self._chunk = chunk
-        self._slow = PythonRecords(schema, selection, chunk)
-        self._reader = BatchReader(source, limit=limit)
-        self._arena = Arena(limit)
+        self._options = options
+        self._selection = options.selection
+        self._slow = PythonRecords(options.schema, options.selection, options.chunk)
+        self._reader = BatchReader(source, limit=options.limit)
+        self._arena = Arena(options.limit)
         self._is_over = False
 
     def python(self, position: int, last: int) -> Iterator[pa.RecordBatch]:
         """Everything in plain Python."""
         good: BatchHeader | None = None
         while position < last and not self._is_over:
-            good, position = self._one(self._reader.read(position, good), good)
-            if self._slow.is_full:
-                yield self._slow.take()
+            item = self._reader.read(position, good)
+            good, position = yield from self._one(item, good)
         yield from self._take_slow()
 
     def native(self, position: int, last: int) -> Iterator[pa.RecordBatch]:
         """What is as usual natively, single batches in Python in between."""
         assert NATIVE is not None
         rows = NATIVE.RecordColumns(
-            self._schema,
+            self._options.schema,
             self._bounds(),
-            self._chunk,
-            self.has_control,
+            self._options.chunk,
+            self._options.control,
             crc32c,
             self._arena.decompress,
             self._is_visible if self._selection.committed is not None else None,
@@ -124,9 +129,9 @@ class _Reading:
                 yield from self._take_slow()
             if rows.is_full:
                 yield pa.record_batch(rows.take())
-            elif at and at < stop and self._is_cut_off(piece, at, filled, begin):
+            elif at and self._is_cut_off(piece, at, filled, begin):
                 filled = 0
-            elif position < last:
+            elif at == 0 or at < stop:
                 good, position = yield from self._unusual(position, good, rows, len(piece))
         yield from self._take_slow()
         if rows.rows:
@@ -136,12 +141,10 @@ class _Reading:
         """Whether a batch within a piece may be whole in a piece that begins with it."""
         if begin + filled >= self._source.size:
             return False
-        header = parse_header(piece[at : at + HEADER.size], 0, at) if at < filled else None
+        header = parse_header(piece[at : min(at + HEADER.size, filled)], 0, at)
         return header is None or header.end > filled
 
-    def _unusual(
-        self, position: int, good: BatchHeader | None, rows: Any, piece: int
-    ) -> Generator[pa.RecordBatch, None, tuple[BatchHeader | None, int]]:
+    def _unusual(self, position: int, good: BatchHeader | None, rows: Any, piece: int) -> _GoingOn:
         """Go over one batch that was not read from a piece, be it too large for one."""
         item = self._reader.read(position, good)
         if isinstance(item, Batch) and item.header.size > piece:
@@ -152,43 +155,42 @@ class _Reading:
                 return item.header, item.header.end
         if rows.rows:
             yield pa.record_batch(rows.take())
-        going_on = self._one(item, good)
-        if self._slow.is_full:
-            yield self._slow.take()
-        return going_on
+        return (yield from self._one(item, good))
 
     def _take_slow(self) -> Iterator[pa.RecordBatch]:
         if self._slow.rows:
             yield self._slow.take()
 
-    def _one(
-        self, item: Batch | Damage, good: BatchHeader | None
-    ) -> tuple[BatchHeader | None, int]:
+    def _one(self, item: Batch | Damage, good: BatchHeader | None) -> _GoingOn:
         """Go over one batch or damage; the header of the last batch then, and its end."""
-        if isinstance(item, Damage):
-            self._tell(item)
-            return good, item.end
-        header = item.header
+        damage = item if isinstance(item, Damage) else self._append(item)
+        if damage is not None:
+            if self._options.on_damage is None:
+                yield from self._take_slow()
+                raise CorruptBatch(self._source.name, damage.start, damage.reason)
+            self._options.on_damage(damage)
+        if self._slow.is_full:
+            yield self._slow.take()
+        return (good, item.end) if isinstance(item, Damage) else (item.header, item.header.end)
+
+    def _append(self, batch: Batch) -> Damage | None:
+        """Have the twin take a batch; what is wrong with it."""
+        header = batch.header
         try:
             if self._wants(header):
-                self._slow.append(item)
+                self._slow.append(batch)
         except CorruptBatch as error:
             kind = DamageKind.CORRUPT
-            self._tell(Damage(header.position, header.end, kind, error.reason, header))
-        return header, header.end
+            return Damage(header.position, header.end, kind, error.reason, header)
+        return None
 
     def _wants(self, header: BatchHeader) -> bool:
         stop = self._selection.to_offset
         if stop is not None and header.magic >= 2 and header.base_offset >= stop:
             self._is_over = True
-        if header.is_control and not self.has_control:
+        if header.is_control and not self._options.control:
             return False
         return self._selection.may_have(header)
-
-    def _tell(self, damage: Damage) -> None:
-        if self.on_damage is None:
-            raise CorruptBatch(self._source.name, damage.start, damage.reason)
-        self.on_damage(damage)
 
     def _bounds(self) -> tuple[int, int, int, int]:
         """The first and last offset and timestamp that are wanted."""

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kraftwire_wire.errors import KraftwireError
+
 Int32s = Any
 """A buffer of int32, as `memoryview.cast("i")` or `array("i")` make it."""
 
@@ -38,8 +40,16 @@ class Rows(NamedTuple):
         return bytes(self.data[self.begins[row] : self.ends[row]])
 
 
-def rows_of(column: pa.Array) -> Rows:
-    """The rows of a column of bytes: binary, large_binary, or views of them."""
+_KINDS = (pa.binary(), pa.large_binary(), pa.binary_view())
+
+
+def rows_of(column: pa.Array | pa.ChunkedArray) -> Rows:
+    """The rows of a column of bytes."""
+    if not isinstance(column, pa.Array | pa.ChunkedArray) or column.type not in _KINDS:
+        kind = getattr(column, "type", type(column).__name__)
+        raise KraftwireError(f"no column of bytes, which binary arrays of pyarrow are: {kind}")
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
     if column.type != pa.binary():
         column = column.cast(pa.binary())
     _, offsets, data = column.buffers()

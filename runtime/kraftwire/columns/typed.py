@@ -6,6 +6,7 @@ say what they are, and `group`, `transaction` and `share`, whose keys do.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -72,8 +73,8 @@ def _read_metadata(log: str, _: Rows, values: Rows, errors: Errors) -> dict[str,
     found = {}
     for record_id, places in _kinds(frames.ids):
         message = registry.record(log, record_id).value
-        versions, array = _decode(message, frames.versions, frames.begins, values, places, errors)
-        found[message.__name__] = TypedRows(places, versions, None, array)
+        chosen, structs = _decode(message, frames.versions, frames.begins, values, places, errors)
+        found[message.__name__] = TypedRows(places, chosen, None, structs)
     return found
 
 
@@ -83,12 +84,10 @@ def _read_coordinator(log: str, keys: Rows, values: Rows, errors: Errors) -> dic
     found = {}
     for record_id, places in _kinds(ids):
         classes = coordinator_classes(registry, log, record_id)
-        first = int32_array(ids)
-        key_version = pa.scalar(classes.key.VALID_VERSIONS[0], pa.int32())
-        key_versions = int32_buffer(pc.if_else(pc.equal(first, record_id), key_version, NULL))
-        _, key_array = _decode(classes.key, key_versions, key_begins, keys, places, errors)
-        chosen, array = _decode(classes.value, versions, begins, values, places, errors)
-        found[classes.value.__name__] = TypedRows(places, chosen, key_array, array)
+        key_versions = array("i", [classes.key.VALID_VERSIONS[0]]) * len(keys)
+        _, key_structs = _decode(classes.key, key_versions, key_begins, keys, places, errors)
+        chosen, structs = _decode(classes.value, versions, begins, values, places, errors)
+        found[classes.value.__name__] = TypedRows(places, chosen, key_structs, structs)
     return found
 
 
@@ -118,6 +117,6 @@ def _decode(
 
     chosen = taken(versions).cast(pa.int16())
     spans = Rows(rows.data, int32_buffer(taken(begins)), int32_buffer(taken(rows.ends)), None)
-    array = decode_rows(message, spans, int16s(chosen), note)
+    structs = decode_rows(message, spans, int16s(chosen), note)
     none: Any = pa.scalar(None, pa.int16())
-    return pc.if_else(pc.equal(chosen, NULL), none, chosen), array
+    return pc.if_else(pc.equal(chosen, NULL), none, chosen), structs

@@ -1,0 +1,141 @@
+"""Both column engines on the same input: what they make, and what they say is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import pyarrow as pa
+
+from kraftwire.columns import (
+    RECORD_COLUMNS,
+    TypedRows,
+    decode_batches,
+    decode_messages,
+    decode_typed,
+    record_schema,
+)
+from kraftwire.columns.engine import native_columns
+from kraftwire.log import BytesSource, CorruptBatch, Damage
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.message import Message
+
+ENGINES = ("python", "native") if native_columns() is not None else ("python",)
+ALL = tuple(RECORD_COLUMNS)
+
+
+@contextmanager
+def engine(name: str) -> Iterator[None]:
+    """Have columns made by one engine."""
+    native = native_columns() if name == "native" else None
+    modules = ("batches", "messages", "frames")
+    patches = [patch(f"kraftwire.columns.{module}.NATIVE", native) for module in modules]
+    for one in patches:
+        one.start()
+    try:
+        yield
+    finally:
+        for one in patches:
+            one.stop()
+
+
+class Batches(NamedTuple):
+    """The rows of a file, and the damage in it; the error where damage ends the reading."""
+
+    table: pa.Table
+    damage: list[Damage]
+    error: str | None = None
+
+
+def read_batches_by(
+    name: str, data: bytes, columns: tuple[str, ...] = ALL, *, raises: bool = False, **more: Any
+) -> Batches:
+    """What an engine makes of a file of batches."""
+    damage: list[Damage] = []
+    chunks, error = [], None
+    told = None if raises else damage.append
+    with engine(name):
+        try:
+            for chunk in decode_batches(BytesSource(data, "file"), columns, on_damage=told, **more):
+                chunk.validate(full=True)
+                chunks.append(chunk)
+        except CorruptBatch as caught:
+            error = str(caught)
+    table = pa.Table.from_batches(chunks, record_schema(columns))
+    return Batches(table.combine_chunks(), damage, error)
+
+
+def batches_alike(data: bytes, columns: tuple[str, ...] = ALL, **more: Any) -> Batches:
+    """What both engines make of a file."""
+    expected, *others = (read_batches_by(name, data, columns, **more) for name in ENGINES)
+    for found in others:
+        assert found.damage == expected.damage
+        assert found.error == expected.error
+        assert found.table.num_rows == expected.table.num_rows
+        assert found.table.equals(expected.table)
+    return expected
+
+
+class Decoded(NamedTuple):
+    """What came of a column, and what was wrong with its rows."""
+
+    found: Any
+    errors: list[tuple[int, str]]
+
+
+def messages_alike(message: type[Message], version: int, column: pa.Array) -> Decoded:
+    """What both engines make of a column of messages."""
+    outcomes = []
+    for name in ENGINES:
+        errors: list[tuple[int, str]] = []
+
+        def note(row: int, error: KraftwireError, into: list[Any] = errors) -> None:
+            into.append((row, str(error)))
+
+        with engine(name):
+            array = decode_messages(message, version, column, on_error=note)
+        array.validate(full=True)
+        outcomes.append(Decoded(array, errors))
+    expected, *others = outcomes
+    for other in others:
+        assert other.errors == expected.errors
+        assert_same_array(other.found, expected.found)
+    return expected
+
+
+def typed_alike(log: str, keys: pa.Array, values: pa.Array) -> Decoded:
+    """What both engines make of a typed log."""
+    outcomes = []
+    for name in ENGINES:
+        errors: list[tuple[int, str]] = []
+
+        def note(row: int, error: KraftwireError, into: list[Any] = errors) -> None:
+            into.append((row, str(error)))
+
+        with engine(name):
+            outcomes.append(Decoded(decode_typed(log, keys, values, on_error=note), errors))
+    expected, *others = outcomes
+    for other in others:
+        assert other.errors == expected.errors
+        assert list(other.found) == list(expected.found)
+        for kind, rows in other.found.items():
+            _assert_same_rows(rows, expected.found[kind])
+    return expected
+
+
+def _assert_same_rows(found: TypedRows, expected: TypedRows) -> None:
+    assert found.rows.equals(expected.rows)
+    assert found.versions.equals(expected.versions)
+    assert (found.keys is None) == (expected.keys is None)
+    if found.keys is not None:
+        assert_same_array(found.keys, expected.keys)
+    assert_same_array(found.values, expected.values)
+
+
+def assert_same_array(found: pa.Array, expected: pa.Array) -> None:
+    """Equality under which NaN equals itself."""
+    found.validate(full=True)
+    assert found.type == expected.type
+    assert found.equals(expected) or repr(found.to_pylist()) == repr(expected.to_pylist())

@@ -1,0 +1,343 @@
+"""Record batches to columns: what the record readers say, and both engines the same."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from crc32c import crc32c
+
+from kraftwire.columns import DEFAULT_COLUMNS, decode_batches, record_schema
+from kraftwire.log import (
+    Batch,
+    BytesSource,
+    CorruptBatch,
+    FileSource,
+    Record,
+    find_partitions,
+    read_batches,
+)
+from kraftwire.log.compression import Compression
+from kraftwire.log.encode import BatchSettings, encode_batch
+from kraftwire.log.file_names import BATCH_FILES
+from kraftwire.log.isolation import find_transactions
+from kraftwire.log.selection import Selection
+from kraftwire_wire.errors import KraftwireError
+
+from columns.engines import ALL, ENGINES, batches_alike, engine, read_batches_by
+from log.file_mutants import mutant
+from stored_files import BROKER, batches_of, segment_of, stored_files
+
+FILES = [file.path for file in stored_files(*BATCH_FILES) if file.path.stat().st_size]
+
+
+def batch(first: int, count: int, size: int = 10, **settings: Any) -> bytes:
+    """A batch whose records tell their offsets."""
+    records = [
+        Record(first + at, 1000 + first + at, b"k%d" % at, bytes(size), (("h", None),))
+        for at in range(count)
+    ]
+    return encode_batch(records, BatchSettings(**settings))
+
+
+def log_of(*sizes: int) -> bytes:
+    """Batches of one record each with values of these sizes."""
+    return b"".join(batch(first, 1, size) for first, size in enumerate(sizes))
+
+
+def offsets(table: pa.Table) -> list[int]:
+    found: list[int] = table["offset"].to_pylist()
+    return found
+
+
+def row_of(batch: Batch, record: Record) -> dict[str, Any]:
+    """A row as the record reader has it."""
+    header = batch.header
+    return {
+        "key": record.key,
+        "value": record.value,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "timestamp_type": int(header.has_log_append_time),
+        "headers": [{"key": key, "value": value} for key, value in record.headers],
+        "partition_leader_epoch": header.partition_leader_epoch,
+        "producer_id": header.producer_id,
+        "producer_epoch": header.producer_epoch,
+        "sequence": header.sequence_at(record.offset - header.base_offset),
+        "attributes": header.attributes,
+        "batch_position": header.position,
+    }
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize("control", [True, False])
+def test_what_a_real_kafka_stored(path: Path, control: bool) -> None:
+    found = batches_alike(path.read_bytes(), control=control)
+    wanted = [one for one in batches_of(path) if control or not one.header.is_control]
+    table = found.table.set_column(
+        found.table.schema.get_field_index("timestamp"),
+        "timestamp",
+        found.table["timestamp"].cast(pa.int64()),
+    )
+    assert table.to_pylist() == [row_of(one, record) for one in wanted for record in one.records]
+    assert found.damage == []
+
+
+@pytest.mark.parametrize("columns", [(), ("offset",), ("value", "key"), DEFAULT_COLUMNS])
+def test_only_the_columns_asked_for(columns: tuple[str, ...]) -> None:
+    data = segment_of("orders").read_bytes()
+    everything = read_batches_by("python", data).table
+    found = batches_alike(data, columns).table
+    assert found.schema == record_schema(columns)
+    assert found.num_rows == everything.num_rows
+    assert found.equals(everything.select(list(columns))) or not columns
+
+
+def test_columns_that_there_are_not() -> None:
+    with pytest.raises(KraftwireError, match="no column 'colour'; there are key, value"):
+        record_schema(["colour"])
+    with pytest.raises(KraftwireError, match="a column is asked for twice: key, key"):
+        record_schema(["key", "key"])
+
+
+# -- pieces and chunks -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every few batches meet the edge of a piece."""
+    monkeypatch.setattr("kraftwire.columns.batches.PIECE", 700)
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("path", FILES[::3], ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_batches_across_pieces(path: Path) -> None:
+    whole = read_batches_by("python", path.read_bytes(), control=True)
+    assert batches_alike(path.read_bytes(), control=True) == whole
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("codec", list(Compression))
+def test_batches_larger_than_a_piece(codec: Compression) -> None:
+    data = batch(0, 3) + batch(3, 20, 300, codec=codec) + batch(23, 2)
+    assert offsets(batches_alike(data).table) == list(range(25))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_chunks_are_of_the_size_asked_for(name: str) -> None:
+    data = b"".join(batch(first * 10, 10, 100) for first in range(100))
+    with engine(name):
+        chunks = list(decode_batches(data, chunk=10_000))
+    assert len(chunks) > 5
+    assert all(chunk.nbytes < 25_000 for chunk in chunks)
+    assert sum(chunk.num_rows for chunk in chunks) == 1000
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_chunk_outlives_the_reading(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(b"".join(batch(first * 10, 10, 1000) for first in range(200)))
+    with engine(name), FileSource(path) as source:
+        reading = decode_batches(source, chunk=50_000)
+        first = next(reading)
+        kept = first.to_pylist()
+        rest = list(reading)
+    del reading
+    assert first.to_pylist() == kept
+    assert rest[-1].column("offset")[-1].as_py() == 1999
+
+
+def test_a_part_of_a_file() -> None:
+    data = log_of(*[10] * 20)
+    size = len(data) // 20
+    for start, end in ((0, 1), (size, 5 * size), (size, 5 * size + 1), (19 * size, None)):
+        stop = len(data) if end is None else end
+        expected = range(start // size, -(-stop // size))
+        assert offsets(batches_alike(data, start=start, end=end).table) == list(expected)
+    assert offsets(batches_alike(data, start=len(data)).table) == []
+    assert offsets(batches_alike(b"").table) == []
+
+
+# -- selections ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(from_offset=15),
+        Selection(to_offset=15),
+        Selection(from_offset=7, to_offset=8),
+        Selection(since=1011, until=1023),
+        Selection(from_offset=-5, to_offset=1 << 70),
+        Selection(from_offset=99),
+        Selection(until=-(1 << 70)),
+    ],
+)
+def test_selections(selection: Selection) -> None:
+    data = b"".join(batch(first, 10) for first in range(0, 40, 10))
+    wanted = [
+        record.offset
+        for one in read_batches(BytesSource(data))
+        for record in one.records
+        if selection.has(record)
+    ]
+    assert offsets(batches_alike(data, selection=selection).table) == wanted
+
+
+def test_a_selection_stops_before_damage_that_lies_behind_it() -> None:
+    data = batch(0, 10) + batch(10, 10) + b"damage" * 30
+    found = batches_alike(data, selection=Selection(to_offset=10))
+    assert (offsets(found.table), found.damage) == (list(range(10)), [])
+
+
+@pytest.mark.parametrize("topic", ["orders", "tea", "__transaction_state"])
+@pytest.mark.parametrize("control", [True, False])
+def test_read_committed(topic: str, control: bool) -> None:
+    (partition,) = find_partitions([BROKER / f"{topic}-0"])
+    transactions = find_transactions(partition.segments)
+    for segment in partition.segments:
+        visible = [
+            record.offset
+            for one in batches_of(segment.path)
+            if transactions.is_visible(one.header)
+            for record in one.records
+        ]
+        found = batches_alike(
+            segment.path.read_bytes(),
+            selection=Selection(committed=transactions),
+            control=control,
+        )
+        assert offsets(found.table) == visible
+
+
+# -- what is not as usual --------------------------------------------------------------------
+
+
+def test_old_formats_between_new_ones() -> None:
+    old = bytes.fromhex(
+        # offset 5, size 17, CRC, magic 0, no codec, null key, 3 bytes
+        "0000000000000005"
+        "00000011"
+        "00000000"
+        "0000"
+        "ffffffff"
+        "00000003"
+        "616263"
+    )
+    old = old[:12] + zlib.crc32(old[16:]).to_bytes(4, "big") + old[16:]
+    table = batches_alike(batch(0, 5) + old + batch(6, 5)).table
+    assert offsets(table) == list(range(11))
+    assert table["timestamp_type"].to_pylist() == [0] * 5 + [-1] + [0] * 5
+    assert table["value"][5].as_py() == b"abc"
+
+
+def test_header_keys_that_are_no_text() -> None:
+    key = b"\xff\xfeok".decode(errors="surrogateescape")
+    data = encode_batch([Record(0, 0, None, None, ((key, b"v"), ("größe", None)))])
+    table = batches_alike(batch(0, 1) + data).table
+    assert table["headers"][1].as_py() == [
+        {"key": "\ufffd\ufffdok", "value": b"v"},
+        {"key": "größe", "value": None},
+    ]
+
+
+def test_timestamps_beyond_64_bits_are_damage() -> None:
+    data = bytearray(batch(0, 2))
+    data[27:35] = (2**63 - 1).to_bytes(8, "big")
+    found = batches_alike(with_crc(data) + batch(2, 1))
+    assert offsets(found.table) == [2]
+    assert "beyond 64 bits" in found.damage[0].reason
+
+
+def with_crc(data: bytearray) -> bytes:
+    """A batch whose CRC is put right again."""
+    data[17:21] = crc32c(bytes(data[21:])).to_bytes(4, "big")
+    return bytes(data)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 4, 1000, 2**31 - 1])
+def test_counts_that_lie(count: int) -> None:
+    data = bytearray(batch(0, 3))
+    data[57:61] = count.to_bytes(4, "big")
+    found = batches_alike(batch(0, 1) + with_crc(data) + batch(3, 1))
+    assert offsets(found.table) == [0, 3]
+    assert len(found.damage) == 1
+
+
+def test_a_bomb_is_damage() -> None:
+    data = batch(0, 1) + batch(1, 10, 100_000, codec=Compression.ZSTD) + batch(11, 1)
+    found = batches_alike(data, limit=50_000)
+    assert offsets(found.table) == [0, 11]
+    assert "limit of 50000 bytes" in found.damage[0].reason
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_damage_ends_the_reading_unless_it_is_asked_for(name: str) -> None:
+    data = batch(0, 2) + b"\x00" * 5 + batch(2, 2)
+    with engine(name):
+        reading = decode_batches(BytesSource(data, "the file"), chunk=1)
+        assert next(reading).num_rows == 2
+        with pytest.raises(CorruptBatch, match=r"the file, byte \d+: "):
+            list(reading)
+
+
+# -- damaged files ---------------------------------------------------------------------------
+
+
+def damaged(count: int, seed: int) -> Iterator[bytes]:
+    chance = random.Random(seed)
+    contents = [path.read_bytes() for path in FILES]
+    for _ in range(count):
+        yield mutant(chance.choice(contents), chance.choice(contents), chance)
+
+
+def resigned(data: bytes, chance: random.Random) -> bytes:
+    """A copy with bytes changed inside of batches, whose CRCs match all the same."""
+    copy = bytearray()
+    for one in read_batches(BytesSource(data)):
+        changed = bytearray(one.data)
+        if one.header.magic == 2:
+            for _ in range(chance.choice((0, 1, 3))):
+                changed[chance.randrange(21, len(changed))] = chance.choice((0, 1, 2, 0x7F, 0xFF))
+            copy += with_crc(changed)
+    return bytes(copy)
+
+
+LIMIT = 1 << 20
+
+
+def test_damaged_files() -> None:
+    for data in damaged(600, seed=3):
+        batches_alike(data, control=True, limit=LIMIT)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_damaged_files_in_small_pieces() -> None:
+    for data in damaged(300, seed=4):
+        batches_alike(data, limit=LIMIT, chunk=2000)
+
+
+def test_damaged_records_behind_crcs_that_match() -> None:
+    chance = random.Random(5)
+    for path in FILES * 8:
+        batches_alike(resigned(path.read_bytes(), chance), control=True, limit=LIMIT)
+
+
+def test_the_first_damage_as_an_error() -> None:
+    for data in damaged(100, seed=6):
+        batches_alike(data, ALL, raises=True, limit=LIMIT)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(200, 220))
+def test_many_damaged_files(seed: int) -> None:
+    chance = random.Random(seed)
+    for data in damaged(2000, seed):
+        batches_alike(data, control=True, limit=LIMIT)
+    for path in FILES * 20:
+        batches_alike(resigned(path.read_bytes(), chance), control=True, limit=LIMIT)

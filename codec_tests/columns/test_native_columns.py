@@ -1,0 +1,180 @@
+"""What only the native columns can get wrong: memory, threads, what is handed over."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from crc32c import crc32c
+
+from kraftwire.columns import decode_batches, decode_messages, message_type, record_schema
+from kraftwire.columns.engine import native_columns
+from kraftwire.log import FileSource
+from kraftwire.log.compression import Arena, Compression
+from kraftwire_messages.kafka import MetadataResponse
+
+from bench.logs import make_segment
+from columns.test_messages import binary
+from stored_files import segment_of
+
+native = native_columns()
+
+pytestmark = pytest.mark.skipif(native is None, reason="the native part is not compiled")
+
+UNBOUNDED = (-(2**63), 2**63 - 1, -(2**63), 2**63 - 1)
+
+
+def filled(name: str = "orders") -> object:
+    """Record columns with the rows of a segment."""
+    assert native is not None
+    arena = Arena()
+    rows = native.RecordColumns(
+        record_schema(), UNBOUNDED, 1 << 30, True, crc32c, arena.decompress, None
+    )
+    data = segment_of(name).read_bytes()
+    assert rows.read(data, 0, len(data), len(data), 0)[0] == len(data)
+    return rows
+
+
+def test_data_is_handed_over_once() -> None:
+    rows = filled()
+    handed = rows.take()  # type: ignore[attr-defined]
+    first = pa.record_batch(handed)
+    assert first.num_rows
+    with pytest.raises((ValueError, pa.ArrowInvalid)):
+        pa.record_batch(handed)
+    assert pa.record_batch(rows.take()).num_rows == 0  # type: ignore[attr-defined]
+
+
+def test_a_column_outlives_its_batch() -> None:
+    batch = pa.record_batch(filled().take())  # type: ignore[attr-defined]
+    expected = batch.column("headers").to_pylist()
+    headers = batch.column("headers")
+    del batch
+    gc.collect()
+    assert headers.to_pylist() == expected
+
+
+def test_what_is_not_made_whole_is_refused() -> None:
+    assert native is not None
+    for cls in (native.RecordColumns, native.MessageColumns):
+        raw = cls.__new__(cls)
+        assert raw.rows == 0
+        del raw
+    columns = native.MessageColumns(MetadataResponse, message_type(MetadataResponse))
+    ints, shorts = memoryview(bytes(8)).cast("i"), memoryview(bytes(4)).cast("h")
+    for begins, ends, versions, row in (
+        (ints, ints[:1], shorts, 0),
+        (ints, ints, shorts[:1], 0),
+        (ints, ints, shorts, -1),
+    ):
+        with pytest.raises(IndexError):
+            columns.read(memoryview(b""), begins, ends, versions, row)
+    far = memoryview(bytes.fromhex("ffffff7f")).cast("i")
+    assert columns.read(memoryview(b"x"), far, far, shorts[:1], 0) == 0
+    with pytest.raises(IndexError):
+        native.read_prefixes(memoryview(b"x"), far, far)
+    rows = filled()
+    for numbers in ((-1, 5, 5), (0, 5, 4), (0, 9, 9), (3, 2, 5)):
+        with pytest.raises(IndexError):
+            rows.read(b"12345", *numbers, 0)  # type: ignore[attr-defined]
+
+
+def test_threads_read_side_by_side() -> None:
+    path = segment_of("orders")
+    with FileSource(path) as source:
+        expected = pa.Table.from_batches(list(decode_batches(source)))
+    value = MetadataResponse(cluster_id="x").encode(12)
+    column = binary([value, None, b"\xff"] * 50)
+    wrong: list[object] = []
+
+    def work() -> None:
+        for _ in range(50):
+            with FileSource(path) as source:
+                if pa.Table.from_batches(list(decode_batches(source))) != expected:
+                    wrong.append("rows")
+            found = decode_messages(MetadataResponse, 12, column, on_error=lambda *_: None)
+            if found.null_count != 100 or found[0].as_py()["cluster_id"] != "x":
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def peak() -> int:
+    """The most memory that this process had, in KiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def read_again_and_again(times: int) -> None:
+    """Whole and damaged input, what is handed over taken or not, readings broken off."""
+    data = segment_of("orders").read_bytes()
+    damaged = data[:700] + b"?" + data[701:]
+    value = MetadataResponse(topics=[MetadataResponse.MetadataResponseTopic(name="t")]).encode(12)
+    column = binary([value, value[:-1], None, value + b"x"])
+    for _ in range(times):
+        list(decode_batches(data, control=True))
+        list(decode_batches(damaged, on_damage=lambda _: None))
+        next(decode_batches(data, chunk=1))
+        filled().take()  # type: ignore[attr-defined]
+        filled("codec-lz4")
+        decode_messages(MetadataResponse, 12, column, on_error=lambda *_: None)
+
+
+def test_memory_stays_as_it_is() -> None:
+    code = """
+from columns.test_native_columns import peak, read_again_and_again
+read_again_and_again(100)
+before = peak()
+read_again_and_again(1000)
+print(peak() - before)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=200,
+        env={"PYTHONPATH": ":".join(sys.path)},
+    )
+    assert int(done.stdout) < 4096
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.ZSTD])
+def test_a_large_file_takes_no_more_memory_than_a_small_one(
+    codec: Compression, tmp_path: Path
+) -> None:
+    path, records = make_segment(tmp_path / "a", 30_000_000, 1000, 16, codec)
+    code = """
+import sys
+from columns.test_native_columns import peak
+from kraftwire.columns import decode_batches
+from kraftwire.log import FileSource
+with FileSource(sys.argv[1]) as source:
+    reading = decode_batches(source)
+    rows = next(reading).num_rows
+    before = peak()
+    rows += sum(chunk.num_rows for chunk in reading)
+print(rows, peak() - before)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=200,
+        env={"PYTHONPATH": ":".join(sys.path)},
+    )
+    rows, grown = map(int, done.stdout.split())
+    assert rows == records
+    assert grown < 16 << 10
