@@ -11,7 +11,7 @@ CAPTURE := codec_tests/captures/kafka.jsonl
 STORED := codec_tests/stored
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types check format generate interop fuzz fuzz-native bench update-kafka clean
+.PHONY: help setup demo test test-engines lint types check format generate interop fuzz fuzz-native bench update-kafka clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -52,6 +52,9 @@ test: setup ## Run every test that needs no Kafka
 	@echo "Left out: tests against Kafka itself (make interop), the nightly mutation runs (make fuzz)"
 	@echo "and the benchmarks (make bench)."
 
+test-engines: setup ## The tests of codecs, columns and stored data, for KRAFTWIRE_ENGINE=python
+	$(PYTEST) -n auto --dist loadgroup $(addprefix codec_tests/,wire messages columns log metadata groups capture fuzz)
+
 lint: setup ## Check style, imports and layers
 	$(BIN)/ruff check .
 	$(BIN)/black --check --quiet . || { echo "format with: make format"; exit 1; }
@@ -85,6 +88,7 @@ bench: setup ## Time decoding and encoding beside other libraries; show that bot
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.speed
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.footprint
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.linear
+	PYTHONPATH=codec_tests $(BIN)/python -m bench.columns
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.logs $(if $(shell command -v java),--java)
 
 update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs Maven)
@@ -94,4 +98,4 @@ update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs M
 	$(KRAFTWIRE) specs table message_specs
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) $(NATIVE:.pyx=.c) runtime/*/*.so runtime/*/*/*.so codec_tests/interop/java/target .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) runtime/*/_*.c runtime/*/*/_*.c runtime/*/*.so runtime/*/*/*.so codec_tests/interop/java/target .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -106,7 +106,7 @@ def take_turns(calls: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> 
     return best
 
 
-def _report(title: str, size: int, records: int, best: dict[str, float]) -> None:
+def report(title: str, size: int, records: int, best: dict[str, float]) -> None:
     print(f"\n{title}: {size / _MEGABYTE:.0f} MB, {records} records")
     for name, seconds in best.items():
         rate = f"{size / seconds / _MEGABYTE:8.0f} MB/s"
@@ -138,7 +138,7 @@ def bench_reading(directory: Path) -> None:
         }
         if codec in (Compression.NONE, Compression.GZIP):
             calls["kafka-python's records"] = partial(_kafka_python, path)
-        _report(title, path.stat().st_size, records, take_turns(calls))
+        report(title, path.stat().st_size, records, take_turns(calls))
 
 
 def bench_dump(directory: Path) -> None:
@@ -167,7 +167,7 @@ def bench_dump(directory: Path) -> None:
             "DumpLogSegments, records": lambda: java(path, "--print-data-log"),
             "(start of DumpLogSegments)": lambda: java(small),
         }
-    _report("the commands", path.stat().st_size, records, take_turns(calls, 3))
+    report("the commands", path.stat().st_size, records, take_turns(calls, 3))
 
 
 def main() -> int:

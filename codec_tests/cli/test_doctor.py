@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import platform
+import sys
 
 import pytest
 
+from kraftwire.columns.engine import NATIVE
 from kraftwire_wire.engine import ENGINE
 
 from cli.running import done
@@ -20,6 +22,7 @@ def found() -> dict[str, dict[str, str | None]]:
 def test_it_says_what_is_here() -> None:
     rows = found()
     assert rows["engine"]["found"] == ENGINE
+    assert rows["columns"]["found"] == ("python" if NATIVE is None else "native")
     assert rows["python"]["found"] == platform.python_version()
     assert rows["pyarrow"]["found"]
     assert rows["black"]["remark"] == "pip install 'kraftwire[generator]'"
@@ -30,6 +33,15 @@ def test_what_is_missing_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     rows = found()
     assert rows["C compiler"]["found"] is rows["java"]["found"] is None
+
+
+def test_columns_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for name in [name for name in sys.modules if name.startswith("kraftwire.columns")]:
+        monkeypatch.delitem(sys.modules, name)
+    row = found()["columns"]
+    assert row["found"] is None
+    assert row["remark"] == "columns need pyarrow: pip install 'kraftwire[parquet]'"
 
 
 def test_the_table() -> None:

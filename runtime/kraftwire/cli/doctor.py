@@ -18,6 +18,7 @@ from kraftwire.cli.output import output_option, print_json, print_table, wants_j
 from kraftwire_wire.engine import ENGINE, VARIABLE, native_codec
 
 _SECONDS = 10
+_NOT_COMPILED = "the native part is not compiled: install kraftwire where there is a C compiler"
 _NEEDED = ("click", "rich", "construct", "cramjam", "crc32c")
 
 
@@ -53,6 +54,7 @@ def doctor(output: str | None) -> None:
 def _rows() -> Iterator[Row]:
     yield Row("kraftwire", _version("kraftwire"), "")
     yield Row("engine", ENGINE, _why())
+    yield Row("columns", *_columns())
     yield Row("python", platform.python_version(), platform.platform())
     compiler = os.environ.get("CC") or "cc"
     yield Row("C compiler", _first_line(compiler, "--version"), "for the native engine, at install")
@@ -72,8 +74,17 @@ def _why() -> str:
     if chosen:
         return f"{VARIABLE}={chosen}"
     if native_codec() is None:
-        return "the native part is not compiled: install kraftwire where there is a C compiler"
+        return _NOT_COMPILED
     return ""
+
+
+def _columns() -> tuple[str | None, str]:
+    """Which engine makes columns, and why."""
+    try:
+        from kraftwire.columns.engine import NATIVE
+    except ModuleNotFoundError as error:
+        return None, str(error)
+    return ("native", "") if NATIVE is not None else ("python", _why() or _NOT_COMPILED)
 
 
 def _version(package: str) -> str | None:
