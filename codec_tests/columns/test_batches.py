@@ -74,17 +74,22 @@ def row_of(batch: Batch, record: Record) -> dict[str, Any]:
     }
 
 
+def rows_of_table(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows of all columns, with timestamps as numbers."""
+    at = table.schema.get_field_index("timestamp")
+    numbers = table["timestamp"].cast(pa.int64())
+    rows: list[dict[str, Any]] = table.set_column(at, "timestamp", numbers).to_pylist()
+    return rows
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.name}")
 @pytest.mark.parametrize("control", [True, False])
 def test_what_a_real_kafka_stored(path: Path, control: bool) -> None:
     found = batches_alike(path.read_bytes(), control=control)
     wanted = [one for one in batches_of(path) if control or not one.header.is_control]
-    table = found.table.set_column(
-        found.table.schema.get_field_index("timestamp"),
-        "timestamp",
-        found.table["timestamp"].cast(pa.int64()),
-    )
-    assert table.to_pylist() == [row_of(one, record) for one in wanted for record in one.records]
+    assert rows_of_table(found.table) == [
+        row_of(one, record) for one in wanted for record in one.records
+    ]
     assert found.damage == []
 
 
@@ -150,6 +155,12 @@ def test_a_chunk_outlives_the_reading(name: str, tmp_path: Path) -> None:
     del reading
     assert first.to_pylist() == kept
     assert rest[-1].column("offset")[-1].as_py() == 1999
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_bytes_in_memory(kind: Any) -> None:
+    chunks = list(decode_batches(kind(batch(0, 3)), ["offset"]))
+    assert [chunk["offset"].to_pylist() for chunk in chunks] == [[0, 1, 2]]
 
 
 def test_a_part_of_a_file() -> None:

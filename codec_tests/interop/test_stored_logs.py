@@ -36,6 +36,8 @@ from kraftwire.log.segment_writer import IndexBuilder
 from kraftwire.log.typed import log_of_topic
 from kraftwire.metadata.load import image_at
 
+from columns.engines import batches_alike
+from columns.test_batches import row_of, rows_of_table
 from interop.java_dump import DECODERS, java_dump, our_lines, their_lines
 from interop.log_session import CODECS, StoredLogs, stored_logs
 
@@ -73,6 +75,20 @@ def test_every_batch_and_record_is_what_kafka_says(stored: StoredLogs) -> None:
                 ours = list(our_lines(read_batches(source), log))
             assert ours == list(their_lines(theirs[file.path])), file.path
             compared += len(ours)
+    assert compared > 3000
+
+
+def test_columns_have_the_same_records(stored: StoredLogs) -> None:
+    compared = 0
+    for file in _files(stored, *BATCH_FILES):
+        with file.open() as source:
+            batches = list(read_batches(source))
+        found = batches_alike(file.path.read_bytes(), control=True)
+        assert found.damage == []
+        assert rows_of_table(found.table) == [
+            row_of(batch, record) for batch in batches for record in batch.records
+        ]
+        compared += found.table.num_rows
     assert compared > 3000
 
 

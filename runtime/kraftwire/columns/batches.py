@@ -42,7 +42,7 @@ _GoingOn = Generator[pa.RecordBatch, None, tuple[BatchHeader | None, int]]
 
 
 def decode_batches(
-    source: Source | bytes,
+    source: Source | bytes | bytearray | memoryview,
     columns: Iterable[str] = DEFAULT_COLUMNS,
     *,
     start: int = 0,
@@ -62,7 +62,8 @@ def decode_batches(
     `CorruptBatch` at the first damage; with `on_damage`, that is called instead, for batches
     whose records cannot be read too, and reading goes on behind it.
     """
-    source = BytesSource(source) if isinstance(source, bytes) else source
+    if isinstance(source, bytes | bytearray | memoryview):
+        source = BytesSource(bytes(source))
     wanted = _visible(selection or Selection())
     schema = record_schema(columns)
     reading = _Reading(source, _Options(schema, wanted, control, on_damage, chunk, limit))
