@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -85,8 +85,11 @@ class Decoded(NamedTuple):
     errors: list[tuple[int, str]]
 
 
-def messages_alike(message: type[Message], version: int, column: pa.Array) -> Decoded:
-    """What both engines make of a column of messages."""
+OnError = Callable[[int, KraftwireError], object]
+
+
+def _decoded(decode: Callable[[OnError], Any]) -> list[Decoded]:
+    """What each engine makes of a column."""
     outcomes = []
     for name in ENGINES:
         errors: list[tuple[int, str]] = []
@@ -95,30 +98,25 @@ def messages_alike(message: type[Message], version: int, column: pa.Array) -> De
             into.append((row, str(error)))
 
         with engine(name):
-            array = decode_messages(message, version, column, on_error=note)
-        array.validate(full=True)
-        outcomes.append(Decoded(array, errors))
-    expected, *others = outcomes
+            outcomes.append(Decoded(decode(note), errors))
+        assert errors == outcomes[0].errors
+    return outcomes
+
+
+def messages_alike(message: type[Message], version: int, column: pa.Array) -> Decoded:
+    """What both engines make of a column of messages."""
+    expected, *others = _decoded(
+        lambda note: decode_messages(message, version, column, on_error=note)
+    )
     for other in others:
-        assert other.errors == expected.errors
         assert_same_array(other.found, expected.found)
     return expected
 
 
 def typed_alike(log: str, keys: pa.Array, values: pa.Array) -> Decoded:
     """What both engines make of a typed log."""
-    outcomes = []
-    for name in ENGINES:
-        errors: list[tuple[int, str]] = []
-
-        def note(row: int, error: KraftwireError, into: list[Any] = errors) -> None:
-            into.append((row, str(error)))
-
-        with engine(name):
-            outcomes.append(Decoded(decode_typed(log, keys, values, on_error=note), errors))
-    expected, *others = outcomes
+    expected, *others = _decoded(lambda note: decode_typed(log, keys, values, on_error=note))
     for other in others:
-        assert other.errors == expected.errors
         assert list(other.found) == list(expected.found)
         for kind, rows in other.found.items():
             _assert_same_rows(rows, expected.found[kind])

@@ -8,6 +8,7 @@ code is done by the emitted code.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kraftwire_wire.codec import Codec
@@ -33,15 +34,15 @@ def native_codec() -> Any | None:
     return NativeCodec
 
 
-def _choose() -> Any | None:
-    """The class of the native engine where it is to be used."""
-    chosen = os.environ.get(VARIABLE)
-    if chosen not in (None, "", *ENGINES):
-        raise KraftwireError(f"{VARIABLE}={chosen}, where {' or '.join(ENGINES)} must be")
-    if chosen == "python":
+def chosen(native_part: Callable[[], Any | None]) -> Any | None:
+    """A native part where it is there and to be used."""
+    wanted = os.environ.get(VARIABLE)
+    if wanted not in (None, "", *ENGINES):
+        raise KraftwireError(f"{VARIABLE}={wanted}, where {' or '.join(ENGINES)} must be")
+    if wanted == "python":
         return None
-    native = native_codec()
-    if native is None and chosen == "native":
+    native = native_part()
+    if native is None and wanted == "native":
         raise KraftwireError(
             f"{VARIABLE}=native, but the native part is not compiled: "
             "install kraftwire where there is a C compiler"
@@ -49,7 +50,7 @@ def _choose() -> Any | None:
     return native
 
 
-_native = _choose()
+_native = chosen(native_codec)
 ENGINE = "python" if _native is None else "native"
 """The engine that runs."""
 

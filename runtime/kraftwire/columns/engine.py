@@ -1,12 +1,10 @@
-"""Which engine makes columns; see `kraftwire_wire.engine`, whose variable decides here too."""
+"""Which engine makes columns: chosen as in `kraftwire_wire.engine`."""
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
-from kraftwire_wire.engine import VARIABLE
-from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.engine import chosen
 
 
 def native_columns() -> Any | None:
@@ -18,17 +16,5 @@ def native_columns() -> Any | None:
     return _columns
 
 
-def _choose() -> Any | None:
-    if os.environ.get(VARIABLE) == "python":
-        return None
-    native = native_columns()
-    if native is None and os.environ.get(VARIABLE) == "native":
-        raise KraftwireError(
-            f"{VARIABLE}=native, but the native columns are not compiled: "
-            "install kraftwire where there is a C compiler"
-        )
-    return native
-
-
-NATIVE: Any | None = _choose()
+NATIVE: Any | None = chosen(native_columns)
 """The native engine where it runs, None where plain Python does."""
