@@ -26,6 +26,7 @@ from kraftwire.log.compression import Compression
 from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire.log.file_names import BATCH_FILES
 from kraftwire.log.isolation import find_transactions
+from kraftwire.log.segment import DamageKind
 from kraftwire.log.selection import Selection
 from kraftwire_wire.errors import KraftwireError
 
@@ -163,6 +164,62 @@ def test_bytes_in_memory(kind: Any) -> None:
     assert [chunk["offset"].to_pylist() for chunk in chunks] == [[0, 1, 2]]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"chunk": 0}, "chunk=0"),
+        ({"start": -1}, "start=-1"),
+        (
+            {"source": "/some/file"},
+            r"open the file first: kraftwire.log.FileSource\('/some/file'\)",
+        ),
+    ],
+)
+def test_wrong_arguments(wrong: dict[str, Any], reason: str) -> None:
+    with pytest.raises(KraftwireError, match=reason):
+        decode_batches(**{"source": b"", **wrong})
+
+
+def test_a_file_that_grows_is_read_to_where_it_ended(tmp_path: Path) -> None:
+    data = b"".join(batch(first * 10, 10, 1000) for first in range(100))
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(data[: len(data) * 2 // 3])
+    found = []
+    for name in ENGINES:
+        path.write_bytes(data[: len(data) * 2 // 3])
+        damage: list[Any] = []
+        with engine(name), FileSource(path) as source:
+            with path.open("ab") as more:
+                more.write(data[len(data) * 2 // 3 :])
+            rows = sum(chunk.num_rows for chunk in decode_batches(source, on_damage=damage.append))
+        found.append((rows, [one.kind for one in damage]))
+    assert found == [(660, [DamageKind.TORN])] * len(ENGINES)
+
+
+def odd_key(offset: int) -> bytes:
+    """A batch that is left to the twin."""
+    key = b"\xff".decode(errors="surrogateescape")
+    return encode_batch([Record(offset, 0, None, b"", ((key, None),))])
+
+
+def test_changes_of_engine_make_few_chunks() -> None:
+    data = b"".join(batch(at, 1) + odd_key(at + 1) for at in range(0, 2000, 2))
+    assert offsets(batches_alike(data).table) == list(range(2000))
+    with engine(ENGINES[-1]):
+        assert len(list(decode_batches(data))) < 150
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_chunks_of_what_the_twin_reads_are_not_larger(name: str) -> None:
+    key = b"\xff".decode(errors="surrogateescape")
+    value = Record(0, 0, None, bytes(500_000), ((key, None),))
+    settings = BatchSettings(codec=Compression.ZSTD)
+    data = b"".join(encode_batch([value._replace(offset=at)], settings) for at in range(40))
+    with engine(name):
+        chunks = list(decode_batches(data, ["value"]))
+    assert max(chunk.nbytes for chunk in chunks) < 4_000_000
+
+
 def test_a_part_of_a_file() -> None:
     data = log_of(*[10] * 20)
     size = len(data) // 20
@@ -187,10 +244,18 @@ def test_a_part_of_a_file() -> None:
         Selection(from_offset=-5, to_offset=1 << 70),
         Selection(from_offset=99),
         Selection(until=-(1 << 70)),
+        Selection(to_offset=1 << 63, until=1 << 63),
+        Selection(from_offset=1 << 63),
+        Selection(since=1 << 63),
+        Selection(since=-(1 << 63), until=-(1 << 63)),
+        Selection(from_offset=9, to_offset=9),
     ],
 )
 def test_selections(selection: Selection) -> None:
+    top, least = 2**63 - 1, -(2**63)
     data = b"".join(batch(first, 10) for first in range(0, 40, 10))
+    for offset, timestamp in ((top - 1, least), (top, top)):
+        data += encode_batch([Record(offset, timestamp, None, None, ())])
     wanted = [
         record.offset
         for one in read_batches(BytesSource(data))

@@ -118,6 +118,44 @@ def test_a_nested_row_that_breaks_off_leaves_nothing_behind() -> None:
     assert decoded.found[1::2].to_pylist() == [decoded.found[1].as_py()] * len(whole)
 
 
+def test_good_and_bad_rows_in_turn_take_little_memory() -> None:
+    good = MetadataResponse().encode(12)
+    for other in (b"", b"\x80\x00" + good[4:], good[:-1] + b"\x80\x00"):
+        decoded = messages_alike(MetadataResponse, 12, binary([good, other] * 1000))
+        assert decoded.found.get_total_buffer_size() < 20 * decoded.found.nbytes
+
+
+def test_a_tag_that_another_version_gave_to_an_ordinary_field() -> None:
+    fields = [
+        field_spec("A", "int32", tag=0, taggedVersions="1+"),
+        field_spec("B", "int32", tag=1, taggedVersions="0+"),
+    ]
+    message: Any = compile_spec(
+        message_spec("Moved", *fields, validVersions="0-1", flexibleVersions="0+")
+    )
+    data = bytes.fromhex("00000001" "01" "00" "04" "00000005")
+    errors = messages_alike(message, 0, binary([data])).errors
+    assert errors == [(0, "a: tag sent in version 0, which does not have it (at byte 7)")]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("rows", [67_000, 70_000])
+def test_text_beyond_what_offsets_reach(rows: int) -> None:
+    """A default makes more text than 2 GiB out of few bytes."""
+    fields = [
+        field_spec("There", "int8"),
+        field_spec("Word", "string", versions="1+", default="x" * 32_000),
+    ]
+    message: Any = compile_spec(message_spec("Large", *fields, validVersions="0-1"))
+    column = binary([b"\x01"] * rows)
+    with engine(ENGINES[-1]):
+        if rows * 32_000 < 2**31:
+            assert len(decode_messages(message, 0, column)) == rows
+        else:
+            with pytest.raises(KraftwireError, match="too large, decode it in parts"):
+                decode_messages(message, 0, column)
+
+
 def test_the_type_of_a_message() -> None:
     kind = message_type(FetchResponse)
     partition = kind.field("responses").type.value_type.field("partitions").type.value_type

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import resource
 import subprocess
@@ -13,11 +14,12 @@ import pyarrow as pa
 import pytest
 from crc32c import crc32c
 
-from kraftwire.columns import decode_batches, decode_messages, message_type, record_schema
+from kraftwire.columns import DEFAULT_COLUMNS, decode_batches, decode_messages
 from kraftwire.columns.engine import native_columns
 from kraftwire.log import FileSource
 from kraftwire.log.compression import Arena, Compression
 from kraftwire_messages.kafka import MetadataResponse
+from kraftwire_wire.errors import DecodeError, KraftwireError
 
 from bench.logs import make_segment
 from columns.test_messages import binary
@@ -35,7 +37,7 @@ def filled(name: str = "orders") -> object:
     assert native is not None
     arena = Arena()
     rows = native.RecordColumns(
-        record_schema(), UNBOUNDED, 1 << 30, True, crc32c, arena.decompress, None
+        DEFAULT_COLUMNS, UNBOUNDED, 1 << 30, True, crc32c, arena.decompress, None
     )
     data = segment_of(name).read_bytes()
     assert rows.read(data, 0, len(data), len(data), 0)[0] == len(data)
@@ -64,10 +66,9 @@ def test_a_column_outlives_its_batch() -> None:
 def test_what_is_not_made_whole_is_refused() -> None:
     assert native is not None
     for cls in (native.RecordColumns, native.MessageColumns):
-        raw = cls.__new__(cls)
-        assert raw.rows == 0
-        del raw
-    columns = native.MessageColumns(MetadataResponse, message_type(MetadataResponse))
+        with pytest.raises(TypeError):
+            cls.__new__(cls)
+    columns = native.MessageColumns(MetadataResponse)
     ints, shorts = memoryview(bytes(8)).cast("i"), memoryview(bytes(4)).cast("h")
     for begins, ends, versions, row in (
         (ints, ints[:1], shorts, 0),
@@ -78,12 +79,31 @@ def test_what_is_not_made_whole_is_refused() -> None:
             columns.read(memoryview(b""), begins, ends, versions, row)
     far = memoryview(bytes.fromhex("ffffff7f")).cast("i")
     assert columns.read(memoryview(b"x"), far, far, shorts[:1], 0) == 0
-    with pytest.raises(IndexError):
+    with pytest.raises(KraftwireError, match="row 0 of the column lies outside of its data"):
         native.read_prefixes(memoryview(b"x"), far, far)
     rows = filled()
     for numbers in ((-1, 5, 5), (0, 5, 4), (0, 9, 9), (3, 2, 5)):
         with pytest.raises(IndexError):
             rows.read(b"12345", *numbers, 0)  # type: ignore[attr-defined]
+
+
+def test_columns_are_filled_by_one_call_at_a_time() -> None:
+    assert native is not None
+    data = segment_of("codec-lz4").read_bytes()
+    arena = Arena()
+    refused: list[str] = []
+
+    def decompress(codec: int, view: memoryview) -> memoryview:
+        for call in (rows.take, lambda: rows.read(data, 0, len(data), len(data), 0)):
+            with pytest.raises(RuntimeError) as caught:
+                call()
+            refused.append(str(caught.value))
+        return arena.decompress(codec, view)
+
+    rows = native.RecordColumns(DEFAULT_COLUMNS, UNBOUNDED, 1 << 30, True, crc32c, decompress, None)
+    rows.read(data, 0, len(data), len(data), 0)
+    assert set(refused) == {"these columns are being filled by another call"}
+    assert pa.record_batch(rows.take()).num_rows
 
 
 def test_threads_read_side_by_side() -> None:
@@ -129,6 +149,8 @@ def read_again_and_again(times: int) -> None:
         filled().take()  # type: ignore[attr-defined]
         filled("codec-lz4")
         decode_messages(MetadataResponse, 12, column, on_error=lambda *_: None)
+        with contextlib.suppress(DecodeError):
+            decode_messages(MetadataResponse, 12, column)
 
 
 def test_memory_stays_as_it_is() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from array import array
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from kraftwire.columns import decode_batches, decode_typed, record_schema
@@ -12,9 +14,13 @@ from kraftwire.log import Batch, LogFile, Record, read_batches
 from kraftwire.log.file_names import BATCH_FILES
 from kraftwire.log.typed import decode_typed as decode_record
 from kraftwire.log.typed import log_of_topic
-from kraftwire_messages.kafka import OffsetCommitKey, OffsetCommitValue
+from kraftwire_messages.kafka import OffsetCommitKey, OffsetCommitValue, TopicRecord
 from kraftwire_wire.errors import DecodeError, KraftwireError
-from kraftwire_wire.records import encode_coordinator_key, encode_prefixed
+from kraftwire_wire.records import (
+    encode_coordinator_key,
+    encode_metadata_record,
+    encode_prefixed,
+)
 
 from columns.engines import ENGINES, engine, typed_alike
 from columns.test_messages import binary, fields_of
@@ -115,11 +121,32 @@ def test_tombstones_and_rows_that_are_none() -> None:
     assert [key["partition"] for key in commits.keys.to_pylist()] == [0, 1, 3, 2]
     assert errors == [
         (2, "record id: no group record has id 32767 (at byte 0)"),
-        (3, "record id: needs 2 bytes, there are 0 (at byte 0)"),
+        (3, "a record of group without a key"),
         (4, "record id: needs 2 bytes, there are 1 (at byte 0)"),
         (5, "version: needs 2 bytes, there are 1 (at byte 0)"),
         (6, "OffsetCommitValue has no version -16; it has 0-4"),
     ]
+
+
+def hidden(value: bytes) -> pa.Array:
+    """A value and a null beneath which the same bytes lie."""
+    mask = pa.array([False, True])
+    return pc.if_else(mask, pa.scalar(None, pa.binary()), pa.array([value] * 2, pa.binary()))
+
+
+def test_what_lies_beneath_a_null_is_nothing() -> None:
+    key, value = offset_commit(1)
+    assert hidden(value).buffers()[1].to_pybytes()[8:12] != b"\0\0\0\0"
+    kinds, errors = typed_alike("group", binary([key] * 2), hidden(value))
+    assert kinds["OffsetCommitValue"].values.null_count == 1
+    assert errors == []
+    kinds, errors = typed_alike("group", hidden(key), binary([value] * 2))
+    assert kinds["OffsetCommitValue"].rows.to_pylist() == [0]
+    assert errors == [(1, "a record of group without a key")]
+    record = encode_metadata_record(TopicRecord(name="t"), 0)
+    kinds, errors = typed_alike("cluster-metadata", pa.nulls(2), hidden(record))
+    assert kinds["TopicRecord"].rows.to_pylist() == [0]
+    assert errors == [(1, "a record of cluster-metadata without a value")]
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -134,4 +161,9 @@ def test_wrong_arguments() -> None:
         decode_typed("x", binary([]), binary([]))
     with pytest.raises(KraftwireError, match="1 keys and 2 values"):
         decode_typed("group", binary([None]), binary([None, None]))
+    broken = pa.Array.from_buffers(
+        pa.binary(), 2, [None, pa.py_buffer(array("i", [0, 9, 4])), pa.py_buffer(b"12345678")]
+    )
+    with engine(ENGINES[-1]), pytest.raises(KraftwireError):
+        decode_typed("group", broken, binary([None, None]))
     assert decode_typed("share", binary([]), binary([])) == {}

@@ -22,7 +22,6 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from kraftwire.columns import message_type
 from kraftwire.columns.engine import native_columns
 from kraftwire.log.file_names import BATCH_FILES
 from kraftwire_messages.kafka import registry
@@ -79,7 +78,7 @@ def fuzz_version(cls: type[Message], version: int, rng: random.Random, counts: C
 def read_alone(cls: type[Message], version: int, rows: list[bytes]) -> None:
     """Rows of one message, each at the very end of its memory, where sanitizers look."""
     native: Any = native_columns()
-    columns = native.MessageColumns(cls, message_type(cls))
+    columns = native.MessageColumns(cls)
     begins, versions = array("i", [0]), array("h", [version])
     for row in rows:
         columns.read(row, begins, array("i", [len(row)]), versions, 0)

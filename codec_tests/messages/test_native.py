@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import os
+import pickle
+import resource
 import subprocess
 import sys
 import threading
@@ -52,6 +55,46 @@ def test_the_collector_is_left_as_it_was(enabled: bool) -> None:
             assert gc.isenabled() is enabled
     finally:
         (gc.enable if was_enabled else gc.disable)()
+
+
+def test_lists_of_unknown_tags_are_made_when_they_are_looked_at() -> None:
+    codec = NativeCodec(VoteRequest, 2)
+    data = codec.encode(VoteRequest(voter_id=3, topics=[VoteRequest.TopicData()]))
+    made = VoteRequest(voter_id=3, topics=[VoteRequest.TopicData()])
+    for used in (made.__eq__, repr, copy.copy):
+        message = codec.decode(data)
+        used(message)
+        assert (message, repr(message)) == (made, repr(made))
+    assert copy.copy(codec.decode(data)).unknown_tagged_fields == []
+    for twin in (copy.deepcopy(codec.decode(data)), pickle.loads(pickle.dumps(codec.decode(data)))):
+        assert twin == made
+        assert codec.encode(twin) == data
+    message = codec.decode(data)
+    message.topics[0].unknown_tagged_fields.append((7, b"x"))
+    assert codec.decode(codec.encode(message)).topics[0].unknown_tagged_fields == [(7, b"x")]
+    with pytest.raises(AttributeError, match="'VoteRequest' object has no attribute 'voters'"):
+        message.voters  # noqa: B018
+    assert not hasattr(message, "unknown")
+
+
+def test_a_codec_in_a_cycle_leaves_nothing_behind() -> None:
+    def one() -> None:
+        codec = NativeCodec(MetadataResponse, 12)
+        try:
+            codec.decode(b"")
+        except DecodeError as error:
+            kept = error  # noqa: F841 - the cycle of an error that its own frame holds
+            raise
+
+    def many(times: int) -> int:
+        for _ in range(times):
+            with contextlib.suppress(DecodeError):
+                one()
+        gc.collect()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = many(1000)
+    assert many(3000) - before < 3000
 
 
 def test_threads_decode_side_by_side_and_leave_the_collector_running() -> None:

@@ -16,6 +16,7 @@ Rules:
   set going again whatever happens.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact, PyFloat_FromDouble
 from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
@@ -134,6 +135,7 @@ cdef struct Op:
     bint nullable
     bint is_optional
     bint is_tagged
+    bint has_tag  # in any version
     bint is_refused
     uint32_t tag
     Py_ssize_t slot
@@ -219,7 +221,6 @@ cdef object default_struct(Plan *plan):
         set_default(instance, &plan.tagged[i])
     for i in range(plan.absent_count):
         set_default(instance, &plan.absent[i])
-    set_slot(instance, plan.unknown_tags, PyList_New(0))
     return instance
 
 
@@ -464,7 +465,6 @@ cdef object read_struct(Input *input, Plan *plan, bint flexible):
     while op < last:
         set_default(instance, op)
         op += 1
-    slot_of(instance, plan.unknown_tags)[0] = new_list(0)
     if flexible:
         need(input, 1)
         if input.at[0] == 0:
@@ -495,6 +495,8 @@ cdef int read_tags(Input *input, Plan *plan, object instance) except -1:
             if input.at != stop:
                 raise GIVE_UP
         else:
+            if slot_of(instance, plan.unknown_tags)[0] == NULL:
+                slot_of(instance, plan.unknown_tags)[0] = new_list(0)
             (<list>slot_of(instance, plan.unknown_tags)[0]).append(
                 (tag, PyBytes_FromStringAndSize(<const char *>input.at, size))
             )
@@ -509,8 +511,11 @@ cdef Op *find_tag(Plan *plan, uint32_t tag) except? NULL:
         if plan.tagged[i].tag == tag:
             return &plan.tagged[i]
     for i in range(plan.absent_count):
-        if plan.absent[i].is_tagged and plan.absent[i].tag == tag:
+        if plan.absent[i].has_tag and plan.absent[i].tag == tag:
             raise GIVE_UP  # a tag that another version has
+    for i in range(plan.ordinary_count):
+        if plan.ordinary[i].has_tag and plan.ordinary[i].tag == tag:
+            raise GIVE_UP
     return NULL
 
 
@@ -712,16 +717,22 @@ cdef bint differs(PyObject *value, Op *op) except -1:
     return PyObject_RichCompareBool(<object>value, <object>default, Py_NE)
 
 
+cdef inline bint has_unknown_tags(object instance, Plan *plan) except -1:
+    """Whether a struct has unknown tagged fields; see `Struct` for a slot that is empty."""
+    cdef PyObject *tags = slot_of(instance, plan.unknown_tags)[0]
+    if tags == NULL:
+        return False
+    if not PyList_CheckExact(<object>tags):
+        raise GIVE_UP
+    return PyList_GET_SIZE(<object>tags) != 0
+
+
 cdef bint struct_differs(PyObject *value, Plan *plan) except -1:
     """Whether a struct is not one of defaults; unknown tags count too."""
-    cdef PyObject *tags
     cdef int i
     if not is_exactly(value, plan.cls):
         raise GIVE_UP
-    tags = slot_of(<object>value, plan.unknown_tags)[0]
-    if tags == NULL or not PyList_CheckExact(<object>tags):
-        raise GIVE_UP
-    if PyList_GET_SIZE(<object>tags):
+    if has_unknown_tags(<object>value, plan):
         return True
     for i in range(plan.ordinary_count):
         if field_differs(value, &plan.ordinary[i]):
@@ -752,8 +763,7 @@ cdef int put_struct(Output *output, PyObject *given, Plan *plan, bint flexible) 
     cdef int i
     if not is_exactly(given, plan.cls):
         raise GIVE_UP
-    value = slot_of(instance, plan.unknown_tags)[0]
-    if value == NULL or not PyList_CheckExact(<object>value) or PyList_GET_SIZE(<object>value):
+    if has_unknown_tags(instance, plan):
         raise GIVE_UP
     for i in range(plan.absent_count):
         if plan.absent[i].is_refused:
@@ -809,6 +819,7 @@ cdef int put_tags(Output *output, object instance, Plan *plan) except -1:
 # -- codecs --------------------------------------------------------------------------------
 
 
+@cython.no_gc_clear  # what the collector clears is not there to be freed by
 cdef class NativeCodec:
     """Reads and writes one version of one message; see `kraftwire_wire.codec.Codec`."""
 
@@ -964,7 +975,8 @@ cdef class NativeCodec:
         op.compact = of.is_compact(field)
         op.nullable = of.is_nullable(field)
         op.is_optional = field.is_optional_struct
-        op.is_tagged = field.tag is not None if of.version not in field.versions else of.is_tagged(field)
+        op.is_tagged = of.is_tagged(field)
+        op.has_tag = field.tag is not None
         op.is_refused = of.version not in field.versions and not field.ignorable
         op.tag = field.tag or 0
         op.slot = self._slot(cls, field.name)

@@ -7,7 +7,7 @@ the emitted code without a class being generated anew.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from kraftwire_wire.codec import Codec, codec_for
 from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
@@ -26,6 +26,20 @@ class Struct:
     LAYOUT: ClassVar[Layout]
 
     unknown_tagged_fields: list[tuple[int, bytes]]
+
+    if not TYPE_CHECKING:  # type checkers would take any attribute then
+
+        def __getattr__(self, name: str) -> Any:
+            """The list of unknown tagged fields, which is made when it is first looked at.
+
+            Hardly any struct has such fields; the native engine makes no list for the others,
+            which would take a sixth of its time.
+            """
+            if name != "unknown_tagged_fields":
+                reason = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(reason, name=name, obj=self)
+            self.unknown_tagged_fields = []
+            return self.unknown_tagged_fields
 
     @classmethod
     def _decode(cls, reader: Reader, version: int) -> Self:

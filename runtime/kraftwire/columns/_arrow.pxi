@@ -118,6 +118,9 @@ cdef int reserve_data(Column *column, Py_ssize_t more) noexcept nogil:
         capacity = 2 * column.data_capacity
     if capacity < column.usual_data:
         capacity = column.usual_data
+    # Never more, so that whoever asks only when the room is used up asks in time.
+    if capacity > MAX_DATA + SLACK:
+        capacity = MAX_DATA + SLACK
     grown = realloc(column.data, capacity)
     if grown == NULL:
         return -1
@@ -230,10 +233,8 @@ cdef int hand_over(Column *column, ArrowArray *array) noexcept nogil:
     """Move the rows of a column into an array; the column is empty then. -1: no memory."""
     cdef Py_ssize_t size = sizeof(Holding) + column.child_count * sizeof(ArrowArray *)
     cdef Holding *holding = <Holding *>calloc(1, size)
-    cdef int64_t zeros = 0
-    cdef Py_ssize_t end
     cdef ArrowArray *child
-    cdef int i, at = 1
+    cdef int i
     memset(array, 0, sizeof(ArrowArray))
     if holding == NULL:
         return -1
@@ -242,37 +243,12 @@ cdef int hand_over(Column *column, ArrowArray *array) noexcept nogil:
     array.children = holding.children
     array.private_data = holding
     array.release = release_array
-    array.n_buffers = 1
     # Buffers are there even where no row is.
     if reserve_rows(column, 1) < 0 or (column.shape == VARIABLE and reserve_data(column, 0) < 0):
         return -1
-    column.usual_length = column.length + column.length // 8
-    # Without a null there are no bits.
-    if column.nullable and memchr(column.valid, 0, column.length) != NULL:
-        holding.buffers[0] = pack_bits(column.valid, column.length, &zeros)
-        if holding.buffers[0] == NULL:
-            return -1
-        array.null_count = zeros
-    if column.shape == BOOLEAN:
-        holding.buffers[1] = pack_bits(column.values, column.length, &zeros)
-        array.n_buffers = 2
-        if holding.buffers[1] == NULL:
-            return -1
-    elif column.shape == FIXED:
-        holding.buffers[1] = column.values
-        column.values = NULL
-        array.n_buffers = 2
-    elif column.shape != STRUCTURE:
-        end = end_of(column)
-        holding.buffers[1] = column.offsets
-        column.offsets = NULL
-        array.n_buffers = 2
-        if column.shape == VARIABLE:
-            column.usual_data = end + end // 8 + SLACK
-            holding.buffers[2] = column.data
-            column.data = NULL
-            column.data_capacity = 0
-            array.n_buffers = 3
+    if hand_over_bits(column, array, holding) < 0:
+        return -1
+    hand_over_buffers(column, array, holding)
     for i in range(column.child_count):
         child = <ArrowArray *>calloc(1, sizeof(ArrowArray))
         if child == NULL:
@@ -281,10 +257,59 @@ cdef int hand_over(Column *column, ArrowArray *array) noexcept nogil:
         array.n_children = i + 1
         if hand_over(&column.children[i], child) < 0:
             return -1
-    column.length = 0
-    if column.shape == FIXED or column.shape == VARIABLE or column.shape == LIST:
-        column.capacity = 0
     return 0
+
+
+cdef int hand_over_bits(Column *column, ArrowArray *array, Holding *holding) noexcept nogil:
+    """What Arrow has as bits and a column as bytes: which rows are there, and bools."""
+    cdef int64_t zeros = 0
+    array.n_buffers = 1
+    # Without a null there are no bits.
+    if column.nullable and memchr(column.valid, 0, column.length) != NULL:
+        holding.buffers[0] = pack_bits(column.valid, column.length, &zeros)
+        if holding.buffers[0] == NULL:
+            return -1
+        array.null_count = zeros
+    if column.shape == BOOLEAN:
+        array.n_buffers = 2
+        holding.buffers[1] = pack_bits(column.values, column.length, &zeros)
+        if holding.buffers[1] == NULL:
+            return -1
+    return 0
+
+
+cdef void hand_over_buffers(Column *column, ArrowArray *array, Holding *holding) noexcept nogil:
+    """Give the buffers away, and leave the column empty."""
+    cdef Py_ssize_t end, size
+    column.usual_length = column.length + column.length // 8
+    if column.shape == FIXED:
+        size = column.width
+        holding.buffers[1] = fitting(column.values, column.length * size, column.capacity * size)
+        column.values = NULL
+        column.capacity = 0
+        array.n_buffers = 2
+    elif column.shape == VARIABLE or column.shape == LIST:
+        end = end_of(column)
+        holding.buffers[1] = column.offsets
+        column.offsets = NULL
+        column.capacity = 0
+        array.n_buffers = 2
+        if column.shape == VARIABLE:
+            column.usual_data = end + end // 8 + SLACK
+            holding.buffers[2] = fitting(column.data, end, column.data_capacity)
+            column.data = NULL
+            column.data_capacity = 0
+            array.n_buffers = 3
+    column.length = 0
+
+
+cdef void *fitting(void *memory, Py_ssize_t used, Py_ssize_t capacity) noexcept nogil:
+    """Memory without what it has to spare, where that is most of it."""
+    cdef void *smaller
+    if used >= capacity // 2:
+        return memory
+    smaller = realloc(memory, used + 1)
+    return memory if smaller == NULL else smaller
 
 
 cdef void release_capsule(object capsule) noexcept:
@@ -295,6 +320,13 @@ cdef void release_capsule(object capsule) noexcept:
 
 
 cdef const char *ARRAY_NAME = "arrow_array"
+
+
+cdef int check_idle(bint is_busy) except -1:
+    """One thread at a time, and none from within its own callbacks."""
+    if is_busy:
+        raise RuntimeError("these columns are being filled by another call")
+    return 0
 
 
 cdef class HandedOver:
@@ -309,7 +341,7 @@ cdef class HandedOver:
 
 
 cdef HandedOver hand_over_root(Column *column, object arrow_type):
-    """The rows of a column that is a struct, as an array without nulls or with them."""
+    """The rows of a column, which are handed over with all that lies below."""
     cdef ArrowArray *array = <ArrowArray *>calloc(1, sizeof(ArrowArray))
     cdef int outcome
     if array == NULL:
@@ -320,5 +352,14 @@ cdef HandedOver hand_over_root(Column *column, object arrow_type):
     handed.arrow_type = arrow_type
     handed.capsule = PyCapsule_New(array, ARRAY_NAME, release_capsule)
     if outcome < 0:
+        forget(column)
         raise MemoryError
     return handed
+
+
+cdef void forget(Column *column) noexcept nogil:
+    """Leave a tree of columns empty, of which a part was handed over."""
+    cdef int i
+    column.length = column.usual_length = column.usual_data = 0
+    for i in range(column.child_count):
+        forget(&column.children[i])

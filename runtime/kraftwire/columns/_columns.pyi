@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
-
 from kraftwire.columns.rows import Int32s
 from kraftwire_wire.message import Message
 
@@ -16,7 +14,7 @@ class RecordColumns:
     is_full: bool
     def __init__(
         self,
-        schema: pa.Schema,
+        columns: list[str],
         bounds: tuple[int, int, int, int],
         room: int,
         has_control: bool,
@@ -31,7 +29,7 @@ class RecordColumns:
 
 class MessageColumns:
     rows: int
-    def __init__(self, message: type[Message], arrow_type: pa.StructType) -> None: ...
+    def __init__(self, message: type[Message]) -> None: ...
     def take(self) -> HandedOver: ...
     def read(
         self, data: memoryview, begins: Int32s, ends: Int32s, versions: Any, row: int

@@ -13,7 +13,7 @@ cdef int check_spans(
         raise IndexError(begins.shape[0])
     for row in range(begins.shape[0]):
         if not 0 <= begins[row] <= ends[row] <= size:
-            raise IndexError(row)
+            raise KraftwireError(f"row {row} of the column lies outside of its data")
     return 0
 
 

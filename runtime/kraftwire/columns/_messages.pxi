@@ -48,7 +48,7 @@ cdef struct Program:
     Step *ordinary
     Step *tagged
     Default **absent
-    uint32_t *refused  # tags that only other versions have
+    uint32_t *refused  # tags that are tags only in other versions
     int ordinary_count
     int tagged_count
     int absent_count

@@ -15,16 +15,20 @@ cdef class RecordColumns:
     cdef object schema, crc_of, decompress, is_visible
     cdef bint has_control
     cdef Py_ssize_t room
+    cdef bint is_busy
 
-    def __init__(self, schema, bounds, room, has_control, crc_of, decompress, is_visible):
-        """`bounds` are the four of `Wanted`; `room` is when a chunk is full, in bytes.
+    def __cinit__(self, columns, bounds, room, has_control, crc_of, decompress, is_visible):
+        """`columns` are names; `bounds` the four of `Wanted`.
 
-        `crc_of(view)` and `decompress(codec, view)` do what they say; `is_visible(view)`,
-        unless None, tells of a transactional or control batch whether it is to be read.
+        `room` is when a chunk is full, in bytes and in rows. `crc_of(view)` and
+        `decompress(codec, view)` do what they say; `is_visible(view, position)`, unless
+        None, tells of a transactional or control batch whether it is to be read.
         """
-        cdef int i
         import pyarrow as pa
 
+        from kraftwire.columns.schema import record_schema
+
+        schema = record_schema(columns)
         shape_column(&self.root, pa.struct(schema), False)
         self.sinks.offset = self._sink(schema, "offset")
         self.sinks.timestamp = self._sink(schema, "timestamp")
@@ -69,6 +73,7 @@ cdef class RecordColumns:
 
     def take(self):
         """The rows so far, as what `pyarrow.record_batch` takes; none are left."""
+        check_idle(self.is_busy)
         return hand_over_root(&self.root, self.schema)
 
     def read(
@@ -83,22 +88,32 @@ cdef class RecordColumns:
         another magic, damaged, with a key of a header that is no text.
         """
         cdef const uint8_t[::1] data = piece
-        cdef Py_ssize_t last = -1
-        cdef int count, i
         if not 0 <= start <= stop <= filled <= data.shape[0]:
             raise IndexError(start, stop, filled)
+        check_idle(self.is_busy)
+        self.is_busy = True
+        try:
+            return self._read(data, start, stop, filled, position)
+        finally:
+            self.is_busy = False
+
+    cdef tuple _read(
+        self, const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t filled,
+        int64_t position
+    ):
+        cdef Py_ssize_t last = -1
+        cdef int found, sound, appended
         while start < stop:
             with nogil:
-                count = self._find(&data[0], start, stop, filled, position)
-            for i in range(count):
-                if not self._check(&data[0], &self.spans[i]):
-                    count = i
-                    break
-            i = self._append(&data[0], count)
-            if i:
-                last = self.spans[i - 1].start
-                start = self.spans[i - 1].end
-            if i < count or count == 0 or self._is_full():
+                found = self._find(&data[0], start, stop, filled, position)
+            sound = 0
+            while sound < found and self._check(&data[0], &self.spans[sound]):
+                sound += 1
+            appended = self._append(&data[0], sound)
+            if appended:
+                last = self.spans[appended - 1].start
+                start = self.spans[appended - 1].end
+            if appended < found or found == 0 or self._is_full():
                 break
         return start, last
 

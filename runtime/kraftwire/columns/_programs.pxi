@@ -7,6 +7,11 @@ cdef dict STEPS = {
 }
 
 
+cdef Py_ssize_t MOST_AT_ONCE = 4096
+"""Rows that room is made for before any of them is read."""
+
+
+@cython.no_gc_clear  # what the collector clears is not there to be freed by
 cdef class MessageColumns:
     """Gathers messages of one class, in any of its versions, as rows of a struct."""
 
@@ -15,15 +20,18 @@ cdef class MessageColumns:
     cdef Program **programs
     cdef int version_count
     cdef object message, arrow_type
-    cdef list blocks, kept
+    cdef list kept
+    cdef list blocks
+    cdef bint is_busy
 
-    def __init__(self, message, arrow_type):
-        """`arrow_type` is the struct type of the message's LAYOUT."""
+    def __cinit__(self, message):
+        from kraftwire.columns.schema import message_type
+
         self.message = message
-        self.arrow_type = arrow_type
-        self.blocks = []
+        self.arrow_type = message_type(message)
         self.kept = []
-        shape_column(&self.root, arrow_type, True)
+        self.blocks = []
+        shape_column(&self.root, self.arrow_type, True)
         self._fill_default(&self.default, &self.root, message, False)
         self.version_count = max(message.VALID_VERSIONS, default=-1) + 1
         self.programs = <Program **>self._block(self.version_count * sizeof(Program *))
@@ -43,6 +51,7 @@ cdef class MessageColumns:
 
     def take(self):
         """The rows so far, as what `pyarrow.array` takes; none are left."""
+        check_idle(self.is_busy)
         return hand_over_root(&self.root, self.arrow_type)
 
     def read(self, data, begins, ends, versions, Py_ssize_t row):
@@ -60,9 +69,11 @@ cdef class MessageColumns:
         cdef const uint8_t *p
         if not (last.shape[0] == version.shape[0] == count and row >= 0):
             raise IndexError(row)
+        check_idle(self.is_busy)
+        self.is_busy = True
         with nogil:
-            # What does not fit is told by the rows themselves.
-            reserve_whole(&self.root, count - row)
+            # Where there is no room, the rows tell.
+            reserve_whole(&self.root, min(count - row, MOST_AT_ONCE))
             while row < count:
                 whole = self.root.length
                 if version[row] < 0:
@@ -83,6 +94,7 @@ cdef class MessageColumns:
                 row += 1
             if row < count:
                 cut(&self.root, whole)
+        self.is_busy = False
         return row
 
     # -- making programs -------------------------------------------------------------------
@@ -135,11 +147,12 @@ cdef class MessageColumns:
 
     cdef Program *_program(self, of, cls, Column *column, Default *default) except NULL:
         cdef Program *program = <Program *>self._block(sizeof(Program))
+        cdef Default *children = default.children
         layout = cls.LAYOUT
         places = {field.name: place for place, field in enumerate(layout.fields)}
         ordinary, tagged = of.ordinary(layout), of.tagged(layout)
         absent = [f for f in layout.fields if f not in ordinary and f not in tagged]
-        refused = [f.tag for f in absent if f.tag is not None]
+        refused = [f.tag for f in layout.fields if f.tag is not None and f not in tagged]
         program.column = column
         program.flexible = of.flexible
         program.takes_bytes = of.takes_bytes(layout)
@@ -154,11 +167,11 @@ cdef class MessageColumns:
         for i, tag in enumerate(refused):
             program.refused[<int>i] = tag
         for i, field in enumerate(ordinary):
-            self._step(&program.ordinary[<int>i], of, field, &default.children[<int>places[field.name]])
+            self._step(&program.ordinary[<int>i], of, field, &children[<int>places[field.name]])
         for i, field in enumerate(tagged):
-            self._step(&program.tagged[<int>i], of, field, &default.children[<int>places[field.name]])
+            self._step(&program.tagged[<int>i], of, field, &children[<int>places[field.name]])
         for i, field in enumerate(absent):
-            program.absent[<int>i] = &default.children[<int>places[field.name]]
+            program.absent[<int>i] = &children[<int>places[field.name]]
         return program
 
     cdef int _step(self, Step *step, of, field, Default *default) except -1:

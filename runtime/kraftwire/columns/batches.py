@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
+from os import PathLike
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -29,10 +30,14 @@ from kraftwire.log.header import HEADER, BatchHeader, parse_header
 from kraftwire.log.segment import BatchReader, Damage, DamageKind
 from kraftwire.log.selection import Selection
 from kraftwire.log.source import BytesSource, Source
+from kraftwire_wire.errors import KraftwireError
 
 CHUNK = 2 << 20
 PIECE = 512 << 10
 """Bytes read at a time: few enough to stay in the cache while they are gone over twice."""
+
+_UNUSUAL_RUN = 31
+"""Batches that plain Python reads on behind one that it had to read."""
 
 _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 
@@ -56,14 +61,20 @@ def decode_batches(
     """The records of the batches that begin from `start` to before `end`, every CRC checked.
 
     Only the columns asked for are built (`RECORD_COLUMNS`); `control` takes in the records of
-    control batches. A `RecordBatch` has about `chunk` bytes, or what one batch has where that
-    is more. `limit` is how many bytes one batch may decompress to.
+    control batches, which a selection of what is committed never has. A `RecordBatch` has
+    about `chunk` bytes (and as many rows at most), or what one batch has where that is more.
+    `limit` is how many bytes one batch may decompress to.
 
-    `CorruptBatch` at the first damage; with `on_damage`, that is called instead, for batches
-    whose records cannot be read too, and reading goes on behind it.
+    `CorruptBatch` at the first damage, behind the rows before it; with `on_damage`, that is
+    called instead, for batches whose records cannot be read too, and reading goes on. It is
+    called when the damage is met: rows from before it may come after that.
     """
     if isinstance(source, bytes | bytearray | memoryview):
         source = BytesSource(bytes(source))
+    if isinstance(source, str | PathLike):
+        raise KraftwireError(f"open the file first: kraftwire.log.FileSource({str(source)!r})")
+    if start < 0 or chunk < 1:
+        raise KraftwireError(f"start={start}, chunk={chunk}: from 0 and from 1 on they must be")
     wanted = _visible(selection or Selection())
     schema = record_schema(columns)
     reading = _Reading(source, _Options(schema, wanted, control, on_damage, chunk, limit))
@@ -108,7 +119,7 @@ class _Reading:
         """What is as usual natively, single batches in Python in between."""
         assert NATIVE is not None
         rows = NATIVE.RecordColumns(
-            self._options.schema,
+            self._options.schema.names,
             self._bounds(),
             self._options.chunk,
             self._options.control,
@@ -122,6 +133,7 @@ class _Reading:
         while position < last and not self._is_over:
             if not begin <= position < begin + filled:
                 begin, filled = position, self._source.read_into(position, piece)
+                filled = min(filled, self._source.size - begin)  # a live file grows
             stop = min(filled, last - begin)
             at, last_batch = rows.read(piece, position - begin, stop, filled, begin)
             position = begin + at
@@ -133,7 +145,7 @@ class _Reading:
             elif at and self._is_cut_off(piece, at, filled, begin):
                 filled = 0
             elif at == 0 or at < stop:
-                good, position = yield from self._unusual(position, good, rows, len(piece))
+                good, position = yield from self._unusual(position, last, good, rows, len(piece))
         yield from self._take_slow()
         if rows.rows:
             yield pa.record_batch(rows.take())
@@ -145,10 +157,16 @@ class _Reading:
         header = parse_header(piece[at : min(at + HEADER.size, filled)], 0, at)
         return header is None or header.end > filled
 
-    def _unusual(self, position: int, good: BatchHeader | None, rows: Any, piece: int) -> _GoingOn:
-        """Go over one batch that was not read from a piece, be it too large for one."""
+    def _unusual(
+        self, position: int, last: int, good: BatchHeader | None, rows: Any, piece: int
+    ) -> _GoingOn:
+        """Go over what was not read from a piece, be it a batch too large for one."""
         item = self._reader.read(position, good)
-        if isinstance(item, Batch) and item.header.size > piece:
+        if isinstance(item, Damage):
+            if rows.rows and self._options.on_damage is None:
+                yield pa.record_batch(rows.take())
+            return (yield from self._one(item, good))
+        if item.header.size > piece:
             yield from self._take_slow()
             size = len(item.data)
             at, _ = rows.read(item.data, 0, size, size, position)
@@ -156,7 +174,13 @@ class _Reading:
                 return item.header, item.header.end
         if rows.rows:
             yield pa.record_batch(rows.take())
-        return (yield from self._one(item, good))
+        good, position = yield from self._one(item, good)
+        # Where one is unusual others are, and each change of engine ends a chunk.
+        for _ in range(_UNUSUAL_RUN):
+            if position >= last or self._is_over:
+                break
+            good, position = yield from self._one(self._reader.read(position, good), good)
+        return good, position
 
     def _take_slow(self) -> Iterator[pa.RecordBatch]:
         if self._slow.rows:
@@ -196,12 +220,11 @@ class _Reading:
     def _bounds(self) -> tuple[int, int, int, int]:
         """The first and last offset and timestamp that are wanted."""
         wanted = self._selection
-        return (
-            _clip(wanted.from_offset, _MIN_INT64),
-            _clip(wanted.to_offset, _MAX_INT64 + 1) - 1,
-            _clip(wanted.since, _MIN_INT64),
-            _clip(wanted.until, _MAX_INT64 + 1) - 1,
-        )
+        offsets = _within(wanted.from_offset, wanted.to_offset)
+        times = _within(wanted.since, wanted.until)
+        if offsets is None or times is None:
+            return _MIN_INT64, _MAX_INT64, _MAX_INT64, _MIN_INT64  # no time is in there
+        return *offsets, *times
 
     def _is_visible(self, data: memoryview, position: int) -> bool:
         """Whether read_committed shows a transactional batch."""
@@ -211,8 +234,11 @@ class _Reading:
         return self._selection.committed.is_visible(header)
 
 
-def _clip(bound: int | None, default: int) -> int:
-    return default if bound is None else max(_MIN_INT64 + 1, min(bound, _MAX_INT64))
+def _within(start: int | None, stop: int | None) -> tuple[int, int] | None:
+    """The first and the last of 64 bits from `start` to before `stop`; None for none."""
+    first = _MIN_INT64 if start is None else max(start, _MIN_INT64)
+    last = _MAX_INT64 if stop is None else min(stop - 1, _MAX_INT64)
+    return (first, last) if first <= last else None
 
 
 def _visible(selection: Selection) -> Selection:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kraftwire.columns.engine import NATIVE
 from kraftwire.columns.messages import OnError
-from kraftwire.columns.rows import NULL, Int32s, Rows
+from kraftwire.columns.rows import NULL, Int32s, Rows, int32_array
 from kraftwire_messages.kafka import registry
-from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
+from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.records import coordinator_classes, read_metadata_frame, read_prefix
 
 NO_ID = -1
@@ -43,8 +43,12 @@ def metadata_frames(log: str, rows: Rows, note: OnError) -> Frames:
     else:
         frames = Frames(*NATIVE.read_metadata_frames(*rows[:3]))
         unusual = _rows_without(frames.ids, registry.record_ids[log])
+    nulls = rows.nulls
     for row in unusual:
         frames.ids[row] = NO_ID
+        if row in nulls:
+            note(row, DecodeError(f"a record of {log} without a value"))
+            continue
         try:
             message, version, start = read_metadata_frame(registry, log, rows.content(row))
         except KraftwireError as error:
@@ -62,8 +66,12 @@ def metadata_frames(log: str, rows: Rows, note: OnError) -> Frames:
 def coordinator_ids(log: str, keys: Rows, note: OnError) -> tuple[Int32s, Int32s]:
     """The ids of a coordinator's keys, and where their messages begin."""
     ids, begins, unusual = _prefixes(keys, registry.record_ids[log])
+    nulls = keys.nulls
     for row in unusual:
         ids[row], begins[row] = NO_ID, keys.begins[row] + _PREFIX
+        if row in nulls:
+            note(row, DecodeError(f"a record of {log} without a key"))
+            continue
         try:
             record_id = read_prefix(keys.content(row), "record id")
             coordinator_classes(registry, log, record_id)
@@ -77,10 +85,10 @@ def coordinator_ids(log: str, keys: Rows, note: OnError) -> tuple[Int32s, Int32s
 def value_versions(log: str, ids: Int32s, values: Rows, note: OnError) -> tuple[Int32s, Int32s]:
     """The versions of a coordinator's values, `NULL` for tombstones, and where they begin."""
     versions, begins, unusual = _prefixes(values, None)
-    is_null = values.nulls
+    nulls = values.nulls
     for row in unusual:
         versions[row], begins[row] = NULL, values.begins[row]
-        if ids[row] == NO_ID or row in is_null:
+        if ids[row] == NO_ID or row in nulls:
             continue
         value = coordinator_classes(registry, log, ids[row]).value
         try:
@@ -115,14 +123,3 @@ def _rows_without(ids: Int32s, known: Iterable[int]) -> list[int]:
 
 def _zeros(rows: Rows) -> Int32s:
     return array("i", bytes(4 * len(rows)))
-
-
-def int32_array(values: Int32s) -> pa.Int32Array:
-    """A buffer of int32 as an array."""
-    return pa.Array.from_buffers(pa.int32(), len(values), [None, pa.py_buffer(values)])
-
-
-def int32_buffer(values: Any) -> Int32s:
-    """An array of int32 without nulls as a buffer."""
-    at = values.offset
-    return memoryview(values.buffers()[1]).cast("i")[at : at + len(values)]

@@ -7,6 +7,7 @@ are left out.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,9 @@ from kraftwire.columns.rows import NULL, Rows, int16s, rows_of
 from kraftwire.columns.schema import message_type
 from kraftwire_wire.errors import DecodeError, FieldError, KraftwireError
 from kraftwire_wire.message import Message
+
+_UNUSUAL_RUN = 32
+"""Rows that plain Python reads where it has to read one."""
 
 OnError = Callable[[int, KraftwireError], object]
 
@@ -38,7 +42,9 @@ def decode_messages(
     """
     message.codec(version)
     rows = rows_of(column)
-    versions = pc.if_else(rows.is_null, pa.scalar(NULL, pa.int16()), pa.scalar(version, pa.int16()))
+    versions = pc.if_else(
+        rows.is_null, pa.scalar(NULL, pa.int16()), pa.scalar(int(version), pa.int16())
+    )
     return decode_rows(message, rows, int16s(versions), on_error or raise_error)
 
 
@@ -58,24 +64,32 @@ def decode_rows(
     if NATIVE is None:
         found = [_decode(message, rows, versions, row, on_error) for row in range(len(rows))]
         return message_array(found, kind)
-    native = NATIVE.MessageColumns(message, kind)
+    native = NATIVE.MessageColumns(message)
     parts: list[pa.StructArray] = []
-    slow: list[Message | None] = []
-    row = 0
-    while True:
-        start, row = row, native.read(rows.data, rows.begins, rows.ends, versions, row)
-        if slow and (row > start or row == len(rows)):
-            parts.append(message_array(slow, kind))
-            slow = []
-        if row == len(rows):
-            break
-        if native.rows:
-            parts.append(pa.array(native.take()))
-        slow.append(_decode(message, rows, versions, row, on_error))
-        row += 1
-    if native.rows or not parts:
-        parts.append(pa.array(native.take()))
-    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+    versions = array("h", versions)
+    row = native.read(rows.data, rows.begins, rows.ends, versions, 0)
+    while row < len(rows):
+        first = _decode(message, rows, versions, row, on_error)
+        if first is None:
+            versions[row] = NULL
+        else:
+            # Where one is unusual others are, and each change of engine ends a part.
+            end = min(row + _UNUSUAL_RUN, len(rows))
+            more = [_decode(message, rows, versions, at, on_error) for at in range(row + 1, end)]
+            parts += pa.array(native.take()), message_array([first, *more], kind)
+            row = end
+        row = native.read(rows.data, rows.begins, rows.ends, versions, row)
+    parts.append(pa.array(native.take()))
+    return _joined(parts)
+
+
+def _joined(parts: list[pa.StructArray]) -> pa.StructArray:
+    if len(parts) == 1:
+        return parts[0]
+    try:
+        return pa.concat_arrays(parts)
+    except pa.ArrowInvalid as error:  # offsets have 32 bits
+        raise KraftwireError(f"the column is too large, decode it in parts: {error}") from None
 
 
 def _decode(

@@ -19,6 +19,8 @@ from kraftwire.log.selection import Selection
 
 _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 _NO_TIMESTAMP_TYPE = -1
+_ROW = 50
+"""Bytes of a row beside its content, more or less."""
 
 
 class PythonRecords:
@@ -52,7 +54,7 @@ class PythonRecords:
             of = _VALUES[name]
             values.extend(of(header, record) for record in records)
         self.rows += len(records)
-        self._size += header.size
+        self._size += sum(map(_size_of, records))
 
     def take(self) -> pa.RecordBatch:
         """The rows so far; none are left."""
@@ -65,6 +67,14 @@ class PythonRecords:
         if not arrays:
             return pa.record_batch(pa.array([{}] * rows, pa.struct([])))
         return pa.record_batch(arrays, schema=self._schema)
+
+
+def _size_of(record: Record) -> int:
+    """About how many bytes a record takes."""
+    size = _ROW + len(record.key or b"") + len(record.value or b"")
+    for key, value in record.headers:
+        size += len(key) + len(value or b"")
+    return size
 
 
 def _is_64_bit(number: int) -> bool:

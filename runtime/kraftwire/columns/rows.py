@@ -40,12 +40,9 @@ class Rows(NamedTuple):
         return bytes(self.data[self.begins[row] : self.ends[row]])
 
 
-_KINDS = (pa.binary(), pa.large_binary(), pa.binary_view())
-
-
 def rows_of(column: pa.Array | pa.ChunkedArray) -> Rows:
-    """The rows of a column of bytes."""
-    if not isinstance(column, pa.Array | pa.ChunkedArray) or column.type not in _KINDS:
+    """The rows of a column of bytes; those that are null are empty."""
+    if not _is_binary(column):
         kind = getattr(column, "type", type(column).__name__)
         raise KraftwireError(f"no column of bytes, which binary arrays of pyarrow are: {kind}")
     if isinstance(column, pa.ChunkedArray):
@@ -55,13 +52,38 @@ def rows_of(column: pa.Array | pa.ChunkedArray) -> Rows:
     _, offsets, data = column.buffers()
     begin, count = column.offset, len(column)
     spans: Int32s = memoryview(offsets).cast("i") if offsets is not None else array("i", [0])
-    spans = spans[begin : begin + count + 1]
-    return Rows(
-        memoryview(data if data is not None else b"").cast("B"),
-        spans[:-1],
-        spans[1:],
-        pc.is_null(column),
+    begins, ends = spans[begin : begin + count], spans[begin + 1 : begin + count + 1]
+    is_null = pc.is_null(column)
+    if column.null_count:  # what lies beneath a null means nothing
+        ends = int32_buffer(pc.if_else(is_null, int32_array(begins), int32_array(ends)))
+    return Rows(memoryview(data if data is not None else b"").cast("B"), begins, ends, is_null)
+
+
+def _is_binary(column: object) -> bool:
+    if not isinstance(column, pa.Array | pa.ChunkedArray):
+        return False
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return any(
+        is_kind(kind)
+        for is_kind in (
+            pa.types.is_null,
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_binary_view,
+            pa.types.is_fixed_size_binary,
+        )
     )
+
+
+def int32_array(values: Int32s) -> pa.Int32Array:
+    """A buffer of int32 as an array."""
+    return pa.Array.from_buffers(pa.int32(), len(values), [None, pa.py_buffer(values)])
+
+
+def int32_buffer(values: Any) -> Int32s:
+    """An array of int32 without nulls as a buffer."""
+    at = values.offset
+    return memoryview(values.buffers()[1]).cast("i")[at : at + len(values)]
 
 
 def int16s(values: pa.Array) -> Any:

@@ -16,13 +16,11 @@ import pyarrow.compute as pc
 from kraftwire.columns.frames import (
     NO_ID,
     coordinator_ids,
-    int32_array,
-    int32_buffer,
     metadata_frames,
     value_versions,
 )
 from kraftwire.columns.messages import OnError, decode_rows, raise_error
-from kraftwire.columns.rows import NULL, Int32s, Rows, int16s, rows_of
+from kraftwire.columns.rows import NULL, Int32s, Rows, int16s, int32_array, int32_buffer, rows_of
 from kraftwire.log.typed import KEYLESS, LOGS
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
@@ -35,7 +33,7 @@ class TypedRows(NamedTuple):
 
     `rows` says where each stood in the input; `versions` those of the values, null where
     there is none; `keys` is None where the log has no typed keys. A value is null for a
-    tombstone, and where it could not be read.
+    tombstone, and like a key where it could not be read.
     """
 
     rows: pa.Int64Array
@@ -51,25 +49,38 @@ def decode_typed(
 
     `keys` and `values` are binary columns of the same length. `DecodeError` for the first row
     that is no record of the log, its path begins with the row; with `on_error`, that is
-    called for each such row, and a row that is of no known kind is left out.
+    called for each such row in the end, and a row that is of no known kind is left out.
     """
     if log not in LOGS:
         raise KraftwireError(f"no log is called {log!r}; there are {', '.join(LOGS)}")
     if len(keys) != len(values):
         raise KraftwireError(f"{len(keys)} keys and {len(values)} values")
-    errors: dict[int, KraftwireError] = {}
+    errors = Errors(keeps_all=on_error is not None)
     read = _read_metadata if log in KEYLESS else _read_coordinator
     found = read(log, rows_of(keys), rows_of(values), errors)
-    for row, error in sorted(errors.items()):
+    for row, error in sorted(errors.found.items()):
         (on_error or raise_error)(row, error)
     return found
 
 
-Errors = dict[int, KraftwireError]
+class Errors:
+    """What is wrong with rows, the first of each; or with the first row alone."""
+
+    def __init__(self, *, keeps_all: bool) -> None:
+        self._keeps_all = keeps_all
+        self.found: dict[int, KraftwireError] = {}
+
+    def note(self, row: int, error: KraftwireError) -> None:
+        """Keep an error, unless it is one too many."""
+        if not self._keeps_all and self.found:
+            if row >= next(iter(self.found)):
+                return
+            self.found.clear()
+        self.found.setdefault(row, error)
 
 
 def _read_metadata(log: str, _: Rows, values: Rows, errors: Errors) -> dict[str, TypedRows]:
-    frames = metadata_frames(log, values, errors.setdefault)
+    frames = metadata_frames(log, values, errors.note)
     found = {}
     for record_id, places in _kinds(frames.ids):
         message = registry.record(log, record_id).value
@@ -79,8 +90,8 @@ def _read_metadata(log: str, _: Rows, values: Rows, errors: Errors) -> dict[str,
 
 
 def _read_coordinator(log: str, keys: Rows, values: Rows, errors: Errors) -> dict[str, TypedRows]:
-    ids, key_begins = coordinator_ids(log, keys, errors.setdefault)
-    versions, begins = value_versions(log, ids, values, errors.setdefault)
+    ids, key_begins = coordinator_ids(log, keys, errors.note)
+    versions, begins = value_versions(log, ids, values, errors.note)
     found = {}
     for record_id, places in _kinds(ids):
         classes = coordinator_classes(registry, log, record_id)
@@ -113,7 +124,7 @@ def _decode(
         return int32_array(values).take(places)
 
     def note(row: int, error: KraftwireError) -> None:
-        errors.setdefault(places[row].as_py(), error)
+        errors.note(places[row].as_py(), error)
 
     chosen = taken(versions).cast(pa.int16())
     spans = Rows(rows.data, int32_buffer(taken(begins)), int32_buffer(taken(rows.ends)), None)
