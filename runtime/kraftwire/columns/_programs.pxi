@@ -7,7 +7,7 @@ cdef dict STEPS = {
 }
 
 
-cdef Py_ssize_t MOST_AT_ONCE = 4096
+cdef Py_ssize_t MOST_AT_ONCE = 8192
 """Rows that room is made for before any of them is read."""
 
 

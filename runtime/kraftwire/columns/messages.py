@@ -7,7 +7,6 @@ are left out.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -66,7 +65,7 @@ def decode_rows(
         return message_array(found, kind)
     native = NATIVE.MessageColumns(message)
     parts: list[pa.StructArray] = []
-    versions = array("h", versions)
+    versions = memoryview(bytearray(versions)).cast("h")  # rows that are refused become null
     row = native.read(rows.data, rows.begins, rows.ends, versions, 0)
     while row < len(rows):
         first = _decode(message, rows, versions, row, on_error)
