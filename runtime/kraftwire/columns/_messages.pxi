@@ -85,6 +85,8 @@ cdef inline void store_default(uint8_t *to, const Default *default) noexcept nog
         memcpy(to, default.fixed, 8)
     elif default.column.width == 4:
         memcpy(to, default.fixed, 4)
+    elif default.column.width == 16:
+        memcpy(to, default.fixed, 16)
     else:
         memcpy(to, default.fixed, default.column.width)
 
@@ -94,7 +96,7 @@ cdef int append_default(const Default *default) noexcept nogil:
     cdef int i
     if default.is_null:
         return append_null(column)
-    if reserve_rows(column, 1) < 0:
+    if column.length == column.capacity and reserve_rows(column, 1) < 0:
         return -1
     if column.nullable:
         column.valid[column.length] = 1
