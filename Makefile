@@ -11,7 +11,7 @@ CAPTURE := codec_tests/captures/kafka.jsonl
 STORED := codec_tests/stored
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-engines lint types check format generate interop fuzz fuzz-native bench update-kafka clean
+.PHONY: help setup demo test test-engines lint types check format generate interop installs fuzz fuzz-native bench update-kafka clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -77,6 +77,9 @@ generate: setup ## Write the codecs of all spec sets, and message_specs/README.m
 
 interop: setup ## Test against Kafka itself (needs a JDK of 17 or newer, and Maven)
 	$(PYTEST) -n auto --dist loadgroup -m interop codec_tests/interop
+
+installs: setup ## Install in clean environments, with a compiler and without (NEWEST=--newest, as root)
+	PYTHONPATH=codec_tests $(BIN)/python -m installs.clean_installs $(NEWEST)
 
 fuzz: setup ## The long mutation and property runs (about five minutes)
 	$(PYTEST) -n auto -m nightly --timeout 7200 codec_tests
