@@ -94,15 +94,6 @@ cdef bint may_have(const Span *span, const Wanted *wanted) noexcept nogil:
     )
 
 
-cdef inline bint is_wanted(
-    int64_t offset, int64_t timestamp, const Wanted *wanted
-) noexcept nogil:
-    return (
-        wanted.first_offset <= offset <= wanted.last_offset
-        and wanted.first_timestamp <= timestamp <= wanted.last_timestamp
-    )
-
-
 # -- records -------------------------------------------------------------------------------
 
 
@@ -236,6 +227,51 @@ cdef const uint8_t *read_headers(
     return p
 
 
+cdef struct Record:
+    # The fields of a record, as far as its headers.
+    int64_t offset
+    int64_t timestamp
+    int64_t key_size
+    int64_t value_size
+    const uint8_t *key
+    const uint8_t *value
+    const uint8_t *headers
+
+
+cdef inline bint read_fields(
+    Record *record, const Span *span, const uint8_t *p, const uint8_t *end
+) noexcept nogil:
+    """Read what is behind the length of a record, which ends at `end`."""
+    cdef int64_t delta
+    p = zigzag(p + 1, end, &delta, 10)
+    if p == NULL or add_overflows(span.base_timestamp, delta, &record.timestamp):
+        return False
+    p = zigzag(p, end, &delta, 5)
+    if p == NULL or add_overflows(span.base_offset, delta, &record.offset):
+        return False
+    p = zigzag(p, end, &record.key_size, 5)
+    if p == NULL or not -1 <= record.key_size <= end - p:
+        return False
+    record.key = p
+    if record.key_size > 0:
+        p += record.key_size
+    p = zigzag(p, end, &record.value_size, 5)
+    if p == NULL or not -1 <= record.value_size <= end - p:
+        return False
+    record.value = p
+    record.headers = p + record.value_size if record.value_size > 0 else p
+    if span.attributes & LOG_APPEND_TIME:
+        record.timestamp = span.max_timestamp
+    return True
+
+
+cdef inline bint is_wanted(const Record *record, const Wanted *wanted) noexcept nogil:
+    return (
+        wanted.first_offset <= record.offset <= wanted.last_offset
+        and wanted.first_timestamp <= record.timestamp <= wanted.last_timestamp
+    )
+
+
 cdef int read_records(
     Sinks *sinks, Column *root, const Wanted *wanted, const Span *span,
     const uint8_t *start, const uint8_t *stop
@@ -246,73 +282,36 @@ cdef int read_records(
     the length of its column, and is written over.
     """
     cdef Py_ssize_t row = root.length
-    cdef int64_t length, delta, offset_delta, offset, timestamp, key_size, value_size
+    cdef int64_t length
     cdef const uint8_t *p
-    cdef const uint8_t *end
-    cdef const uint8_t *key
-    cdef const uint8_t *value
-    cdef int64_t *offsets = NULL
-    cdef int64_t *timestamps = NULL
+    cdef Record record
     cdef Cells keys, values
     cdef int32_t i
-    cdef bint has_append_time = span.attributes & LOG_APPEND_TIME
+    cdef bint takes
     if span.count > (stop - start) // MIN_RECORD:
         return -1
     if make_room(sinks, root, span.count, stop - start) < 0:
         return -1
     keys, values = cells_of(sinks.key), cells_of(sinks.value)
-    if sinks.offset != NULL:
-        offsets = <int64_t *>sinks.offset.values
-    if sinks.timestamp != NULL:
-        timestamps = <int64_t *>sinks.timestamp.values
     for i in range(span.count):
         p = zigzag(start, stop, &length, 5)
         if p == NULL or not 0 < length <= stop - p:
             break
         # The next record starts here, which is known before the fields of this one are.
-        end = start = p + length
-        p = zigzag(p + 1, end, &delta, 10)
-        if p == NULL or add_overflows(span.base_timestamp, delta, &timestamp):
+        start = p + length
+        if not read_fields(&record, span, p, start):
             break
-        p = zigzag(p, end, &offset_delta, 5)
-        if p == NULL or add_overflows(span.base_offset, offset_delta, &offset):
-            break
-        p = zigzag(p, end, &key_size, 5)
-        if p == NULL or not -1 <= key_size <= end - p:
-            break
-        key = p
-        if key_size > 0:
-            p += key_size
-        p = zigzag(p, end, &value_size, 5)
-        if p == NULL or not -1 <= value_size <= end - p:
-            break
-        value = p
-        if value_size > 0:
-            p += value_size
-        if has_append_time:
-            timestamp = span.max_timestamp
-        if not is_wanted(offset, timestamp, wanted):
-            if read_headers(p, end, NULL) != end:
+        takes = is_wanted(&record, wanted)
+        if start - record.headers != 1 or record.headers[0] != 0:
+            if read_headers(record.headers, start, sinks.headers if takes else NULL) != start:
                 break
+        if not takes:
             continue
-        if end - p != 1 or p[0] != 0:
-            if read_headers(p, end, sinks.headers) != end:
-                break
-        if offsets != NULL:
-            offsets[row] = offset
-        if timestamps != NULL:
-            timestamps[row] = timestamp
         if keys.data != NULL:
-            put_bytes(&keys, row, key, key_size, stop)
+            put_bytes(&keys, row, record.key, record.key_size, stop)
         if values.data != NULL:
-            put_bytes(&values, row, value, value_size, stop)
-        if sinks.headers != NULL:
-            sinks.headers.offsets[row + 1] = <int32_t>sinks.headers.children[0].length
-        if sinks.sequence != NULL:
-            (<int32_t *>sinks.sequence.values)[row] = (
-                <int32_t>((<int64_t>span.base_sequence + offset_delta) & 0x7FFFFFFF)
-                if span.base_sequence >= 0 else -1
-            )
+            put_bytes(&values, row, record.value, record.value_size, stop)
+        put_numbers(sinks, row, &record, span)
         row += 1
     else:
         if start == stop:
@@ -321,6 +320,23 @@ cdef int read_records(
     if sinks.headers != NULL:
         cut(&sinks.headers.children[0], end_of(sinks.headers))
     return -1
+
+
+cdef inline void put_numbers(
+    Sinks *sinks, Py_ssize_t row, const Record *record, const Span *span
+) noexcept nogil:
+    """What differs from record to record, beside the content; where the headers end."""
+    if sinks.offset != NULL:
+        (<int64_t *>sinks.offset.values)[row] = record.offset
+    if sinks.timestamp != NULL:
+        (<int64_t *>sinks.timestamp.values)[row] = record.timestamp
+    if sinks.headers != NULL:
+        sinks.headers.offsets[row + 1] = <int32_t>sinks.headers.children[0].length
+    if sinks.sequence != NULL:
+        (<int32_t *>sinks.sequence.values)[row] = (
+            <int32_t>((span.base_sequence + record.offset - span.base_offset) & 0x7FFFFFFF)
+            if span.base_sequence >= 0 else -1
+        )
 
 
 cdef int make_room(
