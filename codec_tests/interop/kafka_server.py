@@ -39,7 +39,7 @@ DIRECTORY_PREFIX = "kraftwire-kafka-"
 _STOP_SECONDS = 20
 _FORMAT_SECONDS = 60
 _TURN_SECONDS = 0.05
-_PORT_ATTEMPTS = 3
+_ATTEMPTS = 3
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 
 PASSWORD = "admin-password"
@@ -92,6 +92,10 @@ def free_port() -> int:
 
 class KafkaFailed(Exception):
     """A node or tool of Kafka did not do what it was asked for; the message has its log's end."""
+
+
+class NotReady(KafkaFailed):
+    """Something did not happen in time, though every node runs."""
 
 
 @dataclass
@@ -252,7 +256,7 @@ class KafkaCluster:
                 pass
             time.sleep(_TURN_SECONDS)
         ends = "\n\n".join(f"node {node.number}:\n{node.log_end()}" for node in self.nodes)
-        raise KafkaFailed(f"not within {READY_SECONDS} seconds: {what}\n{ends}")
+        raise NotReady(f"not within {READY_SECONDS} seconds: {what}\n{ends}")
 
     def is_ready(self) -> bool:
         """Whether every node answers, all brokers are known, and a controller leads."""
@@ -296,10 +300,10 @@ def kafka_cluster(
     """A running cluster: without `controllers`, its one broker is its controller too."""
     directory = Path(tempfile.mkdtemp(prefix=DIRECTORY_PREFIX))
     try:
-        for attempt in range(1, _PORT_ATTEMPTS + 1):
+        for attempt in range(1, _ATTEMPTS + 1):
             nodes = list(_nodes(directory, controllers, brokers, proxy))
             cluster = KafkaCluster(directory, nodes)
-            if _started(cluster, settings or {}, last=attempt == _PORT_ATTEMPTS):
+            if _started(cluster, settings or {}, last=attempt == _ATTEMPTS):
                 break
         try:
             yield cluster
@@ -313,14 +317,19 @@ def kafka_cluster(
 
 
 def _started(cluster: KafkaCluster, settings: Mapping[str, str], *, last: bool) -> bool:
-    """Start a cluster; False where others took its ports, and its directories are gone."""
+    """Start a cluster; False where it is to be tried again, and its directories are gone.
+
+    Others may take its ports. A broker that comes up while the first leader is elected now and
+    then never finds out who it is, and asks in vain until it is started anew.
+    """
     try:
         cluster.format(settings)
         cluster.start()
     except BaseException as error:
         cluster.stop()
         lost = any(node.lost_a_port() for node in cluster.nodes)
-        if last or not (lost and isinstance(error, KafkaFailed)):
+        again = isinstance(error, NotReady) or (lost and isinstance(error, KafkaFailed))
+        if last or not again:
             raise
         for node in cluster.nodes:
             shutil.rmtree(node.directory)

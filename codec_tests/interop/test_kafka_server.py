@@ -105,6 +105,24 @@ def test_another_controller_leads_when_the_leader_is_gone() -> None:
         cluster.wait_for("another leader", lambda: cluster.leader() not in (None, first))
 
 
+def test_a_cluster_that_does_not_get_ready_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen: a broker that asked in vain for the leader, until the test was over."""
+    deaf: list[KafkaCluster] = []
+    is_ready = KafkaCluster.is_ready
+
+    def hears_the_second_time(cluster: KafkaCluster) -> bool:
+        if not deaf:
+            deaf.append(cluster)
+            monkeypatch.setattr(kafka_server, "READY_SECONDS", READY_SECONDS)
+        return cluster is not deaf[0] and is_ready(cluster)
+
+    monkeypatch.setattr(kafka_server, "READY_SECONDS", 1)
+    monkeypatch.setattr(KafkaCluster, "is_ready", hears_the_second_time)
+    with kafka_cluster() as cluster:
+        assert cluster is not deaf[0]
+        assert is_ready(cluster)
+
+
 def test_the_logs_stay_where_something_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
