@@ -132,10 +132,11 @@ def _consume(cluster: KafkaCluster, topic: str, isolation: str, last: int) -> li
         "isolation.level": isolation,
         "enable.auto.commit": False,
         "check.crcs": True,
+        # An offset that the log does not have must not become the end of the log in silence.
+        "auto.offset.reset": "error",
     }
     consumer = Consumer(QUIET | settings)
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    consumer.seek(TopicPartition(topic, 0, _first_offset(consumer, topic)))
+    consumer.assign([TopicPartition(topic, 0, _first_offset(consumer, topic))])
     messages: list[Message] = []
     end = time.monotonic() + SECONDS
     try:
