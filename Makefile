@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 KRAFTWIRE := $(BIN)/kraftwire
 # -n: one worker per core; the two cores of a small machine halve the time.
 PYTEST := $(BIN)/python -m pytest -q
-NATIVE := $(wildcard runtime/*/*.pyx runtime/*/*/*.pyx runtime/*/*/*.pxi)
+NATIVE := $(wildcard runtime/*/*.pyx runtime/*/*.pxi runtime/*/*/*.pyx runtime/*/*/*.pxi)
 CAPTURE := codec_tests/captures/kafka.jsonl
 STORED := codec_tests/stored
 

@@ -16,7 +16,6 @@ Rules:
   set going again whatever happens.
 """
 
-cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact, PyFloat_FromDouble
 from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
@@ -26,6 +25,7 @@ from cpython.object cimport Py_NE, PyObject, PyObject_RichCompareBool, PyTypeObj
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.unicode cimport PyUnicode_CheckExact, PyUnicode_DecodeUTF8
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memmove, memset
 
 from uuid import UUID, SafeUUID
@@ -816,10 +816,12 @@ cdef int put_tags(Output *output, object instance, Plan *plan) except -1:
     return 0
 
 
+include "_blocks.pxi"
+
+
 # -- codecs --------------------------------------------------------------------------------
 
 
-@cython.no_gc_clear  # what the collector clears is not there to be freed by
 cdef class NativeCodec:
     """Reads and writes one version of one message; see `kraftwire_wire.codec.Codec`."""
 
@@ -830,7 +832,7 @@ cdef class NativeCodec:
     cdef dict _plans
     cdef set _open
     cdef Plan *_plan
-    cdef list _blocks
+    cdef Block *_blocks
     cdef bint _flexible
     cdef Py_ssize_t _expected
 
@@ -839,7 +841,6 @@ cdef class NativeCodec:
         self.version = version
         self._python = Codec(message, version)
         self._kept = []
-        self._blocks = []
         self._plans = {}
         self._open = set()
         of = VersionOf(message, version)
@@ -851,9 +852,7 @@ cdef class NativeCodec:
         self._make_defaults()
 
     def __dealloc__(self):
-        if self._blocks is not None:
-            for block in self._blocks:
-                PyMem_Free(<void *><size_t>block)
+        free_blocks(self._blocks)
 
     def decode(self, data, *, bint lenient=False):
         """Read one message that fills `data`; see `Message.decode`."""
@@ -925,12 +924,7 @@ cdef class NativeCodec:
     # -- making plans ----------------------------------------------------------------------
 
     cdef void *_block(self, Py_ssize_t size) except NULL:
-        cdef void *block = PyMem_Malloc(max(size, 1))
-        if block == NULL:
-            raise MemoryError
-        memset(block, 0, max(size, 1))
-        self._blocks.append(<size_t>block)
-        return block
+        return new_block(&self._blocks, size)
 
     cdef Plan *_plan_of(self, of, cls) except NULL:
         """The plan of a struct; one for each class, as structs may hold themselves."""
@@ -946,8 +940,7 @@ cdef class NativeCodec:
         plan.cls = <PyTypeObject *>cls
         plan.unknown_tags = self._slot(cls, "unknown_tagged_fields")
         plan.takes_bytes = of.takes_bytes(layout)
-        ordinary, tagged = of.ordinary(layout), of.tagged(layout)
-        absent = [f for f in layout.fields if f not in ordinary and f not in tagged]
+        ordinary, tagged, absent = of.ordinary(layout), of.tagged(layout), of.absent(layout)
         if len(tagged) > KNOWN_TAGS:
             raise NotSpecialized("more tags than this engine counts")
         plan.ordinary = self._ops(of, cls, ordinary)

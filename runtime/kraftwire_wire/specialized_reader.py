@@ -200,8 +200,7 @@ class _ReaderSource:
                 self._field(f"{var}.{field.name}", field)
                 self._flush()
             word = "elif"
-        elsewhere = sorted({f.tag for f in layout.fields if f.tag is not None and f not in known})
-        for number in elsewhere:
+        for number in self._of.foreign_tags(layout):
             with source.block(f"{word} {tag} == {number}:"):
                 source.line("raise Unusual")
             word = "elif"

@@ -116,6 +116,14 @@ class VersionOf:
         known = [f for f in layout.fields if self.version in f.versions and self.is_tagged(f)]
         return sorted(known, key=lambda f: f.tag or 0)
 
+    def absent(self, layout: Layout) -> list[Field]:
+        """The fields that only other versions have, in order."""
+        return [f for f in layout.fields if self.version not in f.versions]
+
+    def foreign_tags(self, layout: Layout) -> list[int]:
+        """The tags that fields have in other versions alone; here they are refused."""
+        return sorted(f.tag for f in layout.fields if f.tag is not None and not self.is_tagged(f))
+
     def is_tagged(self, field: Field) -> bool:
         """Whether the field is in the tag section."""
         return self.version in field.tagged

@@ -14,7 +14,6 @@ Rules:
 Kafka's own logs are.
 """
 
-cimport cython
 from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.memoryview cimport PyMemoryView_FromMemory
@@ -27,6 +26,7 @@ from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.forms import fixed
 from kraftwire_wire.specialized_source import VersionOf
 
+include "../../kraftwire_wire/_blocks.pxi"
 include "_bytes.pxi"
 include "_arrow.pxi"
 include "_records.pxi"

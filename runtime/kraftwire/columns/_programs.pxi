@@ -11,7 +11,6 @@ cdef Py_ssize_t MOST_AT_ONCE = 8192
 """Rows that room is made for before any of them is read."""
 
 
-@cython.no_gc_clear  # what the collector clears is not there to be freed by
 cdef class MessageColumns:
     """Gathers messages of one class, in any of its versions, as rows of a struct."""
 
@@ -21,7 +20,7 @@ cdef class MessageColumns:
     cdef int version_count
     cdef object message, arrow_type
     cdef list kept
-    cdef list blocks
+    cdef Block *blocks
     cdef bint is_busy
 
     def __cinit__(self, message):
@@ -30,19 +29,14 @@ cdef class MessageColumns:
         self.message = message
         self.arrow_type = message_type(message)
         self.kept = []
-        self.blocks = []
         shape_column(&self.root, self.arrow_type, True)
         self._fill_default(&self.default, &self.root, message, False)
         self.version_count = max(message.VALID_VERSIONS, default=-1) + 1
         self.programs = <Program **>self._block(self.version_count * sizeof(Program *))
-        for version in message.VALID_VERSIONS:
-            of = VersionOf(message, version)
-            self.programs[<int>version] = self._program(of, message, &self.root, &self.default)
 
     def __dealloc__(self):
         free_column(&self.root)
-        for block in self.blocks or ():
-            free(<void *><size_t>block)
+        free_blocks(self.blocks)
 
     @property
     def rows(self):
@@ -64,47 +58,63 @@ cdef class MessageColumns:
         cdef const int32_t[::1] first = begins
         cdef const int32_t[::1] last = ends
         cdef const int16_t[::1] version = versions
-        cdef Py_ssize_t count = first.shape[0], size = raw.shape[0], whole = 0
+        cdef Py_ssize_t count = first.shape[0], size = raw.shape[0]
         cdef const uint8_t *start = &raw[0] if size else <const uint8_t *>""
-        cdef const uint8_t *p
         if not (last.shape[0] == version.shape[0] == count and row >= 0):
             raise IndexError(row)
         check_idle(self.is_busy)
         self.is_busy = True
-        with nogil:
-            # Where there is no room, the rows tell.
-            reserve_whole(&self.root, min(count - row, MOST_AT_ONCE))
-            while row < count:
-                whole = self.root.length
-                if version[row] < 0:
-                    if append_null(&self.root) < 0:
-                        break
-                elif (
-                    version[row] >= self.version_count
-                    or self.programs[version[row]] == NULL
-                    or not 0 <= first[row] <= last[row] <= size
-                ):
+        try:
+            while True:
+                with nogil:
+                    row = self._read(start, size, first, last, version, row)
+                if row == count or not self._prepare(version[row]):
+                    return row
+        finally:
+            self.is_busy = False
+
+    cdef Py_ssize_t _read(
+        self, const uint8_t *start, Py_ssize_t size, const int32_t[::1] first,
+        const int32_t[::1] last, const int16_t[::1] version, Py_ssize_t row
+    ) noexcept nogil:
+        cdef Py_ssize_t count = first.shape[0], whole = self.root.length
+        cdef const uint8_t *end
+        # Where there is no room, the rows tell.
+        reserve_whole(&self.root, min(count - row, MOST_AT_ONCE))
+        while row < count:
+            whole = self.root.length
+            if version[row] < 0:
+                if append_null(&self.root) < 0:
                     break
-                else:
-                    p = read_struct(
-                        self.programs[version[row]], start + first[row], start + last[row]
-                    )
-                    if p != start + last[row]:
-                        break
-                row += 1
-            if row < count:
-                cut(&self.root, whole)
-        self.is_busy = False
+            elif (
+                version[row] >= self.version_count
+                or self.programs[version[row]] == NULL
+                or not 0 <= first[row] <= last[row] <= size
+            ):
+                break
+            else:
+                end = start + last[row]
+                if read_struct(self.programs[version[row]], start + first[row], end) != end:
+                    break
+            row += 1
+        if row < count:
+            cut(&self.root, whole)
         return row
+
+    cdef bint _prepare(self, int version) except -1:
+        """Make the program of a version; False where there is one, or no such version."""
+        if not 0 <= version < self.version_count or self.programs[version] != NULL:
+            return False
+        if version not in self.message.VALID_VERSIONS:
+            return False
+        of = VersionOf(self.message, version)
+        self.programs[version] = self._program(of, self.message, &self.root, &self.default)
+        return True
 
     # -- making programs -------------------------------------------------------------------
 
     cdef void *_block(self, Py_ssize_t size) except NULL:
-        cdef void *block = calloc(max(size, 1), 1)
-        if block == NULL:
-            raise MemoryError
-        self.blocks.append(<size_t>block)
-        return block
+        return new_block(&self.blocks, size)
 
     cdef int _fill_default(self, Default *default, Column *column, cls, bint is_null) except -1:
         """The defaults of a struct and of all in it."""
@@ -150,9 +160,8 @@ cdef class MessageColumns:
         cdef Default *children = default.children
         layout = cls.LAYOUT
         places = {field.name: place for place, field in enumerate(layout.fields)}
-        ordinary, tagged = of.ordinary(layout), of.tagged(layout)
-        absent = [f for f in layout.fields if f not in ordinary and f not in tagged]
-        refused = [f.tag for f in layout.fields if f.tag is not None and f not in tagged]
+        ordinary, tagged, absent = of.ordinary(layout), of.tagged(layout), of.absent(layout)
+        refused = of.foreign_tags(layout)
         program.column = column
         program.flexible = of.flexible
         program.takes_bytes = of.takes_bytes(layout)

@@ -68,6 +68,8 @@ def decode_rows(
     versions = memoryview(bytearray(versions)).cast("h")  # rows that are refused become null
     row = native.read(rows.data, rows.begins, rows.ends, versions, 0)
     while row < len(rows):
+        if versions[row] == NULL:
+            raise MemoryError  # nothing else keeps the engine from a null
         first = _decode(message, rows, versions, row, on_error)
         if first is None:
             versions[row] = NULL
