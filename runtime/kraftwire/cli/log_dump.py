@@ -118,7 +118,7 @@ def dump(paths: tuple[Path, ...], output: str | None, out: Path | None, **given:
     findings = Findings()
     partitions = find_partitions(paths)
     named = {path for path in paths if path.is_file()}
-    total = sum(file.path.stat().st_size for p in partitions for file in p.segments)
+    total = sum(file.size for p in partitions for file in p.segments)
     if out is not None and any(out.exists() and out.samefile(path) for path in named):
         raise CouldNotDoIt(f"{out} is what is to be read")
     printed = _open_output(output, out, options, given)
@@ -127,7 +127,7 @@ def dump(paths: tuple[Path, ...], output: str | None, out: Path | None, **given:
         for partition in partitions:
             for file in _files(partition, options, named):
                 dumping.file(partition, file)
-                done(file.path.stat().st_size)
+                done(file.size)
     findings.exit()
 
 

@@ -37,7 +37,7 @@ def fsck(paths: tuple[Path, ...], limit: int, output: str | None) -> None:
       kraftwire log fsck /disk1/kafka /disk2/kafka -o json | jq 'select(.severity == "error")'
     """
     partitions = find_partitions(paths)
-    total = sum(file.path.stat().st_size for found in partitions for file in found.segments)
+    total = sum(file.size for found in partitions for file in found.segments)
     check = Check(limit)
     with progress(total, "fsck") as done:
         findings = list(check.run(partitions, done))

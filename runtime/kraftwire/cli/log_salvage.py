@@ -46,7 +46,7 @@ def salvage(paths: tuple[Path, ...], out: Path, output: str | None) -> None:
     _check_target(out, paths)
     partitions = find_partitions(paths)
     _check_names(partitions)
-    total = sum(file.path.stat().st_size for found in partitions for file in found.segments)
+    total = sum(file.size for found in partitions for file in found.segments)
     out.mkdir(parents=True, exist_ok=True)
     losses: list[Loss] = []
     segments = batches = size = 0

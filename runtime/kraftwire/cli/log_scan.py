@@ -36,7 +36,7 @@ def scan(paths: tuple[Path, ...], output: str | None) -> None:
     """
     findings = Findings()
     partitions = [found for found in find_partitions(paths) if found.segments]
-    total = sum(file.path.stat().st_size for found in partitions for file in found.segments)
+    total = sum(file.size for found in partitions for file in found.segments)
     as_json = wants_json(output)
     rows = []
     bytes_ = records = 0

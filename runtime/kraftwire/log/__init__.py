@@ -7,7 +7,7 @@ From the bytes up, each importing only what is above it:
     resync, segment, order                  a file of batches, damage included
     indexes, producer_snapshot, checkpoints, properties, quorum_state
                                             the files beside them, one module each
-    file_names, directory                   what lies where
+    storage, file_names, directory          what lies where
     typed, isolation, selection             what records mean, and which of them are wanted
     encode, segment_writer, snapshot_writer the other way: batches, segments, snapshots
     scan, fsck, salvage                     counting, checking, repairing whole logs

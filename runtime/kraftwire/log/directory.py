@@ -24,7 +24,7 @@ from kraftwire.log.file_names import (
     parse_partition_name,
 )
 from kraftwire.log.header import HEADER, parse_sound_header
-from kraftwire.log.source import FileSource
+from kraftwire.log.storage import LOCAL, Entry, OpenSource, Storage
 from kraftwire_wire.errors import KraftwireError
 
 METADATA_TOPIC = "__cluster_metadata"
@@ -40,6 +40,7 @@ class LogFile:
     name: FileName
     partition: PartitionName | None = None
     """None in a data directory itself, and where the directory's name is no partition's."""
+    storage: Storage = LOCAL
 
     @property
     def kind(self) -> FileKind:
@@ -68,9 +69,14 @@ class LogFile:
         """Whether neither the file nor its partition is on its way in or out."""
         return not self.name.state and not self.partition_state
 
-    def open(self) -> FileSource:
+    def open(self) -> OpenSource:
         """The file, to be read piece by piece."""
-        return FileSource(self.path)
+        return self.storage.open(self.path)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file as it is now."""
+        return self.storage.size(self.path)
 
     def read(self) -> bytes:
         """All of a file that is small by its nature: a checkpoint, a producer snapshot."""
@@ -131,7 +137,7 @@ class Partition:
         return self._by_kind.get(kind, {}).get(segment.base_offset)
 
 
-def find_files(paths: Iterable[Path]) -> list[LogFile]:
+def find_files(paths: Iterable[Path], storage: Storage = LOCAL) -> list[LogFile]:
     """The files below the paths, each once: data directories' own, then by partition and offset.
 
     `KraftwireError` for a path that is or has nothing of Kafka's; `OSError` for one that
@@ -139,18 +145,18 @@ def find_files(paths: Iterable[Path]) -> list[LogFile]:
     """
     found: dict[Path, LogFile] = {}
     for path in paths:
-        below = list(_files_at(path))
+        below = list(_files_at(path, storage))
         if not below:
             raise KraftwireError(f"{path}: no file of Kafka's, nor a directory with any")
         for file in below:
-            found.setdefault(file.path.resolve(), file)
+            found.setdefault(storage.identity(file.path), file)
     return list(found.values())
 
 
-def find_partitions(paths: Iterable[Path]) -> list[Partition]:
+def find_partitions(paths: Iterable[Path], storage: Storage = LOCAL) -> list[Partition]:
     """The files below the paths by the directory that they lie in."""
     partitions: dict[Path, Partition] = {}
-    for file in find_files(paths):
+    for file in find_files(paths, storage):
         directory = file.path.parent
         partition = partitions.setdefault(directory, Partition(directory, file.partition))
         partition.files.append(file)
@@ -161,46 +167,50 @@ _BY_SUFFIX = {".log": FileKind.SEGMENT, ".checkpoint": FileKind.SNAPSHOT}
 """What a file is that was named, when its name is none of a data directory's."""
 
 
-def _files_at(path: Path) -> Iterator[LogFile]:
-    if not path.is_dir():
-        path.stat()  # a path that is not there is an OSError with its name
-        name = parse_file_name(path.name)
-        if not path.is_file():
-            raise KraftwireError(f"{path}: neither a file nor a directory")
-        if name is None and path.suffix in _BY_SUFFIX:  # as tiered storage and copies have them
-            name = FileName(_BY_SUFFIX[path.suffix], _first_offset(path))
-        if name is None:
-            reason = "its name is none of a data directory's; segments end with .log"
-            raise KraftwireError(f"{path}: {reason}")
-        partition = parse_partition_name(path.absolute().parent.name)
-        yield LogFile(path, name, partition._replace(state="") if partition else None)
+def _files_at(path: Path, storage: Storage) -> Iterator[LogFile]:
+    if not storage.is_directory(path):
+        yield _named_file(path, storage)
         return
     own = parse_partition_name(path.absolute().name)
     # A directory that is named itself is wanted, though it may be on its way out.
-    yield from _files_in(path, own._replace(state="") if own else None)
+    entries = list(storage.entries(path))
+    yield from _files_of(path, entries, own._replace(state="") if own else None, storage)
     partitions = []
-    for entry in path.iterdir():
+    for entry in entries:
         name_of = parse_partition_name(entry.name)
-        if name_of is not None and entry.is_dir():
-            partitions.append((name_of, entry))
-    for name_of, entry in sorted(partitions):
-        yield from _files_in(entry, name_of)
+        if name_of is not None and entry.is_directory:
+            partitions.append((name_of, path / entry.name))
+    for name_of, directory in sorted(partitions):
+        yield from _files_of(directory, storage.entries(directory), name_of, storage)
 
 
-def _first_offset(path: Path) -> int:
+def _named_file(path: Path, storage: Storage) -> LogFile:
+    name = parse_file_name(path.name)
+    if name is None and path.suffix in _BY_SUFFIX:  # as tiered storage and copies have them
+        name = FileName(_BY_SUFFIX[path.suffix], _first_offset(path, storage))
+    if name is None:
+        reason = "its name is none of a data directory's; segments end with .log"
+        raise KraftwireError(f"{path}: {reason}")
+    partition = parse_partition_name(path.absolute().parent.name)
+    return LogFile(path, name, partition._replace(state="") if partition else None, storage)
+
+
+def _first_offset(path: Path, storage: Storage) -> int:
     """The first offset of a file whose name does not say it; 0 where nothing can be read."""
-    with FileSource(path) as source:
+    with storage.open(path) as source:
         data = source.read_at(0, HEADER.size)
         header = parse_sound_header(data, 0, 0, source.size)
     return header.base_offset if header else 0
 
 
-def _files_in(directory: Path, partition: PartitionName | None) -> list[LogFile]:
+def _files_of(
+    directory: Path, entries: Iterable[Entry], partition: PartitionName | None, storage: Storage
+) -> list[LogFile]:
     files = []
-    for entry in directory.iterdir():
+    for entry in entries:
         name = parse_file_name(entry.name)
-        if name is not None and entry.is_file():
-            files.append(LogFile(entry, name, partition))
+        if name is not None and not entry.is_directory:
+            files.append(LogFile(directory / entry.name, name, partition, storage))
     return sorted(files, key=lambda file: (file.base_offset, file.kind.value, file.path.name))
 
 

@@ -80,7 +80,7 @@ class Salvage:
             if number == 0:
                 self._next_offset = segment.base_offset
             yield from self._segment(segment)
-            done(segment.path.stat().st_size)
+            done(segment.size)
         yield from self._settle(None)
         yield from self._left_out()
         yield from self._write_epochs()
@@ -96,7 +96,7 @@ class Salvage:
         for file in self._partition.files:
             if file.kind is FileKind.SEGMENT and file.name.state == "swap":
                 reason = "left out: compaction was broken off before it took its place"
-                yield Loss(str(file.path), 0, file.path.stat().st_size, reason, None, None)
+                yield Loss(str(file.path), 0, file.size, reason, None, None)
 
     def _segment(self, segment: LogFile) -> Iterator[Loss]:
         with (
@@ -184,7 +184,7 @@ class Salvage:
             try:
                 known = dict(decode_leader_epochs(file.read(), str(file.path)))
             except CorruptBatch as problem:
-                size = file.path.stat().st_size
+                size = file.size
                 yield Loss(str(file.path), problem.position, size, problem.reason, None, None)
                 continue
             for epoch, start in self._epochs:

@@ -44,7 +44,7 @@ def copy_files(files: Iterable[LogFile], target: Path) -> Iterator[Loss]:
             with file.path.open("rb") as source, (target / file.path.name).open("xb") as copy:
                 shutil.copyfileobj(source, copy)
         except CorruptBatch as problem:
-            size = file.path.stat().st_size
+            size = file.size
             yield Loss(str(file.path), problem.position, size, problem.reason, None, None)
 
 

@@ -132,7 +132,7 @@ def load_snapshot(
         if not only_quorum or isinstance(message, VotersRecord | KRaftVersionRecord):
             apply_entry(image, entry, note)
     if not ended:
-        note(CorruptBatch(str(file.path), file.path.stat().st_size, "the footer is missing"))
+        note(CorruptBatch(str(file.path), file.size, "the footer is missing"))
     return image, whole
 
 

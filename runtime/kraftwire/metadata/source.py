@@ -37,7 +37,7 @@ class MetadataSource:
     @property
     def size(self) -> int:
         """Bytes of the segments."""
-        return sum(segment.path.stat().st_size for segment in self.segments)
+        return sum(segment.size for segment in self.segments)
 
     @property
     def segments(self) -> list[LogFile]:

@@ -54,7 +54,7 @@ class PartitionCheck:
         yield from self._read_epochs()
         for segment in self._partition.segments:
             yield from self._segment(segment)
-            done(segment.path.stat().st_size)
+            done(segment.size)
         yield from self._snapshots_up_to(None)
         for snapshot in self._partition.of_kind(FileKind.SNAPSHOT):
             yield from self._metadata_snapshot(snapshot)

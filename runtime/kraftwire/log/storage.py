@@ -1,0 +1,96 @@
+"""Where stored files lie: this machine, or whatever else can list and open them.
+
+`find_files` walks a `Storage`, and the files it finds open themselves through it, so that
+everything that reads logs reads them from anywhere. Paths are those of the storage, with
+`/` between their parts; for an object store the first part is the bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+from kraftwire.log.source import FileSource, Source
+from kraftwire_wire.errors import KraftwireError
+
+
+class Entry(NamedTuple):
+    """What lies in a directory."""
+
+    name: str
+    is_directory: bool
+
+
+class OpenSource(Source, Protocol):
+    """A source that is closed when it is left."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None: ...
+
+
+class Storage(Protocol):
+    """What finding and reading files needs of the place where they lie."""
+
+    def is_directory(self, path: Path) -> bool:
+        """Whether a path is a directory or a file; `OSError` where nothing is there."""
+        ...
+
+    def entries(self, directory: Path) -> Iterable[Entry]:
+        """What lies in a directory, in any order; files and directories alone."""
+        ...
+
+    def identity(self, path: Path) -> Path:
+        """The one path of a file that several lead to."""
+        ...
+
+    def size(self, path: Path) -> int:
+        """The bytes of a file."""
+        ...
+
+    def open(self, path: Path) -> OpenSource:
+        """A file, to be read piece by piece."""
+        ...
+
+
+class LocalStorage:
+    """The files of this machine."""
+
+    def is_directory(self, path: Path) -> bool:
+        """See `Storage.is_directory`."""
+        if path.is_dir():
+            return True
+        path.stat()  # a path that is not there is an OSError with its name
+        if not path.is_file():
+            raise KraftwireError(f"{path}: neither a file nor a directory")
+        return False
+
+    def entries(self, directory: Path) -> Iterable[Entry]:
+        """See `Storage.entries`."""
+        for entry in directory.iterdir():
+            if entry.is_dir():
+                yield Entry(entry.name, is_directory=True)
+            elif entry.is_file():
+                yield Entry(entry.name, is_directory=False)
+
+    def identity(self, path: Path) -> Path:
+        """See `Storage.identity`."""
+        return path.resolve()
+
+    def size(self, path: Path) -> int:
+        """See `Storage.size`."""
+        return path.stat().st_size
+
+    def open(self, path: Path) -> FileSource:
+        """See `Storage.open`."""
+        return FileSource(path)
+
+
+LOCAL = LocalStorage()
