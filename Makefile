@@ -23,6 +23,8 @@ $(VENV)/.ready: pyproject.toml $(NATIVE)
 	  || { echo "kraftwire needs Python 3.11 or newer; name one: make PYTHON=python3.12 setup"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	# Spark finds its data sources along sys.path, which an editable install does not extend.
+	@echo '$(CURDIR)/spark_jobs' > $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/kraftwire_spark_jobs.pth
 	@touch $@
 
 demo: setup ## Regenerate the codecs, decode captured traffic, read what Kafka stored

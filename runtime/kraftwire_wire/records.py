@@ -149,15 +149,20 @@ def encode_control_key(control_type: int) -> bytes:
 
 def decode_control_value(registry: Registry, control_type: int, value: bytes) -> Versioned:
     """The value of a control record of a known type."""
-    name = _CONTROL_MESSAGES.get(control_type) or registry.control_records.get(control_type)
-    if name is None:
-        raise KraftwireError(f"no message is known for control records of type {control_type}")
-    message = registry.message(name)
+    message = control_message(registry, control_type)
     if control_type in _END_OF_TRANSACTION:
         return decode_prefixed(message, value)
     # These messages hold their own version in their first field.
     version = read_prefix(value, "version")
     return Versioned(_decode_rest(message, version, value, 0), version)
+
+
+def control_message(registry: Registry, control_type: int) -> type[Message]:
+    """The message that is the value of a control record of a known type."""
+    name = _CONTROL_MESSAGES.get(control_type) or registry.control_records.get(control_type)
+    if name is None:
+        raise KraftwireError(f"no message is known for control records of type {control_type}")
+    return registry.message(name)
 
 
 def encode_control_value(control_type: int, message: Message, version: int) -> bytes:

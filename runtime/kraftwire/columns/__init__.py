@@ -21,6 +21,7 @@ from kraftwire.columns.batches import decode_batches
 from kraftwire.columns.messages import decode_messages
 from kraftwire.columns.schema import DEFAULT_COLUMNS, RECORD_COLUMNS, message_type, record_schema
 from kraftwire.columns.typed import TypedRows, decode_typed
+from kraftwire.columns.uuids import uuid_strings
 
 __all__ = [
     "DEFAULT_COLUMNS",
@@ -31,6 +32,7 @@ __all__ = [
     "decode_typed",
     "message_type",
     "record_schema",
+    "uuid_strings",
 ]
 
 del _pyarrow

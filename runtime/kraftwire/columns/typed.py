@@ -7,7 +7,7 @@ say what they are, and `group`, `transaction` and `share`, whose keys do.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -33,19 +33,27 @@ class TypedRows(NamedTuple):
 
     `rows` says where each stood in the input; `versions` those of the values, null where
     there is none; `keys` is None where the log has no typed keys. A value is null for a
-    tombstone, and like a key where it could not be read.
+    tombstone, and like a key where it could not be read. What was not asked for is None.
     """
 
     rows: pa.Int64Array
     versions: pa.Int16Array
     keys: pa.StructArray | None
-    values: pa.StructArray
+    values: pa.StructArray | None
 
 
 def decode_typed(
-    log: str, keys: pa.Array, values: pa.Array, *, on_error: OnError | None = None
+    log: str,
+    keys: pa.Array,
+    values: pa.Array,
+    *,
+    only: Collection[str] | None = None,
+    on_error: OnError | None = None,
 ) -> dict[str, TypedRows]:
     """The records of a log by the names of their values' messages.
+
+    `only` names the messages that are wanted, those of keys as well; of the others nothing
+    is read but what they are.
 
     `keys` and `values` are binary columns of the same length. `DecodeError` for the first row
     that is no record of the log, its path begins with the row; with `on_error`, that is
@@ -57,7 +65,7 @@ def decode_typed(
         raise KraftwireError(f"{len(keys)} keys and {len(values)} values")
     errors = Errors(keeps_all=on_error is not None)
     read = _read_metadata if log in KEYLESS else _read_coordinator
-    found = read(log, rows_of(keys), rows_of(values), errors)
+    found = read(log, rows_of(keys), rows_of(values), Decoding(only, errors))
     for row, error in sorted(errors.found.items()):
         (on_error or raise_error)(row, error)
     return found
@@ -79,25 +87,58 @@ class Errors:
         self.found.setdefault(row, error)
 
 
-def _read_metadata(log: str, _: Rows, values: Rows, errors: Errors) -> dict[str, TypedRows]:
-    frames = metadata_frames(log, values, errors.note)
+class Decoding(NamedTuple):
+    """What a call of `decode_typed` is about: the messages wanted, None for all, and errors."""
+
+    only: Collection[str] | None
+    errors: Errors
+
+    def decode(
+        self,
+        message: type[Message],
+        versions: Int32s,
+        begins: Int32s,
+        rows: Rows,
+        places: pa.Int64Array,
+    ) -> pa.StructArray | None:
+        """The messages at some places; None where they are not wanted."""
+        if self.only is not None and message.__name__ not in self.only:
+            return None
+
+        def note(row: int, error: KraftwireError) -> None:
+            self.errors.note(places[row].as_py(), error)
+
+        spans = Rows(
+            rows.data,
+            int32_buffer(_taken(begins, places)),
+            int32_buffer(_taken(rows.ends, places)),
+        )
+        return decode_rows(message, spans, int16s(_taken(versions, places)), note)
+
+
+def _read_metadata(log: str, _: Rows, values: Rows, decoding: Decoding) -> dict[str, TypedRows]:
+    frames = metadata_frames(log, values, decoding.errors.note)
     found = {}
     for record_id, places in _kinds(frames.ids):
         message = registry.record(log, record_id).value
-        chosen, structs = _decode(message, frames.versions, frames.begins, values, places, errors)
+        structs = decoding.decode(message, frames.versions, frames.begins, values, places)
+        chosen = _versions(frames.versions, places)
         found[message.__name__] = TypedRows(places, chosen, None, structs)
     return found
 
 
-def _read_coordinator(log: str, keys: Rows, values: Rows, errors: Errors) -> dict[str, TypedRows]:
-    ids, key_begins = coordinator_ids(log, keys, errors.note)
-    versions, begins = value_versions(log, ids, values, errors.note)
+def _read_coordinator(
+    log: str, keys: Rows, values: Rows, decoding: Decoding
+) -> dict[str, TypedRows]:
+    ids, key_begins = coordinator_ids(log, keys, decoding.errors.note)
+    versions, begins = value_versions(log, ids, values, decoding.errors.note)
     found = {}
     for record_id, places in _kinds(ids):
         classes = coordinator_classes(registry, log, record_id)
         key_versions = array("i", [classes.key.VALID_VERSIONS[0]]) * len(keys)
-        _, key_structs = _decode(classes.key, key_versions, key_begins, keys, places, errors)
-        chosen, structs = _decode(classes.value, versions, begins, values, places, errors)
+        key_structs = decoding.decode(classes.key, key_versions, key_begins, keys, places)
+        structs = decoding.decode(classes.value, versions, begins, values, places)
+        chosen = _versions(versions, places)
         found[classes.value.__name__] = TypedRows(places, chosen, key_structs, structs)
     return found
 
@@ -110,24 +151,12 @@ def _kinds(ids: Int32s) -> Iterator[tuple[int, pa.Int64Array]]:
             yield record_id, pc.indices_nonzero(pc.equal(column, record_id)).cast(pa.int64())
 
 
-def _decode(
-    message: type[Message],
-    versions: Int32s,
-    begins: Int32s,
-    rows: Rows,
-    places: pa.Int64Array,
-    errors: Errors,
-) -> tuple[pa.Int16Array, pa.StructArray]:
-    """The messages at some places: their versions, null for none, and the messages."""
+def _taken(values: Int32s, places: pa.Int64Array) -> pa.Int32Array:
+    return int32_array(values).take(places)
 
-    def taken(values: Int32s) -> pa.Int32Array:
-        return int32_array(values).take(places)
 
-    def note(row: int, error: KraftwireError) -> None:
-        errors.note(places[row].as_py(), error)
-
-    chosen = taken(versions).cast(pa.int16())
-    spans = Rows(rows.data, int32_buffer(taken(begins)), int32_buffer(taken(rows.ends)), None)
-    structs = decode_rows(message, spans, int16s(chosen), note)
+def _versions(versions: Int32s, places: pa.Int64Array) -> pa.Int16Array:
+    """The versions at some places, null for none."""
+    chosen = _taken(versions, places).cast(pa.int16())
     none: Any = pa.scalar(None, pa.int16())
-    return pc.if_else(pc.equal(chosen, NULL), none, chosen), structs
+    return pc.if_else(pc.equal(chosen, NULL), none, chosen)

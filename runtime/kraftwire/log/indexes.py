@@ -12,6 +12,7 @@ entries.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from struct import Struct
 from typing import NamedTuple
@@ -48,6 +49,37 @@ def read_offset_index(source: Source, base_offset: int) -> Iterator[OffsetEntry]
     """The entries of an `.index` file; offsets are absolute."""
     for relative, position in _entries(source, OFFSET_ENTRY):
         yield OffsetEntry(base_offset + relative, position)
+
+
+class OffsetIndex:
+    """An `.index` file in memory, to be searched; its bytes are believed, not checked."""
+
+    def __init__(self, data: bytes, base_offset: int) -> None:
+        """`data` is the whole file: 10 MiB at most, unless a broker is told otherwise."""
+        self._data = data
+        self._base = base_offset
+        whole = len(data) // OFFSET_ENTRY.size
+        # Zeros to the end are no entries, and the first entry alone may be (0, 0).
+        self.count = bisect_left(range(whole), True, key=lambda at: at > 0 and not self._raw(at)[1])
+
+    def _raw(self, number: int) -> tuple[int, int]:
+        offset, position = OFFSET_ENTRY.unpack_from(self._data, number * OFFSET_ENTRY.size)
+        return offset, position
+
+    def _last(self, limit: int, field: int) -> OffsetEntry | None:
+        at = bisect_right(range(self.count), limit, key=lambda number: self._raw(number)[field])
+        if at == 0:
+            return None
+        offset, position = self._raw(at - 1)
+        return OffsetEntry(self._base + offset, position)
+
+    def at_offset(self, offset: int) -> OffsetEntry | None:
+        """The last entry that is not behind an offset."""
+        return self._last(offset - self._base, 0)
+
+    def at_position(self, position: int) -> OffsetEntry | None:
+        """The last entry that is not behind a position."""
+        return self._last(position, 1)
 
 
 def read_time_index(source: Source, base_offset: int) -> Iterator[TimeEntry]:

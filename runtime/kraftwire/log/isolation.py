@@ -11,13 +11,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from kraftwire.log.batch import Batch
-from kraftwire.log.directory import LogFile
+from kraftwire.log.directory import LogFile, Partition
 from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.file_names import FileKind
 from kraftwire.log.header import BatchHeader
+from kraftwire.log.indexes import read_transaction_index
+from kraftwire.log.producer_snapshot import decode_producer_snapshot
 from kraftwire.log.segment import Damage, scan_headers
 from kraftwire.log.source import Source
 from kraftwire_wire.errors import KraftwireError
@@ -80,9 +83,16 @@ class Transactions:
             if kind is ControlType.ABORT and first is not None:
                 stable = self.last_stable_offset
                 stable = record.offset + 1 if stable is None else stable
-                aborted = Aborted(header.producer_id, first, record.offset, stable)
-                self.aborted.append(aborted)
-                self._by_producer[header.producer_id].append(aborted)
+                self.add(Aborted(header.producer_id, first, record.offset, stable))
+
+    def add(self, aborted: Aborted) -> None:
+        """An aborted transaction, in the order of the markers that abort."""
+        self.aborted.append(aborted)
+        self._by_producer[aborted.producer_id].append(aborted)
+
+    def set_open(self, first_offsets: dict[int, int]) -> None:
+        """What a broker knew to be open: producers, and the first offsets of transactions."""
+        self._open = dict(sorted(first_offsets.items(), key=itemgetter(1)))
 
     def is_visible(self, header: BatchHeader) -> bool:
         """Whether a reader with read_committed sees the records of a batch."""
@@ -107,14 +117,64 @@ def find_transactions(segments: Iterable[LogFile]) -> Transactions:
     """
     transactions = Transactions()
     for segment in segments:
-        with segment.open() as source:
-            for item in scan_headers(source):
-                if isinstance(item, Damage):
-                    problem = CorruptBatch(source.name, item.start, item.reason)
-                    transactions.problems.append(problem)
-                elif item.is_transactional:
-                    _read_transactional(transactions, source, item)
+        _scan(transactions, segment)
     return transactions
+
+
+def indexed_transactions(partition: Partition) -> Transactions:
+    """The same for a partition's segments, through what the broker has noted where it has.
+
+    A segment is not gone over where its `.txnindex` says what was aborted in it, and the
+    producer snapshot at its end what was open then. Most segments have no aborted
+    transaction, and no such index: they are gone over, since it could be lost as well.
+    """
+    transactions = Transactions()
+    for segment in partition.segments:
+        if not _take_noted(transactions, partition, segment):
+            _scan(transactions, segment)
+    return transactions
+
+
+def _take_noted(transactions: Transactions, partition: Partition, segment: LogFile) -> bool:
+    """Take what the broker has noted of a segment; False where that is not all there."""
+    index = partition.beside(segment, FileKind.TRANSACTION_INDEX)
+    end = partition.end_of(segment)
+    snapshots = {file.base_offset: file for file in partition.of_kind(FileKind.PRODUCER_SNAPSHOT)}
+    if index is None or end not in snapshots:
+        return False
+    try:
+        snapshot = decode_producer_snapshot(snapshots[end].read(), str(snapshots[end].path))
+        with index.open() as source:
+            aborted = list(read_transaction_index(source))
+    except (KraftwireError, OSError):
+        return False
+    if not aborted:
+        return False
+    for entry in aborted:
+        transactions.add(
+            Aborted(
+                entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset
+            )
+        )
+    entries = snapshot.producer_entries
+    transactions.set_open(
+        {
+            entry.producer_id: entry.current_txn_first_offset
+            for entry in entries
+            if entry.current_txn_first_offset >= 0
+        }
+    )
+    return True
+
+
+def _scan(transactions: Transactions, segment: LogFile) -> None:
+    with segment.open() as source:
+        for item in scan_headers(source):
+            if isinstance(item, Damage):
+                problem = CorruptBatch(source.name, item.start, item.reason)
+                transactions.problems.append(problem)
+            elif item.is_transactional:
+                _read_transactional(transactions, source, item)
 
 
 def _read_transactional(transactions: Transactions, source: Source, header: BatchHeader) -> None:

@@ -16,7 +16,7 @@ from kraftwire.log.compression import DEFAULT_LIMIT
 from kraftwire.log.directory import LogFile, Partition
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.header import HEADER, BatchHeader, parse_sound_header
-from kraftwire.log.indexes import read_offset_index
+from kraftwire.log.indexes import OffsetIndex
 from kraftwire.log.isolation import Transactions
 from kraftwire.log.record import Record
 from kraftwire.log.segment import Damage, scan_batches
@@ -97,19 +97,32 @@ def _is_past(header: BatchHeader, to_offset: int | None) -> bool:
 
 def start_position(source: Source, index: LogFile | None, from_offset: int | None) -> int:
     """Where in a segment to start reading for an offset: at a batch, or at 0."""
-    if index is None or from_offset is None:
+    if from_offset is None:
         return 0
-    position = 0
+    found = open_index(index)
+    entry = found.at_offset(from_offset) if found is not None else None
+    if entry is None or batch_at(source, entry.position, from_offset) is None:
+        return 0
+    return entry.position
+
+
+def open_index(index: LogFile | None) -> OffsetIndex | None:
+    """The offset index of a segment; None where it cannot be read."""
+    if index is None:
+        return None
     try:
-        with index.open() as entries:
-            for entry in read_offset_index(entries, index.base_offset):
-                if entry.offset > from_offset:
-                    break
-                position = entry.position
+        return OffsetIndex(index.read(), index.base_offset)
     except (CorruptBatch, OSError):
-        return 0
+        return None
+
+
+def batch_at(source: Source, position: int, offset: int) -> BatchHeader | None:
+    """The header of the batch at a position that an index gives for an offset.
+
+    None where no batch starts there, its CRC does not match, or it begins behind the offset.
+    """
     header = parse_sound_header(source.read_at(position, HEADER.size), 0, position, source.size)
-    if header is None or header.base_offset > from_offset:
-        return 0
+    if header is None or header.base_offset > offset:
+        return None
     batch = Batch(header, source.read_at(position, header.size), source.name)
-    return position if batch.has_valid_crc else 0
+    return header if batch.has_valid_crc else None

@@ -1,0 +1,30 @@
+"""Uuids as text: a column of 16 bytes each to what Kafka prints, URL-safe base64 of 22 signs."""
+
+from __future__ import annotations
+
+from array import array
+from base64 import urlsafe_b64encode
+
+import pyarrow as pa
+
+from kraftwire.columns.engine import NATIVE
+
+_SIZE, _SIGNS = 16, 22
+
+
+def uuid_strings(uuids: pa.FixedSizeBinaryArray) -> pa.StringArray:
+    """A column of uuids as strings; what is null stays null."""
+    count = len(uuids)
+    begin = uuids.offset * _SIZE
+    data = uuids.buffers()[1]
+    raw = memoryview(data if data is not None else b"").cast("B")[begin : begin + count * _SIZE]
+    text = _text(raw, count) if NATIVE is None else NATIVE.uuid_text(raw, count)
+    nulls = uuids.is_valid().buffers()[1] if uuids.null_count else None
+    offsets = array("i", range(0, (count + 1) * _SIGNS, _SIGNS))
+    buffers = [nulls, pa.py_buffer(offsets), pa.py_buffer(text)]
+    return pa.Array.from_buffers(pa.string(), count, buffers)
+
+
+def _text(raw: memoryview, count: int) -> bytes:
+    starts = range(0, count * _SIZE, _SIZE)
+    return b"".join(urlsafe_b64encode(raw[at : at + _SIZE])[:_SIGNS] for at in starts)

@@ -1,0 +1,268 @@
+"""What a read is asked for: the options of `spark.read.format("kraftwire")`, checked.
+
+Spark hands options over as text, whatever case their names were written in. A name that
+means nothing is an error, since a misspelt `endingOffsets` would read everything.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TypeVar
+
+from kraftwire.log.typed import LOGS
+from kraftwire_wire.errors import KraftwireError
+
+T = TypeVar("T")
+
+EARLIEST, LATEST = -2, -1
+"""Offsets that stand for the ends of a partition, as Kafka's clients write them."""
+
+AUTO = "auto"
+DECODERS = {
+    "metadata": "cluster-metadata",
+    "offsets": "group",
+    "transactions": "transaction",
+    "share": "share",
+    "remote-log": "remote-log",
+}
+"""What `decode` can be beside `auto`: the logs of `kraftwire.log.typed` by the users' names."""
+assert set(DECODERS.values()) == set(LOGS)
+
+MEBIBYTE = 1 << 20
+FILE_SYSTEM = "fs."
+"""How the options begin that are for the file system, named as pyarrow.fs names them."""
+
+
+class Mode(StrEnum):
+    """What becomes of bytes that cannot be read."""
+
+    FAILFAST = "FAILFAST"
+    PERMISSIVE = "PERMISSIVE"
+    DROPMALFORMED = "DROPMALFORMED"
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """An offset for each partition: those that are named, and one for all others."""
+
+    default: int
+    named: Mapping[tuple[str, int], int] = field(default_factory=dict)
+
+    def of(self, topic: str | None, partition: int | None) -> int:
+        """The offset, or `EARLIEST`, or `LATEST`."""
+        if topic is None or partition is None:
+            return self.default
+        return self.named.get((topic, partition), self.default)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a read, with what is meant where nothing is said.
+
+    Timestamps are in ms, sizes in bytes; `decode` is None, a log of `kraftwire.log.typed`,
+    or `auto`.
+    """
+
+    paths: tuple[str, ...] = ()
+    file_system: Mapping[str, str] = field(default_factory=dict)
+    topics: frozenset[str] | None = None
+    partitions: frozenset[int] | None = None
+    starting_offsets: Offsets = field(default_factory=lambda: Offsets(EARLIEST))
+    ending_offsets: Offsets = field(default_factory=lambda: Offsets(LATEST))
+    starting_timestamp: int | None = None
+    ending_timestamp: int | None = None
+    read_committed: bool = False
+    include_headers: bool = False
+    include_batch: bool = False
+    include_control: bool = False
+    mode: Mode = Mode.FAILFAST
+    corrupt_column: str = "_corrupt_record"
+    verify_crc: bool = True
+    max_split_bytes: int | None = None
+    decode: str | None = None
+    max_bytes_per_trigger: int | None = None
+    max_records_per_trigger: int | None = None
+    fail_on_data_loss: bool = True
+
+
+def parse_options(options: Mapping[str, str]) -> Options:
+    """The options that Spark hands over; `KraftwireError` for what they cannot be."""
+    given = {name.lower(): value for name, value in options.items()}
+    file_system = {
+        name.removeprefix(FILE_SYSTEM): given.pop(name)
+        for name in list(given)
+        if name.startswith(FILE_SYSTEM)
+    }
+    for name in given:
+        if name not in _KNOWN:
+            raise KraftwireError(f"no option {name!r}{_likely(name)}")
+    found: dict[str, object] = {"file_system": file_system, "paths": _paths(given)}
+    for name, (attribute, parse) in _PARSERS.items():
+        text = given.get(name.lower())
+        if text is not None:
+            try:
+                found[attribute] = parse(text.strip())
+            except (ValueError, OverflowError) as error:
+                raise KraftwireError(f"option {name}: {error}") from None
+    return Options(**found)  # type: ignore[arg-type]  # each parser returns what its field is
+
+
+def _likely(name: str) -> str:
+    names = {known.lower(): known for known in _PARSERS}
+    close = difflib.get_close_matches(name, names, n=1)
+    if close:
+        return f"; did you mean {names[close[0]]}?"
+    return f"; there are {', '.join(sorted(_PARSERS))}"
+
+
+def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
+    """`load(p)` makes an option `path`, `load([a, b])` a list in JSON as `paths`."""
+    if "paths" in given:
+        return tuple(json.loads(given["paths"]))
+    return (given["path"],) if given.get("path") else ()
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text.lower() == "true"
+
+
+def _names(text: str) -> frozenset[str]:
+    names = frozenset(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise ValueError("no topic is named")
+    return names
+
+
+def _numbers(text: str) -> frozenset[int]:
+    """Numbers and ranges of them: `0,2,5-7`."""
+    numbers: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,10})(?:-(\d{1,10}))?\s*", part)
+        if match is None:
+            raise ValueError(f"{part!r} is no partition, nor a range like 0-3")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last - first >= 1 << 20:
+            raise ValueError(f"{part!r} is more than a million partitions")
+        numbers.update(range(first, last + 1))
+    return frozenset(numbers)
+
+
+def _starting(text: str) -> Offsets:
+    return _offsets(text, EARLIEST)
+
+
+def _ending(text: str) -> Offsets:
+    return _offsets(text, LATEST)
+
+
+def _offsets(text: str, default: int) -> Offsets:
+    """`earliest`, `latest`, an offset for all partitions, or Kafka's JSON for some of them."""
+    words = {"earliest": EARLIEST, "latest": LATEST}
+    if text.lower() in words:
+        return Offsets(words[text.lower()])
+    form = f'{text!r} is neither earliest, latest, an offset, nor like {{"topic": {{"0": 17}}}}'
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise ValueError(form) from None
+    if isinstance(found, int) and not isinstance(found, bool):
+        return Offsets(_offset(found))
+    if not isinstance(found, dict) or not all(isinstance(of, dict) for of in found.values()):
+        raise ValueError(form)
+    named = {
+        (topic, int(partition)): _offset(offset)
+        for topic, offsets in found.items()
+        for partition, offset in offsets.items()
+    }
+    return Offsets(default, named)
+
+
+def _offset(number: object) -> int:
+    if not isinstance(number, int) or isinstance(number, bool) or not EARLIEST <= number < 1 << 63:
+        raise ValueError(f"{number!r} is no offset; -2 is the earliest, -1 the latest")
+    return number
+
+
+def _time(text: str) -> int:
+    """Milliseconds since 1970, or a date and time of ISO 8601, UTC where no zone is said."""
+    if re.fullmatch(r"-?\d{1,18}", text):
+        return int(text)
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        form = f"{text!r} is neither milliseconds nor a time like 2026-03-01T12:00:00Z"
+        raise ValueError(form) from None
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    return int(time.timestamp() * 1000)
+
+
+_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": MEBIBYTE, "g": 1 << 30}
+
+
+def _size(text: str) -> int:
+    """Bytes, or KiB, MiB, GiB: `134217728`, `128m`."""
+    match = re.fullmatch(r"(\d{1,15})\s*([bkmg]?)(?:i?b)?", text.lower())
+    if match is None or int(match[1]) == 0:
+        raise ValueError(f"{text!r} is no size; 128m is one")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"\d{1,18}", text) or int(text) == 0:
+        raise ValueError(f"{text!r} is no number from 1 on")
+    return int(text)
+
+
+def _choice(choices: Mapping[str, T]) -> Callable[[str], T]:
+    """A parser of some words, in any case."""
+
+    def parse(text: str) -> T:
+        for name, value in choices.items():
+            if name.lower() == text.lower():
+                return value
+        raise ValueError(f"{text!r} is none of {', '.join(choices)}")
+
+    return parse
+
+
+def _column(text: str) -> str:
+    if not text:
+        raise ValueError("a column has a name")
+    return text
+
+
+_PARSERS: dict[str, tuple[str, Callable[[str], object]]] = {
+    "topics": ("topics", _names),
+    "partitions": ("partitions", _numbers),
+    "startingOffsets": ("starting_offsets", _starting),
+    "endingOffsets": ("ending_offsets", _ending),
+    "startingTimestamp": ("starting_timestamp", _time),
+    "endingTimestamp": ("ending_timestamp", _time),
+    "isolation": (
+        "read_committed",
+        _choice({"read_uncommitted": False, "read_committed": True}),
+    ),
+    "includeHeaders": ("include_headers", _flag),
+    "includeBatch": ("include_batch", _flag),
+    "includeControl": ("include_control", _flag),
+    "mode": ("mode", _choice({mode.value: mode for mode in Mode})),
+    "columnNameOfCorruptRecord": ("corrupt_column", _column),
+    "verifyCrc": ("verify_crc", _flag),
+    "maxSplitBytes": ("max_split_bytes", _size),
+    "decode": ("decode", _choice({**DECODERS, AUTO: AUTO})),
+    "maxBytesPerTrigger": ("max_bytes_per_trigger", _size),
+    "maxRecordsPerTrigger": ("max_records_per_trigger", _count),
+    "failOnDataLoss": ("fail_on_data_loss", _flag),
+}
+"""The options by their names: the attribute of `Options`, and what reads the text."""
+
+_KNOWN = {"path", "paths", *(name.lower() for name in _PARSERS)}

@@ -1,0 +1,246 @@
+"""Which bytes of which files a read goes over, in parts that tasks take side by side.
+
+A split is a part of one segment that begins and ends between two batches. What options rule
+out is not planned: topics and partitions by the names of directories, segments by the
+offsets in their names and by their time index, the start of a segment by its offset index.
+
+Splits are cut where the offset index points, and only where a batch with a matching CRC
+stands there. A large segment without an index is gone over by its headers on this machine,
+and is one split elsewhere, where that would read all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from kraftwire.log.directory import LogFile, Partition, find_partitions
+from kraftwire.log.file_names import FileKind
+from kraftwire.log.header import HEADER, BatchHeader, parse_sound_header
+from kraftwire.log.indexes import TIME_ENTRY, OffsetIndex
+from kraftwire.log.isolation import indexed_transactions
+from kraftwire.log.segment import scan_headers
+from kraftwire.log.selection import Selection, batch_at, open_index, select_segments, start_position
+from kraftwire.log.source import Source
+from kraftwire.log.storage import LOCAL
+from kraftwire.log.typed import LOGS, log_of_topic
+from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.filters import Filters, narrowed, narrowed_selection
+from pyspark_kraftwire.options import AUTO, EARLIEST, LATEST, MEBIBYTE, Options
+from pyspark_kraftwire.split import Split
+from pyspark_kraftwire.storage import resolve
+
+MAX_SPLIT = 128 * MEBIBYTE
+MIN_SPLIT = 16 * MEBIBYTE
+"""Bounds of what a task reads where nothing is asked for: one costs about 50 ms to start."""
+_TASKS = 8
+"""How many tasks a small read is made into, as far as the bounds go."""
+
+
+Task = tuple[Split, ...]
+"""What one task reads."""
+
+
+def wanted_partitions(options: Options) -> list[Partition]:
+    """The partitions below the paths that have records the options ask for.
+
+    `KraftwireError` where a partition lies in two places: one of them would be read twice.
+    """
+    if not options.paths:
+        raise KraftwireError('no path: .load("/var/lib/kafka/data") says what is to be read')
+    found = [
+        _with_snapshots(partition, set(paths))
+        for storage, paths in resolve(options.paths, options.file_system)
+        for partition in find_partitions(paths, storage)
+    ]
+    wanted = [one for one in found if one.segments and _is_wanted(one, options)]
+    places: dict[tuple[str, int], Partition] = {}
+    for partition in wanted:
+        if partition.name is not None:
+            other = places.setdefault(partition.name[:2], partition)
+            if other is not partition:
+                where = f"{other.directory} and {partition.directory}"
+                reason = "read them apart, or name the paths of one replica"
+                raise KraftwireError(f"{partition.label} lies in two places, {where}: {reason}")
+    return wanted
+
+
+def logs_below(options: Options) -> list[str]:
+    """The logs with typed records among what a read goes over."""
+    found = {log_of_topic(one.segments[0].topic) for one in wanted_partitions(options)}
+    return [log for log in LOGS if log in found]
+
+
+def _with_snapshots(partition: Partition, named: set[object]) -> Partition:
+    """Snapshots that are named themselves are read as the segments are."""
+    files = [
+        (
+            replace(file, name=file.name._replace(kind=FileKind.SEGMENT))
+            if file.kind is FileKind.SNAPSHOT and file.path in named
+            else file
+        )
+        for file in partition.files
+    ]
+    return Partition(partition.directory, partition.name, files)
+
+
+def _is_wanted(partition: Partition, options: Options) -> bool:
+    name = partition.name
+    if name is not None and name.state:
+        return False
+    if options.decode not in (None, AUTO):
+        known = partition.segments[0].topic
+        if known is not None and log_of_topic(known) != options.decode:
+            return False
+    if options.topics is not None and (name is None or name.topic not in options.topics):
+        return False
+    return options.partitions is None or (name is not None and name.partition in options.partitions)
+
+
+def plan(options: Options, filters: Filters | None = None) -> list[Task]:
+    """What is to be read, as tasks of about the same size.
+
+    `KraftwireError` where the options leave nothing; filters may.
+    """
+    splits: list[Split] = []
+    filters = filters or Filters()
+    partitions = wanted_partitions(narrowed(options, filters))
+    if not partitions and not filters.all:
+        raise KraftwireError(f"nothing to read in {', '.join(options.paths)}: {_asked(options)}")
+    size = options.max_split_bytes or _split_size(partitions)
+    for partition in partitions:
+        selection = narrowed_selection(selection_of(partition, options), filters)
+        splits += plan_partition(partition, selection, options, size)
+    return pack(splits, size)
+
+
+def _asked(options: Options) -> str:
+    """What leaves partitions out, in words."""
+    asked = []
+    if options.topics is not None:
+        asked.append(f"topics {', '.join(sorted(options.topics))}")
+    if options.partitions is not None:
+        asked.append(f"partitions {', '.join(map(str, sorted(options.partitions)))}")
+    if options.decode not in (None, AUTO):
+        asked.append(f"a topic of the log {options.decode}")
+    return f"there are no segments of {' and '.join(asked)}" if asked else "there are no segments"
+
+
+def _split_size(partitions: Iterable[Partition]) -> int:
+    total = sum(segment.size for partition in partitions for segment in partition.segments)
+    return min(max(total // _TASKS, MIN_SPLIT), MAX_SPLIT)
+
+
+def selection_of(partition: Partition, options: Options) -> Selection:
+    """What the options ask of a partition."""
+    number = partition.name.partition if partition.name else None
+    start = options.starting_offsets.of(partition.topic, number)
+    stop = options.ending_offsets.of(partition.topic, number)
+    if start == LATEST or stop == EARLIEST:
+        raise KraftwireError("startingOffsets is latest or endingOffsets earliest: nothing is left")
+    return Selection(
+        from_offset=None if start == EARLIEST else start,
+        to_offset=None if stop == LATEST else stop,
+        since=options.starting_timestamp,
+        until=options.ending_timestamp,
+        committed=indexed_transactions(partition) if options.read_committed else None,
+    )
+
+
+def plan_partition(
+    partition: Partition, selection: Selection, options: Options, size: int
+) -> Iterator[Split]:
+    """The splits of a partition, of about `size` bytes each."""
+    log = options.decode
+    if log == AUTO:
+        log = log_of_topic(partition.segments[0].topic)
+    for segment in select_segments(partition, selection):
+        is_tail = partition.end_of(segment) is None
+        if not is_tail and _is_before(partition, segment, selection.since):
+            continue
+        with segment.open() as source:
+            index = partition.beside(segment, FileKind.OFFSET_INDEX)
+            first = start_position(source, index, selection.from_offset)
+            for start, end in _cut(source, segment, index, first, size):
+                if not _is_behind(source, start, selection):
+                    yield Split(segment, start, end, selection, log, is_tail)
+
+
+def _is_before(partition: Partition, segment: LogFile, since: int | None) -> bool:
+    """Whether all of a segment is older than what is wanted, as its time index has it."""
+    index = partition.beside(segment, FileKind.TIME_INDEX) if since is not None else None
+    if index is None or since is None:
+        return False
+    with index.open() as source:
+        last = source.read_at(source.size - TIME_ENTRY.size, TIME_ENTRY.size)
+        if source.size == 0 or source.size % TIME_ENTRY.size or not any(last):
+            return False
+    timestamp, _ = TIME_ENTRY.unpack(last)
+    return bool(0 <= timestamp < since)
+
+
+def _is_behind(source: Source, start: int, selection: Selection) -> bool:
+    """Whether a split begins behind the last wanted offset."""
+    if selection.to_offset is None or start == 0:
+        return False
+    header = parse_sound_header(source.read_at(start, HEADER.size), 0, start, source.size)
+    return header is not None and header.base_offset >= selection.to_offset
+
+
+def _cut(
+    source: Source, segment: LogFile, index: LogFile | None, first: int, size: int
+) -> Iterator[tuple[int, int]]:
+    """Where parts of about `size` bytes begin and end."""
+    if source.size - first <= size + size // 2:
+        yield first, source.size
+        return
+    entries = open_index(index)
+    if entries is not None and entries.count:
+        cuts = _indexed_cuts(source, entries, first, size)
+    elif segment.storage is LOCAL:
+        cuts = _scanned_cuts(source, first, size)
+    else:
+        cuts = iter(())
+    start = first
+    for cut in cuts:
+        yield start, cut
+        start = cut
+    yield start, source.size
+
+
+def _indexed_cuts(source: Source, entries: OffsetIndex, first: int, size: int) -> Iterator[int]:
+    at = first
+    while source.size - at > size + size // 2:
+        entry = entries.at_position(at + size)
+        if entry is None or entry.position <= at:
+            return  # batches are larger than splits, or the index ends here
+        if batch_at(source, entry.position, entry.offset) is None:
+            return  # it is not the index of this file
+        at = entry.position
+        yield at
+
+
+def _scanned_cuts(source: Source, first: int, size: int) -> Iterator[int]:
+    at = first
+    for item in scan_headers(source, first):
+        if isinstance(item, BatchHeader) and item.position >= at + size:
+            if source.size - item.position <= size // 2:
+                return
+            at = item.position
+            yield at
+
+
+def pack(splits: Iterable[Split], size: int) -> list[Task]:
+    """Splits as tasks of about `size` bytes: many small files make one task."""
+    tasks: list[Task] = []
+    pending: list[Split] = []
+    filled = 0
+    for split in splits:
+        if pending and filled + split.size > size + size // 2:
+            tasks.append(tuple(pending))
+            pending, filled = [], 0
+        pending.append(split)
+        filled += split.size
+    if pending:
+        tasks.append(tuple(pending))
+    return tasks

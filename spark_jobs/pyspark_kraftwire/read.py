@@ -1,0 +1,222 @@
+"""What a task does: splits to Arrow batches, of the schema that Spark expects.
+
+What cannot be read goes by `mode`: FAILFAST ends the read, PERMISSIVE makes a row of it,
+DROPMALFORMED leaves it out and says so in the log. Zeros at the end of a partition are no
+damage: a broker may be told to allocate segments in advance.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from kraftwire.columns import decode_batches
+from kraftwire.log.segment import Damage, DamageKind
+from kraftwire.log.source import Source
+from kraftwire.log.storage import OpenSource
+from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.filters import Filters
+from pyspark_kraftwire.options import Mode, Options
+from pyspark_kraftwire.split import Split
+from pyspark_kraftwire.table import COLUMNS, CORRUPT_RECORD
+from pyspark_kraftwire.typed import TypedColumns, control_rows
+from pyspark_kraftwire.wanted import Wanted
+
+MAX_CORRUPT_BYTES = 1 << 20
+"""The most of a damaged region that a row holds; its reason says how large it is."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How splits are read: the same for all tasks of a query."""
+
+    options: Options
+    wanted: Wanted
+    filters: Filters = field(default_factory=Filters)
+
+    def read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
+        """The rows of some splits; `KraftwireError` where they cannot be read."""
+        for split in splits:
+            with open_segment(split) as source:
+                yield from _SplitReading(self, split, source).batches()
+
+
+def open_segment(split: Split) -> OpenSource:
+    """The file of a split; a broker may have marked it for deletion since it was planned."""
+    file = split.file
+    try:
+        return file.open()
+    except FileNotFoundError:
+        try:
+            return file.storage.open(file.path.with_name(f"{file.path.name}.deleted"))
+        except FileNotFoundError:
+            reason = "it was deleted while the query ran, with the records in it"
+            raise KraftwireError(f"{file.path}: {reason}") from None
+
+
+@dataclass
+class _Corrupt:
+    """Bytes that cannot be read, as a row says it."""
+
+    data: bytes
+    position: int
+    reason: str
+
+
+class _SplitReading:
+    """One split, while it is read."""
+
+    def __init__(self, reading: Reading, split: Split, source: Source) -> None:
+        self._options = reading.options
+        self._wanted = reading.wanted
+        self._filters = reading.filters
+        self._split = split
+        self._source = source
+        self._corrupt: list[_Corrupt] = []
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows of the split; those of damage come when it was met."""
+        split = self._split
+        chunks = decode_batches(
+            self._source,
+            self._wanted.needs(self._options),
+            start=split.start,
+            end=split.end,
+            selection=split.selection,
+            control=self._options.include_control,
+            on_damage=self._on_damage,
+        )
+        for chunk in chunks:
+            if self._corrupt:
+                yield from self._corrupt_rows()
+            batch = self._shaped(chunk)
+            if batch.num_rows:
+                yield batch
+        yield from self._corrupt_rows()
+
+    def _on_damage(self, damage: Damage) -> None:
+        split = self._split
+        if damage.kind is DamageKind.ZEROS and split.is_tail:
+            return
+        # A split begins at a batch, so damage that reaches into the next one ends there.
+        end = min(damage.end, split.end) if damage.start < split.end else damage.end
+        damage = damage._replace(end=end)
+        error = damage.error(self._source.name)
+        mode = self._options.mode
+        if mode is Mode.FAILFAST:
+            raise KraftwireError(f"{error}; mode=PERMISSIVE shows it in a row, {_DROPS}")
+        if mode is Mode.DROPMALFORMED:
+            _log.warning("left out: %s", error)
+            return
+        size = min(damage.size, MAX_CORRUPT_BYTES)
+        data = self._source.read_at(damage.start, size)
+        self._corrupt.append(_Corrupt(data, damage.start, error.reason))
+
+    def _corrupt_rows(self) -> Iterator[pa.RecordBatch]:
+        """The rows for what could not be read; topic, partition and file are known of them."""
+        rows, self._corrupt = self._corrupt, []
+        if not rows or self._wanted.corrupt_name is None:
+            return
+        count = len(rows)
+        arrays = []
+        for one in self._wanted.schema:
+            name = self._wanted.records.get(one.name)
+            if one.name == self._wanted.corrupt_name:
+                array = self._corrupt_array(rows, list(range(count)), count)
+            elif name in ("topic", "partition", "file"):
+                empty = pa.record_batch([pa.nulls(count)], names=["rows"])
+                array = COLUMNS[name].build(empty, self._split)
+            else:
+                array = pa.nulls(count, one.type)
+            arrays.append(array)
+        batch = pa.record_batch(arrays, schema=self._wanted.schema)
+        batch = self._filters.apply(batch)
+        if batch.num_rows:
+            yield batch
+
+    def _corrupt_array(self, rows: list[_Corrupt], places: list[int], count: int) -> pa.Array:
+        """A column that says at some rows what could not be read there."""
+        values: list[dict[str, object] | None] = [None] * count
+        for place, row in zip(places, rows, strict=True):
+            values[place] = {
+                "bytes": row.data,
+                "file": self._source.name,
+                "position": row.position,
+                "reason": row.reason,
+            }
+        return pa.array(values, CORRUPT_RECORD)
+
+    def _shaped(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
+        """A chunk of records as the columns that are wanted."""
+        wanted, split = self._wanted, self._split
+        made = {name: COLUMNS[of].build(chunk, split) for name, of in wanted.records.items()}
+        typed = self._typed(chunk) if wanted.decodes else None
+        if typed is not None:
+            made |= {name: typed.messages(of) for name, of in wanted.messages.items()}
+            if wanted.type_name is not None:
+                made[wanted.type_name] = typed.kind_names()
+            if wanted.version_name is not None:
+                made[wanted.version_name] = typed.versions()
+        errors = typed.errors if typed is not None else {}
+        if wanted.corrupt_name is not None:
+            made[wanted.corrupt_name] = self._records_not_read(chunk, errors)
+        arrays = [made[name] for name in wanted.schema.names]
+        batch = pa.record_batch(arrays, schema=wanted.schema)
+        if errors and self._options.mode is Mode.DROPMALFORMED:
+            kept = [row not in errors for row in range(batch.num_rows)]
+            batch = batch.filter(pa.array(kept))
+        return self._filters.apply(batch)
+
+    def _records_not_read(
+        self, chunk: pa.RecordBatch, errors: dict[int, KraftwireError]
+    ) -> pa.Array:
+        if not errors:
+            return pa.nulls(chunk.num_rows, CORRUPT_RECORD)
+        rows = [
+            _Corrupt(
+                chunk.column("value")[row].as_py() or b"",
+                chunk.column("batch_position")[row].as_py(),
+                f"offset {chunk.column('offset')[row].as_py()}: {error}",
+            )
+            for row, error in errors.items()
+        ]
+        return self._corrupt_array(rows, list(errors), chunk.num_rows)
+
+    def _typed(self, chunk: pa.RecordBatch) -> TypedColumns:
+        """The typed columns of a chunk; what cannot be read goes by the mode."""
+        typed = TypedColumns(chunk.num_rows, self._wanted.message_types)
+        keys, values = chunk.column("key"), chunk.column("value")
+        rows = None
+        if self._options.include_control:
+            control = control_rows(chunk.column("attributes"))
+            if len(control):
+                typed.read_control(keys, values, control)
+                rows = _others(control, chunk.num_rows)
+        if self._split.log is not None:
+            typed.read(self._split.log, keys, values, rows)
+        if typed.errors and self._options.mode is not Mode.PERMISSIVE:
+            self._refuse(chunk, typed.errors)
+        return typed
+
+    def _refuse(self, chunk: pa.RecordBatch, errors: dict[int, KraftwireError]) -> None:
+        for row, error in sorted(errors.items()):
+            at = chunk.column("batch_position")[row].as_py()
+            offset = chunk.column("offset")[row].as_py()
+            where = f"{self._source.name}, batch at {at}, offset {offset}: {error}"
+            if self._options.mode is Mode.FAILFAST:
+                raise KraftwireError(f"{where}; mode=PERMISSIVE shows it in the row, {_DROPS}")
+            _log.warning("left out: %s", where)
+
+
+_DROPS = "mode=DROPMALFORMED leaves it out"
+
+
+def _others(rows: pa.Array, count: int) -> pa.Array:
+    """The rows that are not among some, which are in their order."""
+    chosen = set(rows.to_pylist())
+    return pa.array([row for row in range(count) if row not in chosen], pa.int64())

@@ -1,0 +1,79 @@
+"""Arrow arrays in the types that Spark has.
+
+Spark knows no unsigned integers, no uuids and no milliseconds; its columns may be null, and
+a list is null where Kafka's is empty in `headers` alone. Nothing is copied but what changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kraftwire.columns import uuid_strings
+from kraftwire.columns.schema import ELEMENT
+
+TIMESTAMP = pa.timestamp("us", "UTC")
+_UUID = pa.binary(16)
+_WIDER = {pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+
+_MAX_MILLISECONDS = (2**63 - 1) // 1000
+
+
+def spark_type(kind: pa.DataType) -> pa.DataType:
+    """The Arrow type that Spark has for a column of messages; everything in it may be null.
+
+    A uuid is text as Kafka prints it, uint16 an int, uint32 a bigint.
+    """
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, spark_type(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field(ELEMENT, spark_type(kind.value_type)))
+    if kind == _UUID:
+        return pa.string()
+    return _WIDER.get(kind, kind)
+
+
+def shaped(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """An array in a type of Spark's: fields of structs are taken by their names."""
+    if array.type == kind:
+        return array
+    if pa.types.is_struct(kind):
+        children = [shaped(array.field(field.name), field.type) for field in kind]
+        return _struct(children, kind, array)
+    if pa.types.is_list(kind):
+        values = shaped(array.values, kind.value_type)
+        mask = array.is_null() if array.null_count else None
+        return pa.ListArray.from_arrays(array.offsets, values, type=kind, mask=mask)
+    if array.type == _UUID:
+        return uuid_strings(array)
+    return array.cast(kind)
+
+
+def _struct(children: list[pa.Array], kind: Any, array: pa.StructArray) -> pa.StructArray:
+    mask = array.is_null() if array.null_count else None
+    if not children:
+        return pa.nulls(len(array), kind)
+    return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
+
+
+def microseconds(milliseconds: pa.TimestampArray) -> pa.TimestampArray:
+    """Timestamps as Spark has them; null where its 64 bits do not hold the microseconds."""
+    try:
+        return milliseconds.cast(TIMESTAMP)
+    except pa.ArrowInvalid:
+        numbers = milliseconds.cast(pa.int64())
+        fits = pc.and_(
+            pc.less_equal(numbers, _MAX_MILLISECONDS), pc.greater_equal(numbers, -_MAX_MILLISECONDS)
+        )
+        return pc.if_else(fits, milliseconds, pa.scalar(None, milliseconds.type)).cast(TIMESTAMP)
+
+
+def without_empty(headers: pa.ListArray, kind: pa.DataType) -> pa.Array:
+    """Lists of headers, null where there are none, as Spark's Kafka source has them."""
+    if not len(headers.values):
+        return pa.nulls(len(headers), kind)
+    mask = pc.equal(pc.list_value_length(headers), 0)
+    values = shaped(headers.values, kind.value_type)
+    return pa.ListArray.from_arrays(headers.offsets, values, type=kind, mask=mask)

@@ -1,0 +1,128 @@
+"""The Spark data source `kraftwire`: Spark's side of `plan` and `read`.
+
+Spark makes a `KraftwireSource` out of the options on the driver, asks it for a schema and a
+reader, and has `partitions` planned in a Python worker there; `read` runs in the executors.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from pyspark_kraftwire.options import AUTO, Options, parse_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pyspark_kraftwire.kinds import Kind
+    from pyspark_kraftwire.plan import Task
+    from pyspark_kraftwire.wanted import Wanted
+
+
+class KraftwireSource(DataSource):
+    """Kafka's log segments as DataFrames: `spark.read.format("kraftwire").load(path)`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The short name."""
+        return "kraftwire"
+
+    @cached_property
+    def _options(self) -> Options:
+        return parse_options(dict(self.options))
+
+    @cached_property
+    def _kinds(self) -> list[Kind]:
+        """The kinds of typed records; where `auto` asks for those there are, paths are listed."""
+        from pyspark_kraftwire.kinds import wanted_kinds
+        from pyspark_kraftwire.plan import logs_below
+
+        logs = logs_below(self._options) if self._options.decode == AUTO else ()
+        return wanted_kinds(self._options, logs)
+
+    def schema(self) -> StructType:
+        """The columns where none are asked for."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        from pyspark_kraftwire.table import default_schema
+
+        return from_arrow_schema(default_schema(self._options, self._kinds))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader that takes filters where Spark hands them down."""
+        kind = _FilteringReader if _hands_filters_down() else _Reader
+        return kind(self._options, self.wanted(schema))
+
+    def wanted(self, schema: StructType) -> Wanted:
+        """What a schema of Spark's asks for."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        from pyspark_kraftwire.wanted import wanted_columns
+
+        arrow = to_arrow_schema(schema, timezone="UTC")
+        return wanted_columns(arrow, self._options, self._kinds)
+
+
+def _hands_filters_down() -> bool:
+    """Whether this is the worker in which Spark plans reads with filters.
+
+    With its switch off Spark refuses a reader that could take filters, and a reader cannot
+    see the switch. With it on, queries that have filters are planned by this module.
+    """
+    planner = "pyspark.sql.worker.data_source_pushdown_filters"
+    main = getattr(sys.modules.get("__main__"), "__spec__", None)
+    return planner in sys.modules or (main is not None and main.name == planner)
+
+
+class TaskPartition(InputPartition):
+    """What one task of Spark's reads."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(None)
+        self.task = task
+
+
+class _Reader(DataSourceReader):
+    """A batch read."""
+
+    def __init__(self, options: Options, wanted: Wanted) -> None:
+        from pyspark_kraftwire.read import Reading
+
+        self._reading = Reading(options, wanted)
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The tasks; none where filters leave nothing."""
+        from pyspark_kraftwire.plan import plan
+
+        tasks = plan(self._reading.options, self._reading.filters)
+        return [TaskPartition(task) for task in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a task."""
+        # Where nothing was planned, Spark calls with a partition of its own making.
+        return self._reading.read(partition.task if isinstance(partition, TaskPartition) else ())
+
+
+class _FilteringReader(_Reader):
+    """A batch read with filters of Spark's."""
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802  # Spark's name
+        """Take what can be applied exactly; the others go back to Spark."""
+        from dataclasses import replace
+
+        from pyspark_kraftwire.filters import Filters, can_take
+        from pyspark_kraftwire.spark_filters import parse_filter
+
+        taken = []
+        for one in filters:
+            parsed = parse_filter(one)
+            if parsed is not None and can_take(parsed, self._reading.wanted.schema):
+                taken.append(parsed)
+            else:
+                yield one
+        self._reading = replace(self._reading, filters=Filters(tuple(taken)))

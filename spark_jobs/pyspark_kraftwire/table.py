@@ -1,0 +1,124 @@
+"""The columns there are, which of them a read has, and how each comes from a batch's arrays.
+
+Those of every read are named and typed as in Spark's Kafka source; those of `includeBatch`
+are named in the same way. `decode` has columns by the messages of Kafka's own logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kraftwire.columns.schema import ELEMENT, RECORD_COLUMNS
+from kraftwire.log.compression import Compression
+from kraftwire.log.header import CONTROL, TRANSACTIONAL
+from pyspark_kraftwire.kinds import Kind
+from pyspark_kraftwire.options import AUTO, Mode, Options
+from pyspark_kraftwire.shapes import TIMESTAMP, microseconds, without_empty
+from pyspark_kraftwire.split import Split
+
+_HEADERS = pa.list_(pa.field(ELEMENT, pa.struct([("key", pa.string()), ("value", pa.binary())])))
+CORRUPT_RECORD = pa.struct(
+    [
+        ("bytes", pa.binary()),
+        ("file", pa.string()),
+        ("position", pa.int64()),
+        ("reason", pa.string()),
+    ]
+)
+"""What `mode=PERMISSIVE` says of bytes that cannot be read; `position` is where in the file."""
+
+TYPE, VERSION = "type", "version"
+
+Build = Callable[[pa.RecordBatch, Split], pa.Array]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of Spark's: its type, the columns of records it needs, and what makes it."""
+
+    type: pa.DataType
+    needs: tuple[str, ...]
+    build: Build
+
+
+def _as_is(name: str) -> Column:
+    kind = RECORD_COLUMNS[name].type
+    return Column(kind, (name,), lambda batch, split: batch.column(name))
+
+
+def _constant(kind: pa.DataType, of: Callable[[Split], object]) -> Column:
+    """What is the same for all records of a split."""
+
+    def build(batch: pa.RecordBatch, split: Split) -> pa.Array:
+        return pa.repeat(pa.scalar(of(split), kind), batch.num_rows)
+
+    return Column(kind, (), build)
+
+
+def _bit(bit: int) -> Column:
+    def build(batch: pa.RecordBatch, split: Split) -> pa.Array:
+        mask = pa.scalar(bit, pa.int16())
+        return pc.not_equal(pc.bit_wise_and(batch.column("attributes"), mask), 0)
+
+    return Column(pa.bool_(), ("attributes",), build)
+
+
+def _codec(batch: pa.RecordBatch, split: Split) -> pa.Array:
+    labels = pa.array([codec.label for codec in Compression] + [None] * 3, pa.string())
+    return labels.take(pc.bit_wise_and(batch.column("attributes"), pa.scalar(7, pa.int16())))
+
+
+def _timestamp(batch: pa.RecordBatch, split: Split) -> pa.Array:
+    return microseconds(batch.column("timestamp"))
+
+
+def _headers(batch: pa.RecordBatch, split: Split) -> pa.Array:
+    return without_empty(batch.column("headers"), _HEADERS)
+
+
+_RECORD: dict[str, Column] = {
+    "key": _as_is("key"),
+    "value": _as_is("value"),
+    "topic": _constant(pa.string(), lambda split: split.topic),
+    "partition": _constant(pa.int32(), lambda split: split.partition),
+    "offset": _as_is("offset"),
+    "timestamp": Column(TIMESTAMP, ("timestamp",), _timestamp),
+    "timestampType": _as_is("timestamp_type"),
+}
+_WITH_HEADERS = {"headers": Column(_HEADERS, ("headers",), _headers)}
+_BATCH: dict[str, Column] = {
+    "leaderEpoch": _as_is("partition_leader_epoch"),
+    "producerId": _as_is("producer_id"),
+    "producerEpoch": _as_is("producer_epoch"),
+    "sequence": _as_is("sequence"),
+    "attributes": _as_is("attributes"),
+    "codec": Column(pa.string(), ("attributes",), _codec),
+    "isTransactional": _bit(TRANSACTIONAL),
+    "isControl": _bit(CONTROL),
+    "batchPosition": _as_is("batch_position"),
+    "file": _constant(pa.string(), lambda split: str(split.file.path)),
+}
+COLUMNS: Mapping[str, Column] = {**_RECORD, **_WITH_HEADERS, **_BATCH}
+"""The columns of records, which every read can be asked for."""
+
+
+def default_schema(options: Options, kinds: Sequence[Kind]) -> pa.Schema:
+    """The columns of a read that is not told which; `kinds` are those of its records."""
+    names = list(_RECORD)
+    if options.decode not in (None, AUTO):
+        names = [name for name in names if name not in ("key", "value")]
+    names += list(_WITH_HEADERS) if options.include_headers else []
+    names += list(_BATCH) if options.include_batch else []
+    fields = [pa.field(name, COLUMNS[name].type) for name in names]
+    if options.decode is not None:
+        fields += [pa.field(TYPE, pa.string()), pa.field(VERSION, pa.int16())]
+        # Markers that commit and those that abort share a message, and so a column.
+        typed = {name: of for kind in kinds for name, of in kind.columns.items()}
+        fields += [pa.field(name, of) for name, of in typed.items()]
+    if options.mode is Mode.PERMISSIVE:
+        fields.append(pa.field(options.corrupt_column, CORRUPT_RECORD))
+    return pa.schema(fields)

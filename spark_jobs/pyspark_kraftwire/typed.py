@@ -1,0 +1,143 @@
+"""Records of Kafka's own logs as typed columns, in the order in which they were stored.
+
+`kraftwire.columns` sorts the records of a chunk by what they are; here each kind goes back
+to its rows, and the rows of other kinds are null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kraftwire.columns import TypedRows, decode_messages, decode_typed
+from kraftwire.log.header import CONTROL
+from kraftwire.log.typed import KEYLESS
+from kraftwire_messages.kafka import registry
+from kraftwire_wire.errors import DecodeError, KraftwireError
+from kraftwire_wire.message import Message
+from kraftwire_wire.records import ControlType, decode_control_key, read_prefix
+from pyspark_kraftwire.kinds import control_kinds
+from pyspark_kraftwire.shapes import shaped
+
+_MARKERS = (ControlType.ABORT, ControlType.COMMIT)
+
+
+@dataclass
+class TypedColumns:
+    """What the records of a chunk are: columns by their names, and what could not be read."""
+
+    rows: int
+    types: dict[str, pa.DataType]
+    """The columns of messages that are wanted, by the names of the messages."""
+    parts: dict[str, list[tuple[pa.Array, pa.Array]]] = field(default_factory=dict)
+    """Of each column the rows it has something for, and that."""
+    kinds: list[tuple[str, pa.Array, pa.Array]] = field(default_factory=list)
+    """Names of kinds, their rows, and the versions there."""
+    errors: dict[int, KraftwireError] = field(default_factory=dict)
+
+    def read(self, log: str, keys: pa.Array, values: pa.Array, rows: pa.Array | None) -> None:
+        """Take in the records of a log: all of the chunk, or those at some rows."""
+
+        def note(row: int, error: KraftwireError) -> None:
+            self.errors[row if rows is None else rows[row].as_py()] = error
+
+        if rows is not None:
+            keys, values = keys.take(rows), values.take(rows)
+        found = decode_typed(log, keys, values, only=self.types, on_error=note)
+        for name, typed in found.items():
+            self._add(log, name, typed, rows)
+
+    def _add(self, log: str, name: str, typed: TypedRows, rows: pa.Array | None) -> None:
+        places = typed.rows if rows is None else rows.take(typed.rows)
+        kind = name if log in KEYLESS else name.removesuffix("Value")
+        self.kinds.append((kind, places, typed.versions))
+        if typed.values is not None:
+            self._put(name, places, typed.values)
+        if typed.keys is not None:
+            self._put(f"{kind}Key", places, typed.keys)
+
+    def read_control(self, keys: pa.Array, values: pa.Array, rows: pa.Array) -> None:
+        """Take in the control records at some rows; there are few of them."""
+        for row in rows.to_pylist():
+            try:
+                name, version, message, structs = self._control(keys[row], values[row])
+            except KraftwireError as error:
+                self.errors[row] = error
+                continue
+            place = pa.array([row], pa.int64())
+            self.kinds.append((name, place, pa.array([version], pa.int16())))
+            if structs is not None:
+                self._put(message.__name__, place, structs)
+
+    def _control(
+        self, key: pa.BinaryScalar, value: pa.BinaryScalar
+    ) -> tuple[str, int, type[Message], pa.StructArray | None]:
+        if not key.is_valid:
+            raise DecodeError("a control record without a key")
+        number = decode_control_key(key.as_py())
+        kind = control_kinds().get(int(number))
+        if kind is None:
+            raise KraftwireError(f"no message is known for control records of type {int(number)}")
+        data = value.as_py() or b""
+        version = read_prefix(data, "version")
+        if kind.value.__name__ not in self.types:
+            return kind.name, version, kind.value, None
+        body = data[2:] if number in _MARKERS else data
+        structs = decode_messages(kind.value, version, pa.array([body], pa.binary()))
+        return kind.name, version, kind.value, structs
+
+    def _put(self, name: str, places: pa.Array, structs: pa.StructArray) -> None:
+        self.parts.setdefault(name, []).append((places, shaped(structs, self.types[name])))
+
+    def messages(self, name: str) -> pa.Array:
+        """The column of a message."""
+        return _scattered(self.parts.get(name, []), self.types[name], self.rows)
+
+    def kind_names(self) -> pa.Array:
+        """What each record is, by the name of its kind."""
+        parts = [(rows, pa.repeat(pa.scalar(name), len(rows))) for name, rows, _ in self.kinds]
+        return _scattered(parts, pa.string(), self.rows)
+
+    def versions(self) -> pa.Array:
+        """The version of each record's value; null for a tombstone."""
+        parts = [(rows, versions) for _, rows, versions in self.kinds]
+        return _scattered(parts, pa.int16(), self.rows)
+
+
+def control_rows(attributes: pa.Array) -> pa.Array:
+    """The rows that are of control batches."""
+    bits = pc.bit_wise_and(attributes, pa.scalar(CONTROL, pa.int16()))
+    return pc.indices_nonzero(bits).cast(pa.int64())
+
+
+def _scattered(parts: list[tuple[pa.Array, pa.Array]], kind: pa.DataType, rows: int) -> pa.Array:
+    """A column of `rows` rows out of parts that each say which rows they are."""
+    if not parts:
+        return pa.nulls(rows, kind)
+    if len(parts) == 1:
+        places, values = parts[0]
+    else:
+        places = pa.concat_arrays([places for places, _ in parts])
+        values = pa.concat_arrays([values for _, values in parts])
+    if len(places) == rows and len(parts) == 1:  # each row has one kind, in the order of rows
+        return values
+    return values.take(pc.index_in(_numbers(rows), value_set=places))
+
+
+@cache
+def _powers(power: int) -> pa.Int64Array:
+    return pa.array(range(1 << power), pa.int64())
+
+
+def _numbers(count: int) -> pa.Int64Array:
+    """The numbers from 0 to before `count`."""
+    return _powers(count.bit_length())[:count]
+
+
+def types_of(fields: Mapping[str, pa.DataType]) -> dict[str, pa.DataType]:
+    """The columns of messages among some columns: those named like a message."""
+    return {name: kind for name, kind in fields.items() if name in registry}

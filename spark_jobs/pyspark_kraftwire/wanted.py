@@ -1,0 +1,95 @@
+"""What a read has to hand over: columns in their order and types, checked before it starts.
+
+A user may name the columns (`.schema("offset bigint, key binary")`), any of those there are;
+what is not named is not built. Names are matched as Spark does, whatever their case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.kinds import Kind
+from pyspark_kraftwire.options import Mode, Options
+from pyspark_kraftwire.shapes import spark_type
+from pyspark_kraftwire.table import COLUMNS, CORRUPT_RECORD, TYPE, VERSION
+
+_FOR_ERRORS = ("offset", "batch_position", "value")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The columns of a read, by what makes them; `schema` is what Spark expects."""
+
+    schema: pa.Schema
+    records: Mapping[str, str]
+    """Columns of records: the user's names, and those in `COLUMNS`."""
+    messages: Mapping[str, str]
+    """Columns of messages: the user's names, and those of the messages."""
+    type_name: str | None
+    version_name: str | None
+    corrupt_name: str | None
+    decodes: bool
+    """Whether something of this is in typed columns."""
+
+    def needs(self, options: Options) -> list[str]:
+        """The columns of records that have to be read for it."""
+        needed = {need for name in self.records.values() for need in COLUMNS[name].needs}
+        if self.decodes:
+            needed |= {"key", "value", "offset", "batch_position"}
+            if options.include_control:
+                needed.add("attributes")
+        return sorted(needed) or ["offset"]
+
+    @property
+    def message_types(self) -> dict[str, pa.DataType]:
+        """The types of the columns of messages, by the names of the messages."""
+        return {message: self.schema.field(name).type for name, message in self.messages.items()}
+
+
+def wanted_columns(schema: pa.Schema, options: Options, kinds: Sequence[Kind]) -> Wanted:
+    """What a schema asks for; `KraftwireError` for a column that is not there, or not so."""
+    typed = {name: kind for one in kinds for name, kind in one.columns.items()}
+    there: dict[str, pa.DataType] = {name: column.type for name, column in COLUMNS.items()}
+    if options.decode is not None:
+        there |= {TYPE: pa.string(), VERSION: pa.int16(), **typed}
+    if options.mode is Mode.PERMISSIVE:
+        there[options.corrupt_column] = CORRUPT_RECORD
+    by_lower = {name.lower(): name for name in there}
+    found: dict[str, str] = {}
+    for field in schema:
+        name = by_lower.get(field.name.lower())
+        if name is None:
+            raise KraftwireError(f"no column {field.name!r}; there are {', '.join(there)}")
+        _check(field.name, field.type, spark_type(there[name]))
+        found[field.name] = name
+    special = (TYPE, VERSION, options.corrupt_column)
+    asked = {there_name: name for name, there_name in found.items()}
+    messages = {name: of for name, of in found.items() if of in typed}
+    return Wanted(
+        schema=schema,
+        records={name: of for name, of in found.items() if of in COLUMNS and of not in special},
+        messages=messages,
+        type_name=asked.get(TYPE),
+        version_name=asked.get(VERSION),
+        corrupt_name=asked.get(options.corrupt_column),
+        decodes=bool(messages) or TYPE in asked or VERSION in asked,
+    )
+
+
+def _check(path: str, asked: pa.DataType, there: pa.DataType) -> None:
+    """A type has to be the one there is; of a struct some fields are enough."""
+    if pa.types.is_struct(asked) and pa.types.is_struct(there):
+        fields = {field.name: field.type for field in there}
+        for field in asked:
+            if field.name not in fields:
+                names = ", ".join(fields)
+                raise KraftwireError(f"no field {path}.{field.name}; there are {names}")
+            _check(f"{path}.{field.name}", field.type, fields[field.name])
+    elif pa.types.is_list(asked) and pa.types.is_list(there):
+        _check(f"{path}[]", asked.value_type, there.value_type)
+    elif asked != there:
+        raise KraftwireError(f"column {path} is {there}, not {asked}")
