@@ -10,8 +10,9 @@ packages that have a `DefaultSource`.
     read, wanted, table, shapes  bytes to the columns that Spark expects
     kinds, typed                 the typed records of Kafka's own logs
     filters, spark_filters       what Spark hands down
+    functions, rpc               types of messages, captured frames decoded
 
-What has no `spark` in its name but `source` and `stream` knows nothing of Spark.
+`source`, `stream`, `functions` and `spark_filters` are Spark's side; nothing else imports it.
 """
 
 try:
@@ -20,10 +21,24 @@ except ModuleNotFoundError as error:
     mend = "pip install 'kraftwire[spark]'"
     raise ModuleNotFoundError(f"DataFrames need pyspark: {mend}", name="pyspark") from error
 
+from typing import TYPE_CHECKING, Any
+
 from pyspark_kraftwire.source import KraftwireSource
+
+if TYPE_CHECKING:
+    from pyspark_kraftwire.functions import decode_rpc, schema_of
 
 DefaultSource = KraftwireSource
 
-__all__ = ["DefaultSource", "KraftwireSource"]
+__all__ = ["DefaultSource", "KraftwireSource", "decode_rpc", "schema_of"]
 
 del _pyspark
+
+
+def __getattr__(name: str) -> Any:
+    # Spark imports every pyspark_* package to look for sources: that has to be quick.
+    if name in ("decode_rpc", "schema_of"):
+        from pyspark_kraftwire import functions
+
+        return getattr(functions, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
