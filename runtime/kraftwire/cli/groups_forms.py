@@ -229,6 +229,16 @@ def member_state(kind: GroupType, state: int | None) -> str | None:
     return None if state is None else MEMBER_STATES[kind].get(state)
 
 
+def client_text(info: MemberInfo) -> str:
+    """Who a member is, for people: `console-consumer /172.17.0.1`."""
+    return f"{info.client_id} {info.client_host}"
+
+
+def subscription_text(info: MemberInfo) -> str:
+    """What a member subscribes to, for people: topics, then the regular expression."""
+    return ", ".join(filter(None, (*(info.subscription or ()), info.regex)))
+
+
 def ranges(numbers: Iterable[int]) -> str:
     """Numbers for people: `0-2, 5`."""
     runs: list[list[int]] = []

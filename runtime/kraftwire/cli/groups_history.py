@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from kraftwire.cli.failures import CouldNotDoIt
-from kraftwire.cli.groups_forms import GroupForms, batches_text
-from kraftwire.cli.groups_options import check_found, group_option
+from kraftwire.cli.groups_forms import GroupForms, batches_text, client_text, subscription_text
+from kraftwire.cli.groups_options import check_found, group_option, replay
 from kraftwire.cli.log_options import (
     Findings,
     format_time,
     limit_option,
     paths_argument,
-    progress,
     time_option,
 )
 from kraftwire.cli.output import PiecewiseTable, output_option, print_json, wants_json
 from kraftwire.groups.changes import Change, Event, Part, What
-from kraftwire.groups.reading import GroupLogs, Problem, find_group_logs
+from kraftwire.groups.reading import find_group_logs
 from kraftwire.groups.replay import Groups
 from kraftwire.groups.share_state import SharePartition
 from kraftwire.groups.state import (
@@ -79,7 +77,7 @@ def history(
     as_json = wants_json(output)
     forms = GroupForms(groups.topic_names)
     table = _Table(forms)
-    for event in _events(logs, groups, until, findings):
+    for event in replay(logs, groups, until, findings, "history", prints=True):
         seen.add(event.group)
         if since is not None and event.timestamp < since:
             continue
@@ -92,17 +90,6 @@ def history(
     table.flush()
     check_found(wanted, seen, until)
     findings.exit()
-
-
-def _events(
-    logs: GroupLogs, groups: Groups, until: int | None, findings: Findings
-) -> Iterator[Event]:
-    with progress(logs.size, "history", prints=True) as done:
-        for item in logs.replay(groups, until=until, done=done):
-            if isinstance(item, Problem):
-                findings.add(str(item))
-            else:
-                yield item
 
 
 def _is_about(change: Change, topic: str, partition: int | None, forms: GroupForms) -> bool:
@@ -191,8 +178,8 @@ class _Table:
         info = member.info
         if info is None:
             return None
-        wants = ", ".join(filter(None, (*(info.subscription or ()), info.regex)))
-        return f"{info.client_id} {info.client_host}" + (f" for {wants}" if wants else "")
+        wants = subscription_text(info)
+        return client_text(info) + (f" for {wants}" if wants else "")
 
     def _share_topics(self, topics: ShareTopics) -> str:
         parts = {

@@ -1,14 +1,18 @@
-"""What the commands of `groups` share: options, and the names of groups that are not there."""
+"""What the commands of `groups` share: options, replay, groups that are not there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import click
 
 from kraftwire.cli.failures import CouldNotDoIt
+from kraftwire.cli.log_options import Findings, progress
+from kraftwire.groups.changes import Event
+from kraftwire.groups.reading import GroupLogs, Problem
+from kraftwire.groups.replay import Groups
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,6 +22,27 @@ def group_option(command: F) -> F:
     return click.option(
         "--group", "wanted", multiple=True, metavar="NAME", help="Only this group; repeatable."
     )(command)
+
+
+def replay(
+    logs: GroupLogs,
+    into: Groups,
+    until: int | None,
+    findings: Findings,
+    label: str,
+    *,
+    prints: bool = False,
+) -> Iterator[Event]:
+    """Apply the logs to `into`; yields what happens, reports and counts what cannot be read.
+
+    `label` and `prints` are for `progress`.
+    """
+    with progress(logs.size, label, prints=prints) as done:
+        for item in logs.replay(into, until=until, done=done):
+            if isinstance(item, Problem):
+                findings.add_error(item)
+            else:
+                yield item
 
 
 def check_found(wanted: Iterable[str], found: Collection[str], until: int | None = None) -> None:

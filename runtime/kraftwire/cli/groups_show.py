@@ -8,18 +8,29 @@ from typing import Any
 
 import click
 
-from kraftwire.cli.groups_forms import GroupForms, batches_text, member_state
-from kraftwire.cli.groups_options import check_found, group_option
+from kraftwire.cli.groups_forms import (
+    GroupForms,
+    batches_text,
+    client_text,
+    member_state,
+    subscription_text,
+)
+from kraftwire.cli.groups_options import check_found, group_option, replay
 from kraftwire.cli.log_options import (
     Findings,
     format_time,
     limit_option,
     paths_argument,
-    progress,
     time_option,
 )
-from kraftwire.cli.output import output_option, print_json, print_table, wants_json
-from kraftwire.groups.reading import Problem, find_group_logs
+from kraftwire.cli.output import (
+    output_option,
+    print_json,
+    print_table,
+    wants_json,
+    without_empty,
+)
+from kraftwire.groups.reading import find_group_logs
 from kraftwire.groups.replay import Groups
 from kraftwire.groups.state import GroupState, Member
 from kraftwire_wire.errors import count_of
@@ -69,10 +80,8 @@ def show(
     findings = Findings()
     logs = find_group_logs(paths, limit=limit)
     groups = Groups()
-    with progress(logs.size, "groups") as done:
-        for item in logs.replay(groups, until=until, done=done):
-            if isinstance(item, Problem):
-                findings.add(str(item))
+    for _ in replay(logs, groups, until, findings, "groups"):
+        pass  # what counts is how the groups are in the end
     names = sorted(set(wanted or groups.by_name) & groups.by_name.keys())
     shown = [groups[name] for name in names]
     forms = GroupForms(groups.topic_names)
@@ -112,17 +121,7 @@ def _print_tables(groups: list[GroupState], forms: GroupForms, only: str | None)
             if not first:
                 click.echo()
             first = False
-            print_table(*_without_empty(columns, filled))
-
-
-def _without_empty(columns: tuple[str, ...], rows: list[Row]) -> tuple[list[str], list[Row]]:
-    """The table without columns in which nothing stands."""
-    kept = [
-        number
-        for number in range(len(columns))
-        if any(row[number] not in (None, "") for row in rows)
-    ]
-    return [columns[n] for n in kept], [tuple(row[n] for n in kept) for row in rows]
+            print_table(*without_empty(columns, filled))
 
 
 def _group_row(group: GroupState) -> Row:
@@ -157,9 +156,9 @@ def _member_row(group: GroupState, member: Member, forms: GroupForms) -> Row:
         name = f"{name} ({info.instance_id})" if info.instance_id else name
         if group.classic is not None and group.classic.leader == member.id:
             name += " (leader)"
-        client = f"{info.client_id} {info.client_host}"
+        client = client_text(info)
         rack = info.rack_id
-        subscription = ", ".join(filter(None, (*(info.subscription or ()), info.regex)))
+        subscription = subscription_text(info)
     epoch = assignment = None
     if current is not None:
         if current.epoch is not None:

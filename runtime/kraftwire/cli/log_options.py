@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kraftwire.cli.failures import EXIT_FINDINGS, CouldNotDoIt
 from kraftwire.cli.output import on_terminal, printable
 from kraftwire.log.compression import DEFAULT_LIMIT
-from kraftwire.log.errors import CorruptBatch
+from kraftwire_wire.errors import KraftwireError
+
+if TYPE_CHECKING:
+    from kraftwire.groups.reading import Problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,8 +92,8 @@ class Findings:
         self.count += 1
         click.echo(printable(text), err=True)
 
-    def add_error(self, error: CorruptBatch) -> None:
-        """Report what could not be read."""
+    def add_error(self, error: KraftwireError | Problem) -> None:
+        """Report what could not be read or applied."""
         self.add(str(error))
 
     def exit(self) -> None:

@@ -84,13 +84,7 @@ def history(
         raise CouldNotDoIt("--partition needs --topic")
     check_range(from_offset, to_offset)
     findings = Findings()
-    told = History(
-        path,
-        from_offset,
-        to_offset,
-        secrets=secrets,
-        report=lambda problem: findings.add(str(problem)),
-    )
+    told = History(path, from_offset, to_offset, secrets=secrets, report=findings.add_error)
     _note_start(told, from_offset)
     found: Counter[str] = Counter()
     steps = _wanted(told, topic, partition, broker, no_ops, found)

@@ -15,7 +15,7 @@ from kraftwire.metadata.entities import Kind
 from kraftwire.metadata.image import MetadataImage, OpenTransaction
 from kraftwire.metadata.load import load_image
 from kraftwire.metadata.source import find_metadata
-from kraftwire_wire.errors import KraftwireError, count_of
+from kraftwire_wire.errors import count_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,13 +52,9 @@ def kinds_of(only: Collection[str]) -> list[Kind]:
 
 def load(path: Path, offset: int | None, findings: Findings) -> MetadataImage:
     """The image at an offset; what is wrong on the way is reported and counted."""
-
-    def report(problem: KraftwireError) -> None:
-        findings.add(str(problem))
-
-    source = find_metadata(path, report)
+    source = find_metadata(path, findings.add_error)
     with progress(source.size, "metadata") as done:
-        image = load_image(source, offset, report=report, done=done)
+        image = load_image(source, offset, report=findings.add_error, done=done)
     note_open_transaction(image.provenance.transaction)
     return image
 

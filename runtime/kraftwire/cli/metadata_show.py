@@ -21,7 +21,7 @@ from kraftwire.cli.metadata_options import (
     topic_option,
 )
 from kraftwire.cli.metadata_tree import Node, print_tree
-from kraftwire.cli.output import on_terminal, print_json, print_table
+from kraftwire.cli.output import on_terminal, print_json, print_table, without_empty
 from kraftwire.metadata.describe import value_text
 from kraftwire.metadata.entities import Entity, Kind, entities
 from kraftwire.metadata.image import MetadataImage
@@ -181,14 +181,9 @@ def _print_tables(
 def _print_section(kind: Kind, shown: Sequence[Entity], secrets: bool) -> None:
     columns = _COLUMNS[kind] + (_SECRET_COLUMNS.get(kind, ()) if secrets else ())
     rows = [[_cell(name, entity.fields[name]) for name in columns] for entity in shown]
-    used = [
-        at
-        for at, name in enumerate(columns)
-        if name not in _OPTIONAL or any(row[at] for row in rows)
-    ]
-    heads = [_HEADS.get(columns[at], columns[at]) for at in used]
-    title = f"{kind.section} ({len(rows)})"
-    print_table(heads, [[row[at] for at in used] for row in rows], title, folded=_FOLDED)
+    used, cells = without_empty(columns, rows, _OPTIONAL)
+    heads = [_HEADS.get(name, name) for name in used]
+    print_table(heads, cells, f"{kind.section} ({len(rows)})", folded=_FOLDED)
 
 
 def _cell(name: str, value: Any) -> str:

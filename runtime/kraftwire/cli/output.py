@@ -93,6 +93,24 @@ def print_table(
         click.echo("  ".join(padded).rstrip())
 
 
+def without_empty(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    optional: Collection[str] | None = None,
+) -> tuple[list[str], list[list[object]]]:
+    """A table's columns and rows, without columns in which nothing stands.
+
+    Only those named in `optional` (all, unless given) are left out.
+    """
+    kept = [
+        at
+        for at, column in enumerate(columns)
+        if (optional is not None and column not in optional)
+        or any(row[at] not in (None, "") for row in rows)
+    ]
+    return [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]
+
+
 class PiecewiseTable:
     """A table of any length: its widths are known when its rows are, so it comes in pieces."""
 
