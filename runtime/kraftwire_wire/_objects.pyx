@@ -33,6 +33,8 @@ from uuid import UUID, SafeUUID
 from kraftwire_wire.codec import Codec
 from kraftwire_wire.specialized_source import GIVES_UP, NotSpecialized, Unusual, VersionOf
 
+include "_big_endian.pxi"
+
 
 cdef extern from *:
     """
@@ -47,36 +49,10 @@ cdef extern from *:
 
     static PyObject *new_instance(PyTypeObject *cls) { return cls->tp_alloc(cls, 0); }
     static int is_exactly(PyObject *value, PyTypeObject *cls) { return Py_IS_TYPE(value, cls); }
-
-    #if defined(__GNUC__) || defined(__clang__)
-    #define BIG16(p) __builtin_bswap16(load16(p))
-    #define BIG32(p) __builtin_bswap32(load32(p))
-    #define BIG64(p) __builtin_bswap64(load64(p))
-    #else
-    #include <stdlib.h>
-    #define BIG16(p) _byteswap_ushort(load16(p))
-    #define BIG32(p) _byteswap_ulong(load32(p))
-    #define BIG64(p) _byteswap_uint64(load64(p))
-    #endif
-    static inline uint16_t load16(const uint8_t *p) { uint16_t v; memcpy(&v, p, 2); return v; }
-    static inline uint32_t load32(const uint8_t *p) { uint32_t v; memcpy(&v, p, 4); return v; }
-    static inline uint64_t load64(const uint8_t *p) { uint64_t v; memcpy(&v, p, 8); return v; }
-    #if PY_BIG_ENDIAN
-    static inline uint16_t big16(const uint8_t *p) { return load16(p); }
-    static inline uint32_t big32(const uint8_t *p) { return load32(p); }
-    static inline uint64_t big64(const uint8_t *p) { return load64(p); }
-    #else
-    static inline uint16_t big16(const uint8_t *p) { return BIG16(p); }
-    static inline uint32_t big32(const uint8_t *p) { return BIG32(p); }
-    static inline uint64_t big64(const uint8_t *p) { return BIG64(p); }
-    #endif
     """
     Py_ssize_t slot_offset(object descriptor)
     object new_instance(PyTypeObject *cls)
     bint is_exactly(PyObject *value, PyTypeObject *cls)
-    uint16_t big16(const uint8_t *p)
-    uint32_t big32(const uint8_t *p)
-    uint64_t big64(const uint8_t *p)
     int PyGC_Disable()
     int PyGC_Enable()
     long long PyLong_AsLongLongAndOverflow(object value, int *overflow) except? -1

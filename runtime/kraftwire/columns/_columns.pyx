@@ -27,6 +27,7 @@ from kraftwire_wire.forms import fixed
 from kraftwire_wire.specialized_source import VersionOf
 
 include "../../kraftwire_wire/_blocks.pxi"
+include "../../kraftwire_wire/_big_endian.pxi"
 include "_bytes.pxi"
 include "_arrow.pxi"
 include "_records.pxi"
