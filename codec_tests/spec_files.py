@@ -18,6 +18,19 @@ def field_spec(name: str = "Value", kind: str = "int32", /, **keys: Any) -> dict
     return {"name": name, "type": kind, "versions": "0+", **keys}
 
 
+MOVED = message_spec(
+    "Moved",
+    field_spec("A", "int32", tag=0, taggedVersions="1+"),
+    field_spec("B", "int32", tag=1, taggedVersions="0+"),
+    validVersions="0-1",
+    flexibleVersions="0+",
+)
+"""`A` is an ordinary field of version 0, to which version 1 gave a tag."""
+
+MOVED_TOO_EARLY = bytes.fromhex("00000001" "01" "00" "04" "00000005")
+"""Version 0 of `MOVED` with `A` twice, where it belongs and under its tag of version 1."""
+
+
 def write_set(directory: Path, *specs: dict[str, Any], settings: str = "") -> Path:
     """A spec set on disk; a name such as `clients/Vote` puts a spec into a module."""
     for spec in specs:

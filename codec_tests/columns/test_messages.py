@@ -19,7 +19,7 @@ from kraftwire_wire.message import Message, Struct
 from columns.engines import ENGINES, engine, messages_alike
 from compile_spec import compile_spec
 from fuzz.mutants import mutants
-from spec_files import field_spec, message_spec
+from spec_files import MOVED, MOVED_TOO_EARLY, field_spec, message_spec
 from strategies import random_message
 
 
@@ -126,15 +126,7 @@ def test_good_and_bad_rows_in_turn_take_little_memory() -> None:
 
 
 def test_a_tag_that_another_version_gave_to_an_ordinary_field() -> None:
-    fields = [
-        field_spec("A", "int32", tag=0, taggedVersions="1+"),
-        field_spec("B", "int32", tag=1, taggedVersions="0+"),
-    ]
-    message: Any = compile_spec(
-        message_spec("Moved", *fields, validVersions="0-1", flexibleVersions="0+")
-    )
-    data = bytes.fromhex("00000001" "01" "00" "04" "00000005")
-    errors = messages_alike(message, 0, binary([data])).errors
+    errors = messages_alike(compile_spec(MOVED), 0, binary([MOVED_TOO_EARLY])).errors
     assert errors == [(0, "a: tag sent in version 0, which does not have it (at byte 7)")]
 
 

@@ -30,7 +30,7 @@ from kraftwire_wire.specialized_writer import specialized_writer, wide
 
 from compile_spec import compile_spec
 from fuzz.mutants import mutants
-from spec_files import field_spec, message_spec
+from spec_files import MOVED, MOVED_TOO_EARLY, field_spec, message_spec
 from strategies import random_message, same
 
 
@@ -221,18 +221,11 @@ def test_structs_nested_beyond_what_python_nests() -> None:
 
 
 def test_a_tag_that_another_version_gave_to_an_ordinary_field(engine: Engine) -> None:
-    fields = [
-        field_spec("A", "int32", tag=0, taggedVersions="1+"),
-        field_spec("B", "int32", tag=1, taggedVersions="0+"),
-    ]
-    cls: Any = compile_spec(
-        message_spec("Moved", *fields, validVersions="0-1", flexibleVersions="0+")
-    )
-    data = bytes.fromhex("00000001" "01" "00" "04" "00000005")
+    cls: Any = compile_spec(MOVED)
     with pytest.raises(DecodeError, match="a: tag sent in version 0, which does not have it"):
-        Codec(cls, 0).decode(data)
+        Codec(cls, 0).decode(MOVED_TOO_EARLY)
     with pytest.raises(GIVES_UP):
-        engine.reader(cls, 0)(data, 0)
+        engine.reader(cls, 0)(MOVED_TOO_EARLY, 0)
 
 
 def test_defaults_that_are_equal_and_not_the_same(engine: Engine) -> None:
