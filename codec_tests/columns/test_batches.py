@@ -362,6 +362,17 @@ def test_damage_ends_the_reading_unless_it_is_asked_for(name: str) -> None:
             list(reading)
 
 
+@pytest.mark.parametrize("size", [10, 3 << 20], ids=["within a piece", "larger than a window"])
+def test_crcs_are_not_checked_where_they_are_not_to_be(size: int) -> None:
+    data = bytearray(batch(0, 1, 10) + batch(1, 1, size) + batch(2, 1, 10))
+    data[-size // 2 - 90] ^= 1  # within a value
+    found = batches_alike(bytes(data), raises=True)
+    assert (found.table.num_rows, "CRC does not match" in str(found.error)) == (1, True)
+    found = batches_alike(bytes(data), raises=True, verify_crc=False)
+    assert (found.table["offset"].to_pylist(), found.error) == ([0, 1, 2], None)
+    assert sum(b"\1" in value for value in found.table["value"].to_pylist()) == 1
+
+
 # -- damaged files ---------------------------------------------------------------------------
 
 

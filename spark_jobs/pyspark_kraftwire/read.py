@@ -90,6 +90,7 @@ class _SplitReading:
             selection=split.selection,
             control=self._options.include_control,
             on_damage=self._on_damage,
+            verify_crc=self._options.verify_crc,
         )
         for chunk in chunks:
             if self._corrupt:

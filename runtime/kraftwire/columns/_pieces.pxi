@@ -20,8 +20,8 @@ cdef class RecordColumns:
     def __cinit__(self, columns, bounds, room, has_control, crc_of, decompress, is_visible):
         """`columns` are names; `bounds` the four of `Wanted`.
 
-        `room` is when a chunk is full, in bytes and in rows. `crc_of(view)` and
-        `decompress(codec, view)` do what they say; `is_visible(view, position)`, unless
+        `room` is when a chunk is full, in bytes and in rows. `crc_of(view)`, None where CRCs
+        are not checked, and `decompress(codec, view)` do what they say; `is_visible(view, position)`, unless
         None, tells of a transactional or control batch whether it is to be read.
         """
         import pyarrow as pa
@@ -140,8 +140,9 @@ cdef class RecordColumns:
 
     cdef bint _check(self, const uint8_t *data, Span *span) except -1:
         """Whether the CRC matches; and whether the batch is to be read."""
-        if <uint32_t>self.crc_of(view_of(data, span.start + CRC_START, span.end)) != span.crc:
-            return False
+        if self.crc_of is not None:
+            if <uint32_t>self.crc_of(view_of(data, span.start + CRC_START, span.end)) != span.crc:
+                return False
         span.is_wanted = may_have(span, &self.wanted)
         if span.attributes & CONTROL and not self.has_control:
             span.is_wanted = False

@@ -57,13 +57,15 @@ def decode_batches(
     on_damage: OnDamage | None = None,
     chunk: int = CHUNK,
     limit: int = DEFAULT_LIMIT,
+    verify_crc: bool = True,
 ) -> Iterator[pa.RecordBatch]:
     """The records of the batches that begin from `start` to before `end`, every CRC checked.
 
     Only the columns asked for are built (`RECORD_COLUMNS`); `control` takes in the records of
     control batches, which a selection of what is committed never has. A `RecordBatch` has
     about `chunk` bytes (and as many rows at most), or what one batch has where that is more.
-    `limit` is how many bytes one batch may decompress to.
+    `limit` is how many bytes one batch may decompress to. Without `verify_crc` a batch is
+    read as it is, and what is wrong in it may come out as a record.
 
     `CorruptBatch` at the first damage, behind the rows before it; with `on_damage`, that is
     called instead, for batches whose records cannot be read too, and reading goes on. It is
@@ -77,7 +79,9 @@ def decode_batches(
         raise KraftwireError(f"start={start}, chunk={chunk}: from 0 and from 1 on they must be")
     wanted = _visible(selection or Selection())
     schema = record_schema(columns)
-    reading = _Reading(source, _Options(schema, wanted, control, on_damage, chunk, limit))
+    reading = _Reading(
+        source, _Options(schema, wanted, control, on_damage, chunk, limit, verify_crc)
+    )
     last = source.size if end is None else min(end, source.size)
     if NATIVE is None:
         return reading.python(start, last)
@@ -93,6 +97,7 @@ class _Options(NamedTuple):
     on_damage: OnDamage | None
     chunk: int
     limit: int
+    verify_crc: bool
 
 
 class _Reading:
@@ -103,7 +108,7 @@ class _Reading:
         self._options = options
         self._selection = options.selection
         self._slow = PythonRecords(options.schema, options.selection, options.chunk)
-        self._reader = BatchReader(source, limit=options.limit)
+        self._reader = BatchReader(source, limit=options.limit, verify_crc=options.verify_crc)
         self._arena = Arena(options.limit)
         self._is_over = False
 
@@ -123,7 +128,7 @@ class _Reading:
             self._bounds(),
             self._options.chunk,
             self._options.control,
-            crc32c,
+            crc32c if self._options.verify_crc else None,
             self._arena.decompress,
             self._is_visible if self._selection.committed is not None else None,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from base64 import urlsafe_b64encode
+from functools import cache
 
 import pyarrow as pa
 
@@ -20,9 +21,14 @@ def uuid_strings(uuids: pa.FixedSizeBinaryArray) -> pa.StringArray:
     raw = memoryview(data if data is not None else b"").cast("B")[begin : begin + count * _SIZE]
     text = _text(raw, count) if NATIVE is None else NATIVE.uuid_text(raw, count)
     nulls = uuids.is_valid().buffers()[1] if uuids.null_count else None
-    offsets = array("i", range(0, (count + 1) * _SIGNS, _SIGNS))
-    buffers = [nulls, pa.py_buffer(offsets), pa.py_buffer(text)]
+    buffers = [nulls, _offsets(count.bit_length()), pa.py_buffer(text)]
     return pa.Array.from_buffers(pa.string(), count, buffers)
+
+
+@cache
+def _offsets(power: int) -> pa.Buffer:
+    """Where each text begins and ends, for fewer than two to the power of `power` of them."""
+    return pa.py_buffer(array("i", range(0, (_SIGNS << power) + 1, _SIGNS)))
 
 
 def _text(raw: memoryview, count: int) -> bytes:

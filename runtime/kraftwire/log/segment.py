@@ -33,6 +33,7 @@ from kraftwire.log.window import Window
 from kraftwire_wire.errors import count_of
 
 ZEROS_REASON = "zeros to the end of the file"
+_WRONG_CRC = "the CRC does not match"
 
 _HEADERS_WINDOW = 64 << 10
 _BATCHES_WINDOW = 1 << 20
@@ -117,15 +118,18 @@ def scan_batches(
 class BatchReader:
     """Reads single batches of a source, from positions that only go forward."""
 
-    def __init__(self, source: Source, *, limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(
+        self, source: Source, *, limit: int = DEFAULT_LIMIT, verify_crc: bool = True
+    ) -> None:
         """`limit` is how many bytes one batch may decompress to."""
         self._source = source
         self._limit = limit
+        self._verify_crc = verify_crc
         self._window = Window(source, _BATCHES_WINDOW)
         self._resync = Resync(source)
 
     def read(self, position: int, good: BatchHeader | None) -> Batch | Damage:
-        """What stands at a position before the end: a batch whose CRC matches, or damage.
+        """What stands at a position before the end: a batch, its CRC checked, or damage.
 
         `good` is the header of the last batch before it, where there is one.
         """
@@ -135,13 +139,17 @@ class BatchReader:
         if header is None:
             header, problem = _look_closer(data, at, position, size)
         if header is not None and problem is None:
-            if header.size <= _BATCHES_WINDOW or self._resync.has_valid_crc(header):
+            is_checked = not self._verify_crc
+            if header.size > _BATCHES_WINDOW and not is_checked:
+                is_checked = self._resync.has_valid_crc(header)  # before so much is read at once
+                problem = None if is_checked else _WRONG_CRC
+            if problem is None:
                 data, at = self._window.at(position, header.size)
                 content = data[at : at + header.size]
                 batch = Batch(header, content, self._source.name, limit=self._limit)
-                if batch.has_valid_crc:
+                if is_checked or batch.has_valid_crc:
                     return batch
-            problem = "the CRC does not match"
+                problem = _WRONG_CRC
         return _damage(self._source, self._resync, position, header, problem or "", good)
 
 
