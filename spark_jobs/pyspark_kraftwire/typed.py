@@ -6,9 +6,7 @@ to its rows, and the rows of other kinds are null.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +14,6 @@ import pyarrow.compute as pc
 from kraftwire.columns import TypedRows, decode_messages, decode_typed
 from kraftwire.log.header import CONTROL
 from kraftwire.log.typed import KEYLESS
-from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import DecodeError, KraftwireError
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType, decode_control_key, read_prefix
@@ -125,19 +122,4 @@ def _scattered(parts: list[tuple[pa.Array, pa.Array]], kind: pa.DataType, rows: 
         values = pa.concat_arrays([values for _, values in parts])
     if len(places) == rows and len(parts) == 1:  # each row has one kind, in the order of rows
         return values
-    return values.take(pc.index_in(_numbers(rows), value_set=places))
-
-
-@cache
-def _powers(power: int) -> pa.Int64Array:
-    return pa.array(range(1 << power), pa.int64())
-
-
-def _numbers(count: int) -> pa.Int64Array:
-    """The numbers from 0 to before `count`."""
-    return _powers(count.bit_length())[:count]
-
-
-def types_of(fields: Mapping[str, pa.DataType]) -> dict[str, pa.DataType]:
-    """The columns of messages among some columns: those named like a message."""
-    return {name: kind for name, kind in fields.items() if name in registry}
+    return pc.scatter(values, places, max_index=rows - 1)
