@@ -1,0 +1,242 @@
+"""Speed of the Spark data source, on two cores and in one run with what else there is.
+
+    PYTHONPATH=codec_tests python -m bench.spark [--large] [--svg FILE]
+
+Segments of 1 GiB from our own writer lie in the page cache; with `--large` there are eight.
+Actions take turns, the best turn counts, the first warms up. Rows go to Spark's `noop` sink,
+which takes them all and keeps none, unless an action says otherwise. The memory is the most
+that a Python worker held, as the kernel counts it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from kraftwire.log import Record
+from kraftwire.log.encode import BatchSettings, encode_batch
+from kraftwire.log.segment_writer import SegmentWriter
+from pyspark_kraftwire.options import parse_options
+from pyspark_kraftwire.plan import plan
+
+from bench.logs import make_segment, take_turns
+from bench.spark_peers import AiokafkaSource, decode_files
+from bench.spark_phases import measure, picture
+from bench.spark_typed import metadata_values
+
+GIB = 1 << 30
+SMALL = 128 << 20
+ROUNDS = 4
+_VALUE, _TO_A_BATCH = 560, 28
+_TYPED = 2_000_000
+_PRUNED = "offset bigint, timestamp timestamp, key binary"
+_BINARY = "key binary, value binary, offset bigint"
+
+
+def start_spark() -> SparkSession:
+    """Spark on two cores, with a heap of 1 GiB."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .appName("kraftwire bench")
+        .config("spark.driver.memory", "1g")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.parquet.compression.codec", "zstd")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    spark.dataSource.register(AiokafkaSource)
+    return spark
+
+
+# -- data ------------------------------------------------------------------------------------
+
+
+def make_plain(directory: Path, size: int, copies: int) -> int:
+    """Partitions `plain-0` and on, a segment each; the records of one."""
+    segment, records = make_segment(directory / "plain-0", size, _VALUE, _TO_A_BATCH)
+    for number in range(1, copies):
+        shutil.copytree(segment.parent, directory / f"plain-{number}")
+    return records
+
+
+def make_metadata(directory: Path) -> int:
+    """A metadata log of the records that clusters write most; its bytes."""
+    values = metadata_values()
+    (directory / "__cluster_metadata-0").mkdir()
+    with SegmentWriter(directory / "__cluster_metadata-0", 0) as writer:
+        for first in range(0, _TYPED, 100):
+            writer.append(
+                encode_batch(
+                    [
+                        Record(at, 1_700_000_000_000, None, values[at % len(values)], ())
+                        for at in range(first, first + 100)
+                    ],
+                    BatchSettings(),
+                )
+            )
+        return writer.size
+
+
+# -- actions ---------------------------------------------------------------------------------
+
+
+def to_nothing(frame: DataFrame) -> None:
+    """Have every row made, and keep none."""
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def segments(spark: SparkSession, path: Path, schema: str | None = None) -> DataFrame:
+    """A read of segments, of all columns or some."""
+    reader = spark.read.format("kraftwire")
+    return (reader.schema(schema) if schema else reader).load(str(path))
+
+
+def metadata(spark: SparkSession, path: Path) -> DataFrame:
+    """A typed read of all kinds of records."""
+    return spark.read.format("kraftwire").option("decode", "metadata").load(str(path))
+
+
+def binary_files(spark: SparkSession, path: Path) -> DataFrame:
+    """Whole files through Spark, decoded behind it."""
+    files = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    content = files.option("pathGlobFilter", "*.log").load(str(path)).select("content")
+    return content.mapInArrow(decode_files, _BINARY)
+
+
+def report(title: str, size: int, records: int, best: dict[str, float]) -> None:
+    """The figures of some actions on the same bytes."""
+    print(f"\n{title}: {size / 1e6:.0f} MB, {records} records")
+    for name, seconds in best.items():
+        rates = f"{size / seconds / 1e6:8.0f} MB/s {records / seconds / 1e6:7.2f} M records/s"
+        print(f"  {name:34}{seconds:8.2f} s {rates}")
+
+
+@contextmanager
+def watching_workers() -> Iterator[list[int]]:
+    """Follow the Python workers below this process; the list ends up with the most one held."""
+    most = [0]
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.05):
+            most[0] = max([most[0], *_worker_sizes()])
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield most
+    finally:
+        done.set()
+        thread.join()
+
+
+def _worker_sizes() -> Iterator[int]:
+    """The resident bytes of processes that Spark runs Python in."""
+    for entry in Path("/proc").iterdir():
+        try:
+            if b"pyspark.daemon" in (entry / "cmdline").read_bytes():
+                status = (entry / "status").read_text()
+                yield int(status.split("VmRSS:")[1].split()[0]) << 10
+        except (OSError, IndexError):
+            continue  # no process, or one that has just ended
+
+
+def bench_plain(spark: SparkSession, directory: Path, copies: int) -> dict[str, float]:
+    """Records of about 600 bytes; the best times."""
+    records = make_plain(directory / "one", GIB, 1)
+    make_plain(directory / "small", SMALL, 8)
+    actions: dict[str, Callable[[], object]] = {
+        "count()": lambda: segments(spark, directory / "one").count(),
+        "all columns": lambda: to_nothing(segments(spark, directory / "one")),
+        "offset, timestamp, key": lambda: to_nothing(segments(spark, directory / "one", _PRUNED)),
+        "key, value, offset": lambda: to_nothing(segments(spark, directory / "small", _BINARY)),
+        "  binaryFile + mapInArrow": lambda: to_nothing(binary_files(spark, directory / "small")),
+    }
+    size = (directory / "one/plain-0/00000000000000000000.log").stat().st_size
+    with watching_workers() as most:
+        best = take_turns(actions, ROUNDS)
+    report("a segment of 1 GiB (files of 128 MiB below)", size, records, best)
+    print(f"  a Python worker held at most {most[0] / 1e6:.0f} MB")
+    tuples = spark.read.format("aiokafka").load(str(directory / "small/plain-0"))
+    seconds = take_turns({"aiokafka": partial(to_nothing, tuples)}, 1)["aiokafka"]
+    report("tuples of aiokafka", SMALL, records // 8, {"  tuples of aiokafka": seconds})
+    if copies > 1:
+        bench_large(spark, directory, copies, best["count()"])
+    return best
+
+
+def bench_large(spark: SparkSession, directory: Path, copies: int, one: float) -> None:
+    """Whether the time grows with the bytes alone."""
+    records = make_plain(directory / "many", GIB, copies)
+    calls: dict[str, Callable[[], object]] = {
+        "count()": lambda: segments(spark, directory / "many").count(),
+        "offset, timestamp, key": lambda: to_nothing(segments(spark, directory / "many", _PRUNED)),
+    }
+    with watching_workers() as most:
+        best = take_turns(calls, 2)
+    report(f"{copies} segments of 1 GiB", copies * GIB, copies * records, best)
+    print(f"  count(): {best['count()'] / copies / one:.2f} of the time for one, per GiB")
+    print(f"  a Python worker held at most {most[0] / 1e6:.0f} MB")
+
+
+def bench_planning(directory: Path) -> None:
+    """A segment of 1 GiB with its index."""
+    options = parse_options({"path": str(directory / "one")})
+    best = take_turns({"plan": partial(plan, options)}, 20)["plan"]
+    print(f"\nplanning a segment of 1 GiB through its index: {best * 1e3:.2f} ms")
+
+
+def draw(target: Path, segment: Path, best: dict[str, float]) -> None:
+    """The picture of where the time goes."""
+    bars = [
+        measure("all columns", segment, None, best["all columns"]),
+        measure(
+            "offset, timestamp, key",
+            segment,
+            ("offset", "timestamp", "key"),
+            best["offset, timestamp, key"],
+        ),
+    ]
+    note = "Core-seconds for 1 GiB of records of 600 bytes on two cores, from the page cache"
+    target.write_text(picture(bars, note))
+
+
+def main() -> int:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--large", action="store_true", help="eight segments of 1 GiB as well")
+    parser.add_argument("--svg", type=Path, help="where to draw where the time goes")
+    arguments = parser.parse_args()
+    spark = start_spark()
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        best = bench_plain(spark, directory, 8 if arguments.large else 1)
+        if arguments.svg:
+            draw(arguments.svg, directory / "one/plain-0/00000000000000000000.log", best)
+        bench_planning(directory)
+        size = make_metadata(directory)
+        calls: dict[str, Callable[[], object]] = {
+            "count(), all kinds": lambda: metadata(spark, directory).count(),
+            "all columns": lambda: to_nothing(metadata(spark, directory)),
+        }
+        report("typed metadata", size, _TYPED, take_turns(calls, ROUNDS))
+    spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
