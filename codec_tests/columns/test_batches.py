@@ -265,6 +265,20 @@ def test_selections(selection: Selection) -> None:
     assert offsets(batches_alike(data, selection=selection).table) == wanted
 
 
+@pytest.mark.parametrize("append_time", [True, False])
+def test_what_a_header_shows_to_be_too_late_is_not_decompressed(append_time: bool) -> None:
+    count = 5 if append_time else 1
+    data = bytearray(batch(0, count) + batch(10, count, codec=Compression.LZ4))
+    settings = BatchSettings(Compression.LZ4, log_append_time=2000 if append_time else None)
+    records = [Record(20 + at, 2000, None, bytes(50), ()) for at in range(count)]
+    late = bytearray(encode_batch(records, settings))
+    late[61:] = bytes(len(late) - 61)  # nothing of it decompresses
+    data += with_crc(late)
+    found = batches_alike(bytes(data), raises=True, selection=Selection(until=1500))
+    assert (len(found.table), found.error) == (2 * count, None)
+    assert batches_alike(bytes(data), raises=True).error is not None
+
+
 def test_a_selection_stops_before_damage_that_lies_behind_it() -> None:
     data = batch(0, 10) + batch(10, 10) + b"damage" * 30
     found = batches_alike(data, selection=Selection(to_offset=10))

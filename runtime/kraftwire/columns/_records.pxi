@@ -87,6 +87,10 @@ cdef bint parse_span(const uint8_t *p, Py_ssize_t left, Span *span) noexcept nog
 
 cdef bint may_have(const Span *span, const Wanted *wanted) noexcept nogil:
     """Whether a batch can hold a wanted record, by its header."""
+    # The header has the largest timestamp, which is that of all records in these two cases.
+    if span.attributes & LOG_APPEND_TIME or span.count == 1:
+        if span.max_timestamp > wanted.last_timestamp:
+            return False
     return (
         span.base_offset + span.last_offset_delta >= wanted.first_offset
         and span.base_offset <= wanted.last_offset

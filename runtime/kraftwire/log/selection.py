@@ -45,6 +45,9 @@ class Selection:
             return False
         if self.since is not None and header.max_timestamp < self.since:
             return False
+        too_late = self.until is not None and header.max_timestamp >= self.until
+        if too_late and _has_one_timestamp(header):
+            return False
         return self.committed is None or self.committed.is_visible(header)
 
     def has(self, record: Record) -> bool:
@@ -87,6 +90,11 @@ def select_batches(
             return
 
 
+def _has_one_timestamp(header: BatchHeader) -> bool:
+    """Whether the largest timestamp, which the header has, is that of all records."""
+    return header.has_log_append_time or (header.magic >= 2 and header.record_count == 1)
+
+
 def _is_past(header: BatchHeader, to_offset: int | None) -> bool:
     """Whether a batch begins behind the last wanted offset.
 
@@ -121,6 +129,8 @@ def batch_at(source: Source, position: int, offset: int) -> BatchHeader | None:
 
     None where no batch starts there, its CRC does not match, or it begins behind the offset.
     """
+    if position < 0:
+        return None
     header = parse_sound_header(source.read_at(position, HEADER.size), 0, position, source.size)
     if header is None or header.base_offset > offset:
         return None
