@@ -30,7 +30,7 @@ ALL = tuple(RECORD_COLUMNS)
 def engine(name: str) -> Iterator[None]:
     """Have columns made by one engine."""
     native = native_columns() if name == "native" else None
-    modules = ("batches", "messages", "frames")
+    modules = ("batches", "messages", "frames", "uuids")
     patches = [patch(f"kraftwire.columns.{module}.NATIVE", native) for module in modules]
     for one in patches:
         one.start()
@@ -126,10 +126,10 @@ def typed_alike(log: str, keys: pa.Array, values: pa.Array) -> Decoded:
 def _assert_same_rows(found: TypedRows, expected: TypedRows) -> None:
     assert found.rows.equals(expected.rows)
     assert found.versions.equals(expected.versions)
-    assert (found.keys is None) == (expected.keys is None)
-    if found.keys is not None:
-        assert_same_array(found.keys, expected.keys)
-    assert_same_array(found.values, expected.values)
+    for one, other in ((found.keys, expected.keys), (found.values, expected.values)):
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert_same_array(one, other)
 
 
 def assert_same_array(found: pa.Array, expected: pa.Array) -> None:

@@ -167,3 +167,26 @@ def test_wrong_arguments() -> None:
     with engine(ENGINES[-1]), pytest.raises(KraftwireError):
         decode_typed("group", broken, binary([None, None]))
     assert decode_typed("share", binary([]), binary([])) == {}
+
+
+@pytest.mark.parametrize("file", LOGS, ids=lambda file: f"{file.topic}-{file.path.name}")
+def test_only_the_messages_asked_for_are_decoded(file: LogFile) -> None:
+    log, columns = log_name(file), columns_of(file)
+    whole = decode_typed(log, *columns)
+    for wanted in whole:
+        found = decode_typed(log, *columns, only=[wanted])
+        assert list(found) == list(whole)
+        for name, rows in found.items():
+            assert rows.rows.equals(whole[name].rows)
+            assert rows.versions.equals(whole[name].versions)
+            assert rows.keys is None
+            assert rows.values == (whole[name].values if name == wanted else None)
+
+
+def test_what_is_not_asked_for_may_be_damaged() -> None:
+    good = encode_metadata_record(TopicRecord(name="tea"), 0)
+    values = binary([good, good[:-1]])
+    found = decode_typed("cluster-metadata", binary([None] * 2), values, only=())
+    assert found["TopicRecord"].versions.to_pylist() == [0, 0]
+    with pytest.raises(DecodeError):
+        decode_typed("cluster-metadata", binary([None] * 2), values, only=["TopicRecord"])
