@@ -5,14 +5,17 @@
 Importing this package is all that Spark does to know the format: it looks for `pyspark_*`
 packages that have a `DefaultSource`.
 
-    source, stream               Spark's side of a read, and of a stream
+    source                       Spark's side of a read
     options, storage, plan       what is asked for, where files lie, which bytes are read
     read, wanted, table, shapes  bytes to the columns that Spark expects
     kinds, typed                 the typed records of Kafka's own logs
     filters, spark_filters       what Spark hands down
     functions, rpc               types of messages, captured frames decoded
+    streaming                    logs followed while they grow
+    jobs, export                 what the scripts beside this package do
 
-`source`, `stream`, `functions` and `spark_filters` are Spark's side; nothing else imports it.
+`source`, `functions`, `spark_filters`, `streaming.reader` and `jobs` are Spark's side; the other
+modules know nothing of it.
 """
 
 try:

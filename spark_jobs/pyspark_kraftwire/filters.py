@@ -96,10 +96,10 @@ def can_take(one: Filter, schema: pa.Schema) -> bool:
     if one.kind != "In" and one.value is None:
         return False
     try:
-        pa.array(values, schema.field(one.column).type)
+        taken = pa.array(values, schema.field(one.column).type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return False
-    return True
+    return bool(taken.to_pylist() == values)
 
 
 def narrowed(options: Options, filters: Filters) -> Options:
@@ -110,10 +110,12 @@ def narrowed(options: Options, filters: Filters) -> Options:
             continue
         if one.name == "topic":
             topics = frozenset(str(value) for value in values)
-            options = replace(options, topics=topics & (options.topics or topics))
+            topics = topics if options.topics is None else topics & options.topics
+            options = replace(options, topics=topics)
         elif one.name == "partition":
             numbers = frozenset(int(value) for value in values)
-            options = replace(options, partitions=numbers & (options.partitions or numbers))
+            numbers = numbers if options.partitions is None else numbers & options.partitions
+            options = replace(options, partitions=numbers)
     return options
 
 
@@ -126,8 +128,8 @@ def _values(one: Filter) -> list[Any] | None:
 
 def narrowed_selection(selection: Selection, filters: Filters) -> Selection:
     """A selection of no more than the filters let through, be it of a few records more."""
-    first, stop = _bounds(filters, "offset", int)
-    since, until = _bounds(filters, "timestamp", _milliseconds)
+    first, stop = _bounds(filters, "offset", 1)
+    since, until = _bounds(filters, "timestamp", timedelta(milliseconds=1))
     return replace(
         selection,
         from_offset=_most(selection.from_offset, first),
@@ -145,24 +147,30 @@ def _least(one: int | None, other: int | None) -> int | None:
     return min((bound for bound in (one, other) if bound is not None), default=None)
 
 
-def _milliseconds(time: datetime) -> int:
-    """The millisecond that a time lies in."""
-    if time.tzinfo is None:
-        time = time.replace(tzinfo=UTC)
-    return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _bounds(
-    filters: Filters, column: str, number: Callable[[Any], int]
-) -> tuple[int | None, int | None]:
-    """The values from the first to before the second that can pass; None is no bound."""
+def _bounds(filters: Filters, column: str, unit: int | timedelta) -> tuple[int | None, int | None]:
+    """From which to before which whole number of units the values are that can pass."""
     starts, stops = [], []
     for one in filters.all:
-        if one.name != column or one.negated or one.kind not in COMPARISONS:
+        if one.name != column or one.negated:
             continue
-        value = number(one.value)
-        if one.kind in ("EqualTo", "GreaterThan", "GreaterThanOrEqual"):
-            starts.append(value)
-        if one.kind in ("EqualTo", "LessThan", "LessThanOrEqual"):
-            stops.append(value + 1)
+        values = [one.value] if one.kind in COMPARISONS else _values(one)
+        if not values:
+            continue
+        low, high = (_distance(of(values)) for of in (min, max))
+        if one.kind == "GreaterThan":
+            starts.append(low // unit + 1)
+        elif one.kind in ("EqualTo", "GreaterThanOrEqual", "In"):
+            starts.append(-(-low // unit))
+        if one.kind == "LessThan":
+            stops.append(-(-high // unit))
+        elif one.kind in ("EqualTo", "LessThanOrEqual", "In"):
+            stops.append(high // unit + 1)
     return max(starts, default=None), min(stops, default=None)
+
+
+def _distance(value: Any) -> Any:
+    """A number as it is; of a time how long it is after 1970."""
+    return value - _EPOCH if isinstance(value, datetime) else value

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TypeVar
 
@@ -70,7 +70,7 @@ class Options:
     """
 
     paths: tuple[str, ...] = ()
-    file_system: Mapping[str, str] = field(default_factory=dict)
+    file_system: Mapping[str, str] = field(default_factory=dict, repr=False)  # has secrets
     topics: frozenset[str] | None = None
     partitions: frozenset[int] | None = None
     starting_offsets: Offsets = field(default_factory=lambda: Offsets(EARLIEST))
@@ -123,12 +123,20 @@ def _likely(name: str) -> str:
 
 def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
     """`load(p)` makes an option `path`, `load([a, b])` a list in JSON as `paths`."""
-    if "paths" in given:
-        return tuple(json.loads(given["paths"]))
-    return (given["path"],) if given.get("path") else ()
+    if "paths" not in given:
+        return (given["path"],) if given.get("path") else ()
+    try:
+        paths = json.loads(given["paths"])
+    except (ValueError, RecursionError):
+        paths = None
+    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+        reason = 'is no list of paths in JSON; .load(["/a", "/b"]) makes one'
+        raise KraftwireError(f"option paths: {given['paths']!r} {reason}")
+    return tuple(paths)
 
 
-def _flag(text: str) -> bool:
+def parse_flag(text: str) -> bool:
+    """True or false; `ValueError` for what is neither."""
     if text.lower() not in ("true", "false"):
         raise ValueError(f"{text!r} is neither true nor false")
     return text.lower() == "true"
@@ -137,7 +145,7 @@ def _flag(text: str) -> bool:
 def _names(text: str) -> frozenset[str]:
     names = frozenset(name.strip() for name in text.split(",") if name.strip())
     if not names:
-        raise ValueError("no topic is named")
+        raise ValueError(f"{text!r} names no topic; tea,coffee are two")
     return names
 
 
@@ -149,6 +157,8 @@ def _numbers(text: str) -> frozenset[int]:
         if match is None:
             raise ValueError(f"{part!r} is no partition, nor a range like 0-3")
         first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise ValueError(f"{part!r} ends before it begins")
         if last - first >= 1 << 20:
             raise ValueError(f"{part!r} is more than a million partitions")
         numbers.update(range(first, last + 1))
@@ -171,18 +181,24 @@ def _offsets(text: str, default: int) -> Offsets:
     form = f'{text!r} is neither earliest, latest, an offset, nor like {{"topic": {{"0": 17}}}}'
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError(form) from None
     if isinstance(found, int) and not isinstance(found, bool):
         return Offsets(_offset(found))
     if not isinstance(found, dict) or not all(isinstance(of, dict) for of in found.values()):
         raise ValueError(form)
     named = {
-        (topic, int(partition)): _offset(offset)
+        (topic, _partition(partition)): _offset(offset)
         for topic, offsets in found.items()
         for partition, offset in offsets.items()
     }
     return Offsets(default, named)
+
+
+def _partition(text: str) -> int:
+    if not re.fullmatch(r"\d{1,10}", text):
+        raise ValueError(f"{text!r} is no partition")
+    return int(text)
 
 
 def _offset(number: object) -> int:
@@ -192,7 +208,10 @@ def _offset(number: object) -> int:
 
 
 def _time(text: str) -> int:
-    """Milliseconds since 1970, or a date and time of ISO 8601, UTC where no zone is said."""
+    """Milliseconds since 1970, or a date and time of ISO 8601, UTC where no zone is said.
+
+    Within a millisecond it is the next: what is from a time on, or before it, stays the same.
+    """
     if re.fullmatch(r"-?\d{1,18}", text):
         return int(text)
     try:
@@ -202,9 +221,10 @@ def _time(text: str) -> int:
         raise ValueError(form) from None
     if time.tzinfo is None:
         time = time.replace(tzinfo=UTC)
-    return int(time.timestamp() * 1000)
+    return -((_EPOCH - time) // timedelta(milliseconds=1))
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": MEBIBYTE, "g": 1 << 30}
 
 
@@ -236,7 +256,7 @@ def _choice(choices: Mapping[str, T]) -> Callable[[str], T]:
 
 def _column(text: str) -> str:
     if not text:
-        raise ValueError("a column has a name")
+        raise ValueError("it is empty, and a column has a name")
     return text
 
 
@@ -251,17 +271,17 @@ _PARSERS: dict[str, tuple[str, Callable[[str], object]]] = {
         "read_committed",
         _choice({"read_uncommitted": False, "read_committed": True}),
     ),
-    "includeHeaders": ("include_headers", _flag),
-    "includeBatch": ("include_batch", _flag),
-    "includeControl": ("include_control", _flag),
+    "includeHeaders": ("include_headers", parse_flag),
+    "includeBatch": ("include_batch", parse_flag),
+    "includeControl": ("include_control", parse_flag),
     "mode": ("mode", _choice({mode.value: mode for mode in Mode})),
     "columnNameOfCorruptRecord": ("corrupt_column", _column),
-    "verifyCrc": ("verify_crc", _flag),
+    "verifyCrc": ("verify_crc", parse_flag),
     "maxSplitBytes": ("max_split_bytes", _size),
     "decode": ("decode", _choice({**DECODERS, AUTO: AUTO})),
     "maxBytesPerTrigger": ("max_bytes_per_trigger", _size),
     "maxRecordsPerTrigger": ("max_records_per_trigger", _count),
-    "failOnDataLoss": ("fail_on_data_loss", _flag),
+    "failOnDataLoss": ("fail_on_data_loss", parse_flag),
 }
 """The options by their names: the attribute of `Options`, and what reads the text."""
 

@@ -11,22 +11,24 @@ and is one split elsewhere, where that would read all of it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
-from kraftwire.log.directory import LogFile, Partition, find_partitions
-from kraftwire.log.file_names import FileKind
+from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition, find_partitions
+from kraftwire.log.file_names import FileKind, FileName, PartitionName
 from kraftwire.log.header import HEADER, BatchHeader, parse_sound_header
 from kraftwire.log.indexes import TIME_ENTRY, OffsetIndex
-from kraftwire.log.isolation import indexed_transactions
-from kraftwire.log.segment import scan_headers
+from kraftwire.log.isolation import Transactions, indexed_transactions
+from kraftwire.log.segment import ZEROS_REASON, scan_headers
 from kraftwire.log.selection import Selection, batch_at, open_index, select_segments, start_position
 from kraftwire.log.source import Source
 from kraftwire.log.storage import LOCAL
 from kraftwire.log.typed import LOGS, log_of_topic
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.filters import Filters, narrowed, narrowed_selection
-from pyspark_kraftwire.options import AUTO, EARLIEST, LATEST, MEBIBYTE, Options
+from pyspark_kraftwire.options import AUTO, EARLIEST, LATEST, MEBIBYTE, Mode, Options
 from pyspark_kraftwire.split import Split
 from pyspark_kraftwire.storage import resolve
 
@@ -36,9 +38,10 @@ MIN_SPLIT = 16 * MEBIBYTE
 _TASKS = 8
 """How many tasks a small read is made into, as far as the bounds go."""
 
-
 Task = tuple[Split, ...]
 """What one task reads."""
+
+_log = logging.getLogger(__name__)
 
 
 def wanted_partitions(options: Options) -> list[Partition]:
@@ -49,14 +52,16 @@ def wanted_partitions(options: Options) -> list[Partition]:
     if not options.paths:
         raise KraftwireError('no path: .load("/var/lib/kafka/data") says what is to be read')
     found = [
-        _with_snapshots(partition, set(paths))
-        for storage, paths in resolve(options.paths, options.file_system)
-        for partition in find_partitions(paths, storage)
+        part
+        for place in resolve(options.paths, options.file_system)
+        for partition in find_partitions(place.paths, place.storage, matched=place.matched)
+        for part in _parts(partition, place.meant)
     ]
     wanted = [one for one in found if one.segments and _is_wanted(one, options)]
     places: dict[tuple[str, int], Partition] = {}
     for partition in wanted:
-        if partition.name is not None:
+        is_snapshot = partition.segments[0].path.suffix == ".checkpoint"
+        if partition.name is not None and not is_snapshot:
             other = places.setdefault(partition.name[:2], partition)
             if other is not partition:
                 where = f"{other.directory} and {partition.directory}"
@@ -71,17 +76,21 @@ def logs_below(options: Options) -> list[str]:
     return [log for log in LOGS if log in found]
 
 
-def _with_snapshots(partition: Partition, named: set[object]) -> Partition:
-    """Snapshots that are named themselves are read as the segments are."""
-    files = [
-        (
-            replace(file, name=file.name._replace(kind=FileKind.SEGMENT))
-            if file.kind is FileKind.SNAPSHOT and file.path in named
-            else file
-        )
-        for file in partition.files
-    ]
-    return Partition(partition.directory, partition.name, files)
+def _parts(partition: Partition, meant: set[Path]) -> Iterator[Partition]:
+    """A partition with what is meant of it, be it on its way out; its snapshots apart.
+
+    Snapshots are read where they are meant. Each has offsets of its own, from 0 on.
+    """
+    files = []
+    for file in partition.files:
+        if file.path in meant and file.kind is FileKind.SNAPSHOT:
+            name = partition.name or PartitionName(METADATA_TOPIC, 0)
+            segment = replace(file, name=FileName(FileKind.SEGMENT, 0), partition=name)
+            yield Partition(file.path, name, [segment])
+        elif file.path in meant:
+            file = replace(file, name=file.name._replace(state=""))
+        files.append(file)
+    yield Partition(partition.directory, partition.name, files)
 
 
 def _is_wanted(partition: Partition, options: Options) -> bool:
@@ -105,7 +114,7 @@ def plan(options: Options, filters: Filters | None = None) -> list[Task]:
     splits: list[Split] = []
     filters = filters or Filters()
     partitions = wanted_partitions(narrowed(options, filters))
-    if not partitions and not filters.all:
+    if not partitions and not (filters.all and wanted_partitions(options)):
         raise KraftwireError(f"nothing to read in {', '.join(options.paths)}: {_asked(options)}")
     size = options.max_split_bytes or _split_size(partitions)
     for partition in partitions:
@@ -143,8 +152,22 @@ def selection_of(partition: Partition, options: Options) -> Selection:
         to_offset=None if stop == LATEST else stop,
         since=options.starting_timestamp,
         until=options.ending_timestamp,
-        committed=indexed_transactions(partition) if options.read_committed else None,
+        committed=_transactions(partition, options) if options.read_committed else None,
     )
+
+
+def _transactions(partition: Partition, options: Options) -> Transactions:
+    """The transactions of a partition; damage may hide the marker that ends one."""
+    found = indexed_transactions(partition)
+    last = str(partition.segments[-1].path)
+    for problem in found.problems:
+        if problem.reason == ZEROS_REASON and problem.file == last:
+            continue
+        if options.mode is Mode.FAILFAST:
+            reason = "mode=PERMISSIVE reads up to what is not known to be committed"
+            raise KraftwireError(f"{problem}, so transactions may be left open; {reason}")
+        _log.warning("transactions may be left open: %s", problem)
+    return found
 
 
 def plan_partition(
@@ -156,14 +179,30 @@ def plan_partition(
         log = log_of_topic(partition.segments[0].topic)
     for segment in select_segments(partition, selection):
         is_tail = partition.end_of(segment) is None
-        if not is_tail and _is_before(partition, segment, selection.since):
+        if segment.size == 0 or (not is_tail and _is_before(partition, segment, selection.since)):
             continue
-        with segment.open() as source:
-            index = partition.beside(segment, FileKind.OFFSET_INDEX)
-            first = start_position(source, index, selection.from_offset)
-            for start, end in _cut(source, segment, index, first, size):
-                if not _is_behind(source, start, selection):
-                    yield Split(segment, start, end, selection, log, is_tail)
+        for start, end in _parts_of(partition, segment, selection, size):
+            yield Split(segment, start, end, selection, log, is_tail)
+
+
+def _parts_of(
+    partition: Partition, segment: LogFile, selection: Selection, size: int
+) -> Iterator[tuple[int, int]]:
+    """Where the parts of a segment begin and end that can have wanted offsets."""
+    if selection.from_offset is None and segment.size <= _most(size):
+        yield 0, segment.size  # as it is: opening a file costs a store a request
+        return
+    with segment.open() as source:
+        index = partition.beside(segment, FileKind.OFFSET_INDEX)
+        first = start_position(source, index, selection.from_offset)
+        for start, end in _cut(source, segment, index, first, size):
+            if not _is_behind(source, start, selection):
+                yield start, end
+
+
+def _most(size: int) -> int:
+    """How large a part may be before it is cut into parts of a size."""
+    return size + size // 2
 
 
 def _is_before(partition: Partition, segment: LogFile, since: int | None) -> bool:
@@ -172,9 +211,11 @@ def _is_before(partition: Partition, segment: LogFile, since: int | None) -> boo
     if index is None or since is None:
         return False
     with index.open() as source:
-        last = source.read_at(source.size - TIME_ENTRY.size, TIME_ENTRY.size)
-        if source.size == 0 or source.size % TIME_ENTRY.size or not any(last):
+        if source.size == 0 or source.size % TIME_ENTRY.size:
             return False
+        last = source.read_at(source.size - TIME_ENTRY.size, TIME_ENTRY.size)
+    if len(last) < TIME_ENTRY.size or not any(last):
+        return False  # cut since, or allocated in advance
     timestamp, _ = TIME_ENTRY.unpack(last)
     return bool(0 <= timestamp < since)
 
@@ -191,7 +232,7 @@ def _cut(
     source: Source, segment: LogFile, index: LogFile | None, first: int, size: int
 ) -> Iterator[tuple[int, int]]:
     """Where parts of about `size` bytes begin and end."""
-    if source.size - first <= size + size // 2:
+    if source.size - first <= _most(size):
         yield first, source.size
         return
     entries = open_index(index)
@@ -210,7 +251,7 @@ def _cut(
 
 def _indexed_cuts(source: Source, entries: OffsetIndex, first: int, size: int) -> Iterator[int]:
     at = first
-    while source.size - at > size + size // 2:
+    while source.size - at > _most(size):
         entry = entries.at_position(at + size)
         if entry is None or entry.position <= at:
             return  # batches are larger than splits, or the index ends here
@@ -226,8 +267,9 @@ def _scanned_cuts(source: Source, first: int, size: int) -> Iterator[int]:
         if isinstance(item, BatchHeader) and item.position >= at + size:
             if source.size - item.position <= size // 2:
                 return
-            at = item.position
-            yield at
+            if batch_at(source, item.position, item.base_offset) is not None:
+                at = item.position
+                yield at
 
 
 def pack(splits: Iterable[Split], size: int) -> list[Task]:
@@ -236,7 +278,7 @@ def pack(splits: Iterable[Split], size: int) -> list[Task]:
     pending: list[Split] = []
     filled = 0
     for split in splits:
-        if pending and filled + split.size > size + size // 2:
+        if pending and filled + split.size > _most(size):
             tasks.append(tuple(pending))
             pending, filled = [], 0
         pending.append(split)

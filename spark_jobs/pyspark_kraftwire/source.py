@@ -11,7 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
 from pyspark.sql.types import StructType
 
 from pyspark_kraftwire.options import AUTO, Options, parse_options
@@ -58,14 +63,27 @@ class KraftwireSource(DataSource):
         kind = _FilteringReader if _hands_filters_down() else _Reader
         return kind(self._options, self.wanted(schema))
 
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        """A reader that follows the logs."""
+        from pyspark_kraftwire.streaming.reader import KraftwireStreamReader
+
+        return KraftwireStreamReader(self._options, self.wanted(schema))
+
     def wanted(self, schema: StructType) -> Wanted:
         """What a schema of Spark's asks for."""
-        from pyspark.sql.pandas.types import to_arrow_schema
-
         from pyspark_kraftwire.wanted import wanted_columns
 
-        arrow = to_arrow_schema(schema, timezone="UTC")
-        return wanted_columns(arrow, self._options, self._kinds)
+        return wanted_columns(_arrow_schema(schema), self._options, self._kinds)
+
+
+def _arrow_schema(schema: StructType) -> pa.Schema:
+    """The schema that Spark compares Arrow batches with."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    try:
+        return to_arrow_schema(schema, timezone="UTC")
+    except TypeError:  # before 4.1 there was no other zone
+        return to_arrow_schema(schema)
 
 
 def _hands_filters_down() -> bool:

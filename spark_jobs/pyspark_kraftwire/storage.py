@@ -4,30 +4,41 @@ A path is a segment, a partition directory or a data directory, or a glob of the
 scheme it is on this machine; `s3://` (and `s3a://`), `gs://`, `abfss://` and `hdfs://` are
 opened with pyarrow. Spark's own credentials do not reach Python workers: the options that
 begin with `fs.` are the arguments of the class in `pyarrow.fs`, `fs.access_key` for instance.
+
+What a user names is read, or refused with the reason. A glob means what is Kafka's among what
+it matches; files of other names, or on their way out, only where it ends as they do.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 from pyarrow import fs
 
+from kraftwire.log.file_names import parse_file_name
 from kraftwire.log.storage import LOCAL, Entry, OpenSource, Storage
 from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.options import FILE_SYSTEM, parse_flag
 
 _MAGIC = re.compile(r"[*?\[{]")
 _READ_AHEAD = 8 << 20
 """Bytes asked for at once where a file is read from one end to the other."""
 _LEAST = 64 << 10
 
-_FLAGS = ("anonymous", "force_virtual_addressing", "allow_bucket_creation")
+_PARSERS: dict[str, Callable[[str], object]] = {
+    **dict.fromkeys(("anonymous", "force_virtual_addressing", "background_writes"), parse_flag),
+    **dict.fromkeys(("allow_bucket_creation", "allow_bucket_deletion"), parse_flag),
+    **dict.fromkeys(("connect_timeout", "request_timeout"), float),
+    **dict.fromkeys(("port", "replication", "buffer_size", "default_block_size"), int),
+}
+"""The arguments of pyarrow's classes that are no text."""
 
 
 class ArrowStorage:
@@ -36,37 +47,45 @@ class ArrowStorage:
     def __init__(self, file_system: Any) -> None:
         """`file_system` is a `pyarrow.fs.FileSystem`."""
         self._fs = file_system
-        self._below: dict[str, list[Any]] = {}
-        self._sizes: dict[str, int] = {}
+        self._below: dict[str, list[Entry]] = {}
+        self._known: dict[str, Any] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
         return ArrowStorage, (self._fs,)
 
     def list_below(self, path: Path) -> None:
         """List a directory and all below it at once, which costs a store the fewest requests."""
-        found = self._fs.get_file_info(fs.FileSelector(str(path), recursive=True))
-        below: defaultdict[str, list[Any]] = defaultdict(list)
+        below: defaultdict[str, list[Entry]] = defaultdict(list)
         below[str(path)] = []
-        for info in found:
-            below[str(Path(info.path).parent)].append(info)
-            if info.type == fs.FileType.File:
-                self._sizes[info.path] = info.size
+        for found, entry in self._listed(path, recursive=True):
+            below[str(found.parent)].append(entry)
         self._below.update(below)
+
+    def _listed(self, directory: Path, *, recursive: bool) -> Iterator[tuple[Path, Entry]]:
+        for info in self._fs.get_file_info(fs.FileSelector(str(directory), recursive=recursive)):
+            # Some file systems leave out the root that others have.
+            path = Path(directory.root) / info.path.lstrip("/")
+            self._known[str(path)] = info
+            yield path, Entry(info.base_name, info.type == fs.FileType.Directory)
+
+    def _info(self, path: Path) -> Any:
+        if str(path) not in self._known:
+            info = self._fs.get_file_info(str(path))
+            if info.type == fs.FileType.NotFound:
+                raise FileNotFoundError(f"{path}: there is nothing in {self._fs.type_name}")
+            self._known[str(path)] = info
+        return self._known[str(path)]
 
     def is_directory(self, path: Path) -> bool:
         """See `Storage.is_directory`."""
-        info = self._fs.get_file_info(str(path))
-        if info.type == fs.FileType.NotFound:
-            raise FileNotFoundError(f"{path}: there is nothing in {self._fs.type_name}")
-        return bool(info.type == fs.FileType.Directory)
+        return bool(self._info(path).type == fs.FileType.Directory)
 
     def entries(self, directory: Path) -> Iterable[Entry]:
         """See `Storage.entries`."""
         found = self._below.get(str(directory))
         if found is None:
-            found = self._fs.get_file_info(fs.FileSelector(str(directory), recursive=False))
-        for info in found:
-            yield Entry(info.base_name, info.type == fs.FileType.Directory)
+            found = [entry for _, entry in self._listed(directory, recursive=False)]
+        return found
 
     def identity(self, path: Path) -> Path:
         """See `Storage.identity`."""
@@ -74,9 +93,8 @@ class ArrowStorage:
 
     def size(self, path: Path) -> int:
         """See `Storage.size`."""
-        if str(path) not in self._sizes:
-            self._sizes[str(path)] = self._fs.get_file_info(str(path)).size
-        return self._sizes[str(path)]
+        size: int = self._info(path).size
+        return size
 
     def open(self, path: Path) -> OpenSource:
         """See `Storage.open`."""
@@ -126,22 +144,53 @@ class ArrowSource:
         self._file.close()
 
 
-def resolve(paths: Iterable[str], options: Mapping[str, str]) -> list[tuple[Storage, list[Path]]]:
+@dataclass
+class Place:
+    """A storage, and the paths in it that are to be read."""
+
+    storage: Storage
+    paths: list[Path] = field(default_factory=list)
+    matched: set[Path] = field(default_factory=set)
+    """Those that came out of a glob."""
+    meant: set[Path] = field(default_factory=set)
+    """Those whose files are read whatever they are: named, or matched by a glob's suffix."""
+
+
+def resolve(paths: Iterable[str], options: Mapping[str, str]) -> list[Place]:
     """The storages of some paths, and the paths there, globs expanded; each storage once."""
-    found: dict[str, tuple[Storage, list[Path]]] = {}
+    found: dict[str, Place] = {}
     for text in paths:
-        place, path = _split(text)
-        if place not in found:
-            found[place] = (_storage(place, options), [])
-        storage, below = found[place]
-        matches = list(_expand(path, storage))
-        if not matches:
-            raise KraftwireError(f"{text}: nothing matches")
-        for match in matches:
-            if isinstance(storage, ArrowStorage) and storage.is_directory(match):
-                storage.list_below(match)
-            below.append(match)
+        name, path = _split(text)
+        if name not in found:
+            found[name] = Place(_storage(name, options))
+        try:
+            _add(found[name], path, text)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            if name == _LOCAL_PLACE:
+                raise
+            mend = "credentials are options like fs.access_key, named as in pyarrow.fs"
+            raise KraftwireError(f"{text}: {error}; {mend}") from None
     return list(found.values())
+
+
+def _add(place: Place, path: Path, text: str) -> None:
+    """Add what a path, or a glob, stands for."""
+    storage = place.storage
+    if _MAGIC.search(str(path)):
+        found = list(_expand(path, storage))
+        if not found:
+            raise KraftwireError(f"{text}: nothing of Kafka's matches")
+        place.matched.update(match for match, _ in found)
+    else:
+        found = [(path, True)]
+    for match, is_meant in found:
+        if isinstance(storage, ArrowStorage) and storage.is_directory(match):
+            storage.list_below(match)
+        place.paths.append(match)
+        if is_meant:
+            place.meant.add(match)
 
 
 _LOCAL_PLACE = ""
@@ -150,38 +199,43 @@ _SAME_AS = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss"}
 
 def _split(text: str) -> tuple[str, Path]:
     """The scheme and host of a path, and the path there."""
-    match = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/", text)
-    if match is None:
+    match = re.fullmatch(r"(?s)([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?(/.*)?", text)
+    if match is None or (match[2] is None and match[3] is None):
         return _LOCAL_PLACE, Path(text).absolute()
-    url = urlsplit(text, allow_fragments=False)
-    scheme = _SAME_AS.get(url.scheme, url.scheme)
+    scheme, host, path = match[1].lower(), match[2] or "", Path(match[3] or "/")
+    scheme = _SAME_AS.get(scheme, scheme)
     if scheme == "file":
-        return _LOCAL_PLACE, Path(url.path)
-    path = url.path.strip("/") + (f"?{url.query}" if url.query else "")  # ? is a glob's
-    if scheme in ("s3", "gs"):
-        return f"{scheme}://", Path(url.netloc) / path
-    if scheme == "abfss":
-        container, _, host = url.netloc.rpartition("@")
-        return f"abfss://{host}", Path(container) / path
+        return _LOCAL_PLACE, path
     if scheme in ("hdfs", "viewfs"):
-        return f"{scheme}://{url.netloc}", Path("/") / path
-    known = "s3, s3a, gs, abfss, hdfs, file"
-    raise KraftwireError(f"{text}: no file system is known for {url.scheme}://; there are {known}")
+        return f"{scheme}://{host}", path
+    if scheme not in ("s3", "gs", "abfss"):
+        known = "s3, s3a, gs, abfss, hdfs, file"
+        raise KraftwireError(f"{text}: no file system is known for {scheme}://; there are {known}")
+    container, at, account = host.rpartition("@") if scheme == "abfss" else (host, "@", "")
+    if not (container and at):
+        form = "container@account.dfs.core.windows.net" if scheme == "abfss" else "bucket"
+        raise KraftwireError(f"{text}: it has no {form} behind {scheme}://")
+    return f"{scheme}://{account}", Path(container) / path.relative_to("/")
 
 
 def _storage(place: str, options: Mapping[str, str]) -> Storage:
     if place == _LOCAL_PLACE:
         return LOCAL
     scheme, _, host = place.partition("://")
-    arguments: dict[str, Any] = dict(options)
-    for flag in _FLAGS:
-        if flag in arguments:
-            arguments[flag] = arguments[flag].lower() == "true"
     try:
+        arguments = {name: _argument(name, text) for name, text in options.items()}
         return ArrowStorage(_open(scheme, host, arguments))
-    except (TypeError, ValueError, AttributeError) as error:
-        given = ", ".join(f"fs.{name}" for name in options) or "no fs. option"
-        raise KraftwireError(f"{place}: pyarrow cannot open it with {given}: {error}") from None
+    except (TypeError, ValueError, AttributeError, ImportError, OSError) as error:
+        given = ", ".join(FILE_SYSTEM + name for name in options) or f"no {FILE_SYSTEM} option"
+        reason = str(error).partition("\n")[0]
+        raise KraftwireError(f"{place}: pyarrow cannot open it with {given}: {reason}") from None
+
+
+def _argument(name: str, text: str) -> object:
+    try:
+        return _PARSERS.get(name, str)(text.strip())
+    except ValueError as error:
+        raise ValueError(f"{FILE_SYSTEM}{name}: {error}") from None
 
 
 def _open(scheme: str, host: str, arguments: dict[str, Any]) -> Any:
@@ -194,18 +248,22 @@ def _open(scheme: str, host: str, arguments: dict[str, Any]) -> Any:
         return fs.AzureFileSystem(**{"account_name": account, **arguments})
     name, _, port = host.partition(":")
     arguments.setdefault("host", name or "default")
-    arguments["port"] = int(arguments.get("port", port or 0))
+    arguments.setdefault("port", int(port or 0))
     return fs.HadoopFileSystem(**arguments)
 
 
-def _expand(path: Path, storage: Storage) -> Iterator[Path]:
-    """The paths that a glob matches, in their order; a path without one is itself."""
-    if not _MAGIC.search(str(path)):
-        yield path
-        return
+def _expand(path: Path, storage: Storage) -> Iterator[tuple[Path, bool]]:
+    """The paths that a glob matches, in their order; with each whether the glob ends as it does."""
     for plain in _alternatives(str(path)):
         parts = Path(plain).parts
-        yield from _matches(Path(parts[0]), parts[1:], storage)
+        suffix = Path(plain).suffix
+        for match in _matches(Path(parts[0]), parts[1:], storage):
+            is_meant = match.suffix == suffix and suffix in _SUFFIXES
+            if is_meant or storage.is_directory(match) or parse_file_name(match.name) is not None:
+                yield match, is_meant
+
+
+_SUFFIXES = (".log", ".checkpoint", ".deleted")
 
 
 def _alternatives(text: str) -> Iterator[str]:
@@ -231,7 +289,7 @@ def _matches(path: Path, parts: tuple[str, ...], storage: Storage) -> Iterator[P
         return
     try:
         names = sorted(e.name for e in storage.entries(path) if e.is_directory or not rest)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     for name in names:
         if fnmatchcase(name, first):
@@ -241,6 +299,6 @@ def _matches(path: Path, parts: tuple[str, ...], storage: Storage) -> Iterator[P
 def _is_there(path: Path, storage: Storage) -> bool:
     try:
         storage.is_directory(path)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     return True

@@ -57,7 +57,10 @@ def wanted_columns(schema: pa.Schema, options: Options, kinds: Sequence[Kind]) -
     if options.decode is not None:
         there |= {TYPE: pa.string(), VERSION: pa.int16(), **typed}
     if options.mode is Mode.PERMISSIVE:
-        there[options.corrupt_column] = CORRUPT_RECORD
+        corrupt = options.corrupt_column
+        if corrupt.lower() in {taken.lower() for taken in there}:
+            raise KraftwireError(f"option columnNameOfCorruptRecord: there is a column {corrupt}")
+        there[corrupt] = CORRUPT_RECORD
     by_lower = {name.lower(): name for name in there}
     found: dict[str, str] = {}
     for field in schema:

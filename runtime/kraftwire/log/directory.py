@@ -7,7 +7,8 @@ that has a name of its own; what Kafka has no name for is left out of directorie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -137,44 +138,62 @@ class Partition:
         return self._by_kind.get(kind, {}).get(segment.base_offset)
 
 
-def find_files(paths: Iterable[Path], storage: Storage = LOCAL) -> list[LogFile]:
+def find_files(
+    paths: Iterable[Path], storage: Storage = LOCAL, *, matched: Collection[Path] = ()
+) -> list[LogFile]:
     """The files below the paths, each once: data directories' own, then by partition and offset.
 
     `KraftwireError` for a path that is or has nothing of Kafka's; `OSError` for one that
-    cannot be read.
+    cannot be read. Of `matched`, the paths that a pattern has found rather than a user has
+    named, directories may have nothing, and partitions on their way out stay that.
     """
     found: dict[Path, LogFile] = {}
     for path in paths:
-        below = list(_files_at(path, storage))
-        if not below:
+        is_named = path not in matched
+        below = list(_files_at(path, storage, is_named=is_named))
+        if not below and is_named:
             raise KraftwireError(f"{path}: no file of Kafka's, nor a directory with any")
         for file in below:
             found.setdefault(storage.identity(file.path), file)
     return list(found.values())
 
 
-def find_partitions(paths: Iterable[Path], storage: Storage = LOCAL) -> list[Partition]:
-    """The files below the paths by the directory that they lie in."""
+def find_partitions(
+    paths: Iterable[Path], storage: Storage = LOCAL, *, matched: Collection[Path] = ()
+) -> list[Partition]:
+    """The files below the paths (see `find_files`) by the directory that they lie in.
+
+    A segment stands alone where nothing says that the others beside it are of its partition:
+    a copy with a name of its own, or a second one with the same first offset.
+    """
     partitions: dict[Path, Partition] = {}
-    for file in find_files(paths, storage):
-        directory = file.path.parent
-        partition = partitions.setdefault(directory, Partition(directory, file.partition))
+    taken: set[tuple[Path, int]] = set()
+    for file in find_files(paths, storage, matched=matched):
+        place = file.path.parent
+        if file.kind is FileKind.SEGMENT and file.in_use:
+            is_known = file.partition is not None or _OFFSET.match(file.path.name)
+            if not is_known or (place, file.base_offset) in taken:
+                place = file.path
+            taken.add((place, file.base_offset))
+        partition = partitions.setdefault(place, Partition(place, file.partition))
         partition.files.append(file)
     return list(partitions.values())
 
+
+_OFFSET = re.compile(r"\d{20}(?!\d)")
+"""How the names of segments begin, in tiered storage too."""
 
 _BY_SUFFIX = {".log": FileKind.SEGMENT, ".checkpoint": FileKind.SNAPSHOT}
 """What a file is that was named, when its name is none of a data directory's."""
 
 
-def _files_at(path: Path, storage: Storage) -> Iterator[LogFile]:
+def _files_at(path: Path, storage: Storage, *, is_named: bool) -> Iterator[LogFile]:
     if not storage.is_directory(path):
-        yield _named_file(path, storage)
+        yield _named_file(path, storage, is_named=is_named)
         return
-    own = parse_partition_name(path.absolute().name)
-    # A directory that is named itself is wanted, though it may be on its way out.
+    own = _partition_of(path, is_named=is_named)
     entries = list(storage.entries(path))
-    yield from _files_of(path, entries, own._replace(state="") if own else None, storage)
+    yield from _files_of(path, entries, own, storage)
     partitions = []
     for entry in entries:
         name_of = parse_partition_name(entry.name)
@@ -184,15 +203,20 @@ def _files_at(path: Path, storage: Storage) -> Iterator[LogFile]:
         yield from _files_of(directory, storage.entries(directory), name_of, storage)
 
 
-def _named_file(path: Path, storage: Storage) -> LogFile:
+def _partition_of(directory: Path, *, is_named: bool) -> PartitionName | None:
+    """What a directory's name says; one that a user names is wanted, whatever its state."""
+    name = parse_partition_name(directory.absolute().name)
+    return name._replace(state="") if name and is_named else name
+
+
+def _named_file(path: Path, storage: Storage, *, is_named: bool) -> LogFile:
     name = parse_file_name(path.name)
     if name is None and path.suffix in _BY_SUFFIX:  # as tiered storage and copies have them
         name = FileName(_BY_SUFFIX[path.suffix], _first_offset(path, storage))
     if name is None:
         reason = "its name is none of a data directory's; segments end with .log"
         raise KraftwireError(f"{path}: {reason}")
-    partition = parse_partition_name(path.absolute().parent.name)
-    return LogFile(path, name, partition._replace(state="") if partition else None, storage)
+    return LogFile(path, name, _partition_of(path.parent, is_named=is_named), storage)
 
 
 def _first_offset(path: Path, storage: Storage) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
@@ -127,6 +128,7 @@ def indexed_transactions(partition: Partition) -> Transactions:
     A segment is not gone over where its `.txnindex` says what was aborted in it, and the
     producer snapshot at its end what was open then. Most segments have no aborted
     transaction, and no such index: they are gone over, since it could be lost as well.
+    An index has no CRC: it is believed where its markers ascend within the segment.
     """
     transactions = Transactions()
     for segment in partition.segments:
@@ -145,26 +147,36 @@ def _take_noted(transactions: Transactions, partition: Partition, segment: LogFi
     try:
         snapshot = decode_producer_snapshot(snapshots[end].read(), str(snapshots[end].path))
         with index.open() as source:
-            aborted = list(read_transaction_index(source))
+            entries = list(read_transaction_index(source))
     except (KraftwireError, OSError):
         return False
-    if not aborted:
+    aborted = [
+        Aborted(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset)
+        for entry in entries
+    ]
+    if not aborted or not _ascend(aborted, segment.base_offset, end):
         return False
-    for entry in aborted:
-        transactions.add(
-            Aborted(
-                entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset
-            )
-        )
-    entries = snapshot.producer_entries
+    for one in aborted:
+        transactions.add(one)
     transactions.set_open(
         {
             entry.producer_id: entry.current_txn_first_offset
-            for entry in entries
+            for entry in snapshot.producer_entries
             if entry.current_txn_first_offset >= 0
         }
     )
     return True
+
+
+def _ascend(aborted: list[Aborted], start: int, end: int) -> bool:
+    """Whether the markers of transactions follow one another, from one offset to before another."""
+    markers = [one.last_offset for one in aborted]
+    return (
+        start <= markers[0]
+        and markers[-1] < end
+        and all(before < after for before, after in pairwise(markers))
+        and all(0 <= one.first_offset < one.last_offset for one in aborted)
+    )
 
 
 def _scan(transactions: Transactions, segment: LogFile) -> None:

@@ -61,7 +61,10 @@ class Storage(Protocol):
 
 
 class LocalStorage:
-    """The files of this machine."""
+    """The files of this machine; there is one of it, in other processes too."""
+
+    def __reduce__(self) -> str:
+        return "LOCAL"
 
     def is_directory(self, path: Path) -> bool:
         """See `Storage.is_directory`."""

@@ -1,0 +1,194 @@
+"""Finding files through a storage, be it this machine's disk or something else."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from kraftwire.log import BytesSource, Record, find_files, find_partitions, read_batches
+from kraftwire.log.encode import encode_batch
+from kraftwire.log.file_names import FileKind, PartitionName
+from kraftwire.log.segment_writer import SegmentWriter
+from kraftwire.log.storage import LOCAL, Entry, OpenSource
+from kraftwire_wire.errors import KraftwireError
+
+from stored_files import BROKER, CONTROLLER
+
+HEX = "f" * 32
+
+
+class Shelf:
+    """A storage in memory; reading it counts what is opened."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self.files = {Path(name): data for name, data in files.items()}
+        self.opened: list[Path] = []
+
+    def is_directory(self, path: Path) -> bool:
+        if path in self.files:
+            return False
+        if any(path in one.parents for one in self.files):
+            return True
+        raise FileNotFoundError(str(path))
+
+    def entries(self, directory: Path) -> Iterable[Entry]:
+        depth = len(directory.parts)
+        names = {
+            (one.parts[depth], len(one.parts) > depth + 1)
+            for one in self.files
+            if directory in one.parents
+        }
+        return [Entry(*name) for name in names]
+
+    def identity(self, path: Path) -> Path:
+        return path
+
+    def size(self, path: Path) -> int:
+        return len(self.files[path])
+
+    def open(self, path: Path) -> OpenSource:
+        self.opened.append(path)
+        return _Open(self.files[path], str(path))
+
+
+class _Open(BytesSource):
+    def __enter__(self) -> _Open:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def shelf(directory: Path) -> Shelf:
+    """All files of a directory, in memory."""
+    files = {
+        f"bucket/{path.relative_to(directory).as_posix()}": path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+    return Shelf(files)
+
+
+def segment(offset: int, count: int = 2) -> bytes:
+    return encode_batch([Record(offset + at, 0, None, b"", ()) for at in range(count)])
+
+
+@pytest.mark.parametrize("directory", [BROKER, CONTROLLER], ids=["broker", "controller"])
+def test_a_storage_has_the_files_and_the_bytes_of_the_disk(directory: Path) -> None:
+    there = shelf(directory)
+    found = find_files([Path("bucket")], there)
+    here = find_files([directory])
+    assert [(one.name, one.partition) for one in found] == [
+        (one.name, one.partition) for one in here
+    ]
+    assert there.opened == [], "nothing is read but names"
+    for one, other in zip(found, here, strict=True):
+        assert (one.size, one.path.name) == (other.size, other.path.name)
+        assert one.path.relative_to("bucket") == other.path.relative_to(directory)
+    partitions = find_partitions([Path("bucket")], there)
+    for partition, same in zip(partitions, find_partitions([directory]), strict=True):
+        for file, twin in zip(partition.segments, same.segments, strict=True):
+            with file.open() as source, twin.open() as wanted:
+                assert [one.data for one in read_batches(source)] == [
+                    one.data for one in read_batches(wanted)
+                ]
+
+
+def test_a_named_file_of_a_storage_is_asked_for_its_first_offset() -> None:
+    there = Shelf({"bucket/tea-0/copy.log": segment(7)})
+    (file,) = find_files([Path("bucket/tea-0/copy.log")], there)
+    assert (file.base_offset, file.partition) == (7, PartitionName("tea", 0))
+
+
+def test_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "some").mkdir()
+    (tmp_path / "file").write_bytes(b"12345")
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    with socket.socket(socket.AF_UNIX) as plug:
+        plug.bind(str(tmp_path / "plug"))
+        assert set(LOCAL.entries(tmp_path)) == {
+            Entry("some", is_directory=True),
+            Entry("file", is_directory=False),
+            Entry("link", is_directory=False),
+        }
+        with pytest.raises(KraftwireError, match="plug: neither a file nor a directory"):
+            LOCAL.is_directory(tmp_path / "plug")
+    assert LOCAL.is_directory(tmp_path / "some")
+    assert not LOCAL.is_directory(tmp_path / "file")
+    assert LOCAL.identity(tmp_path / "link") == LOCAL.identity(tmp_path / "file")
+    assert LOCAL.size(tmp_path / "file") == 5
+    with LOCAL.open(tmp_path / "file") as source:
+        assert (source.name, source.size) == (str(tmp_path / "file"), 5)
+        assert source.read_at(1, 2) == b"23"
+    with pytest.raises(FileNotFoundError, match="gone"):
+        LOCAL.is_directory(tmp_path / "gone")
+
+
+def test_there_is_one_of_this_machine() -> None:
+    file, *_ = find_files([BROKER / "tea-0"])
+    assert pickle.loads(pickle.dumps(file)) == copy.deepcopy(file) == file
+    assert pickle.loads(pickle.dumps(file)).storage is LOCAL
+
+
+# -- what a pattern has found ----------------------------------------------------------------------
+
+
+def test_a_matched_directory_may_have_nothing_and_stays_on_its_way_out() -> None:
+    name = "00000000000000000000.log"
+    there = Shelf(
+        {
+            f"data/tea-0/{name}": segment(0),
+            f"data/tea-0.{HEX}-delete/{name}": segment(0),
+            "data/other/notes.txt": b"",
+        }
+    )
+    paths = [Path("data") / one for one in ("other", "tea-0", f"tea-0.{HEX}-delete")]
+    with pytest.raises(KraftwireError, match="other: no file of Kafka's"):
+        find_files(paths, there)
+    found = find_partitions(paths, there, matched=paths)
+    assert [(one.name, len(one.segments)) for one in found] == [
+        (PartitionName("tea", 0), 1),
+        (PartitionName("tea", 0, "delete"), 0),
+    ]
+    (named,) = find_partitions(paths[2:], there)
+    assert (named.name, len(named.segments)) == (PartitionName("tea", 0), 1)
+
+
+def test_segments_stand_alone_where_nothing_says_that_they_belong_together(
+    tmp_path: Path,
+) -> None:
+    """Two partitions' copies in a directory: neither says where the other ends."""
+    for name, offset in (("a.log", 0), ("b.log", 0), ("c.log", 5)):
+        (tmp_path / name).write_bytes(segment(offset, 9))
+    paths = sorted(tmp_path.iterdir())
+    found = find_partitions(paths)
+    assert [[file.path for file in one.segments] for one in found] == [[path] for path in paths]
+    assert [one.label for one in found] == [str(path) for path in paths]
+
+
+def test_copies_that_tell_their_offset_or_their_partition_are_in_order(tmp_path: Path) -> None:
+    names = [f"{offset:020}-Qk5h.log" for offset in (0, 40, 80)]
+    for directory, files in (("tiered", names), ("tea-0", ["x.log", "z.log", "y.log"])):
+        (tmp_path / directory).mkdir()
+        for name, offset in zip(files, (0, 40, 80), strict=True):
+            (tmp_path / directory / name).write_bytes(segment(offset))
+    for directory in ("tiered", "tea-0"):
+        (partition,) = find_partitions(sorted((tmp_path / directory).iterdir()))
+        assert [file.base_offset for file in partition.segments] == [0, 40, 80]
+        assert partition.end_of(partition.segments[0]) == 40
+
+
+def test_a_second_segment_with_an_offset_is_not_lost(tmp_path: Path) -> None:
+    directory = tmp_path / "tea-0"
+    directory.mkdir()
+    with SegmentWriter(directory, 0) as writer:
+        writer.append(segment(0))
+    (directory / "copy.log").write_bytes(segment(0))
+    found = find_partitions([directory, directory / "copy.log"])
+    assert [len(one.of_kind(FileKind.SEGMENT)) for one in found] == [1, 1]

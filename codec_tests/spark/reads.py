@@ -1,0 +1,100 @@
+"""Reads as Spark would have them done, without Spark; and partitions to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kraftwire.log import Record
+from kraftwire.log.encode import PLAIN, BatchSettings, encode_batch
+from kraftwire.log.segment_writer import INDEX_INTERVAL, SegmentWriter
+from pyspark_kraftwire.filters import Filter, Filters
+from pyspark_kraftwire.kinds import wanted_kinds
+from pyspark_kraftwire.options import AUTO, Options, parse_options
+from pyspark_kraftwire.plan import logs_below, plan, wanted_partitions
+from pyspark_kraftwire.read import Reading
+from pyspark_kraftwire.table import default_schema
+from pyspark_kraftwire.wanted import wanted_columns
+
+Row = dict[str, Any]
+
+
+def options_of(*paths: Path | str, **given: object) -> Options:
+    """Options of a read, given as Python values."""
+    texts = {name: str(value) for name, value in given.items()}
+    found = parse_options({name.replace("fs_", "fs.", 1): text for name, text in texts.items()})
+    return Options(**{**vars(found), "paths": tuple(map(str, paths))})
+
+
+def read_table(
+    *paths: Path | str,
+    columns: Sequence[str] | None = None,
+    schema: pa.Schema | None = None,
+    filters: Iterable[Filter] = (),
+    **given: object,
+) -> pa.Table:
+    """What a read gives; `columns` are some of those that it has by itself."""
+    options = options_of(*paths, **given)
+    logs = logs_below(options) if options.decode == AUTO else ()
+    kinds = wanted_kinds(options, logs)
+    if schema is None:
+        schema = default_schema(options, kinds)
+        if columns is not None:
+            schema = pa.schema([schema.field(name) for name in columns])
+    wanted = wanted_columns(schema, options, kinds)
+    reading = Reading(options, wanted, Filters(tuple(filters)))
+    batches = [
+        batch for task in plan(reading.options, reading.filters) for batch in reading.read(task)
+    ]
+    for batch in batches:
+        assert batch.schema == schema
+    return pa.Table.from_batches(batches, schema)
+
+
+def read_rows(*paths: Path | str, **given: Any) -> list[Row]:
+    """The rows of `read_table`."""
+    rows: list[Row] = read_table(*paths, **given).to_pylist()
+    return rows
+
+
+def offsets_of(*paths: Path | str, **given: Any) -> list[int]:
+    """The offsets of a read's rows, in their order."""
+    return [row["offset"] for row in read_rows(*paths, columns=["offset"], **given)]
+
+
+def labels(*paths: Path | str, **options: object) -> list[str]:
+    """The partitions that a read of some paths goes over."""
+    return sorted(one.label for one in wanted_partitions(options_of(*paths, **options)))
+
+
+def records(
+    first: int, count: int, *, size: int = 20, time: int = 1000, step: int = 1
+) -> list[Record]:
+    """Records whose keys tell their offsets, `step` ms apart."""
+    return [
+        Record(first + at, time + at * step, b"%d" % (first + at), bytes(size), ())
+        for at in range(count)
+    ]
+
+
+def batch(first: int, count: int, settings: BatchSettings = PLAIN, **of_records: int) -> bytes:
+    """A batch of `records`."""
+    return encode_batch(records(first, count, **of_records), settings)
+
+
+def write_segments(
+    directory: Path, *segments: Sequence[bytes], interval: int = INDEX_INTERVAL
+) -> list[Path]:
+    """Segments of these batches, with their indexes; the paths of the segments."""
+    directory.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for batches in segments:
+        base = int.from_bytes(batches[0][:8])
+        with SegmentWriter(directory, base, index_interval=interval) as writer:
+            for one in batches:
+                writer.append(one)
+        paths.append(directory / f"{base:020}.log")
+    return paths

@@ -1,0 +1,383 @@
+"""Filters that Spark hands down: exact on every column, and they narrow what is read."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession, datasource
+
+from pyspark_kraftwire.filters import FILTERED, Filter, Filters, can_take
+from pyspark_kraftwire.plan import plan
+from pyspark_kraftwire.shapes import TIMESTAMP
+from pyspark_kraftwire.spark_filters import parse_filter
+from pyspark_kraftwire.table import COLUMNS
+
+from spark.reads import Row, batch, options_of, read_rows, write_segments
+from stored_files import BROKER
+
+spark_group = pytest.mark.xdist_group("spark")
+
+TYPES: dict[str, pa.DataType] = {
+    **{name: column.type for name, column in COLUMNS.items() if name.lower() in FILTERED},
+    "type": pa.string(),
+    "version": pa.int16(),
+}
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+ZONE = timezone(timedelta(hours=5, minutes=30))
+TIMES = [-1, 0, 1, 999, 1000, 1001, 1772366400000001]
+POOLS: dict[pa.DataType, list[Any]] = {
+    pa.string(): ["", "a", "A", "tea", "tea-0", "\u00e9", "\uffff", "\U0001f600"],
+    pa.bool_(): [False, True],
+    TIMESTAMP: [EPOCH + timedelta(microseconds=at) for at in TIMES],
+}
+for bits, integer in ((16, pa.int16()), (32, pa.int32()), (64, pa.int64())):
+    POOLS[integer] = [-(1 << bits - 1), -1, 0, 1, 2, 100, (1 << bits - 1) - 1]
+
+
+def values_of(kind: pa.DataType) -> st.SearchStrategy[Any]:
+    """A few values of a type, so that some are equal; the ends of the type among them."""
+    values = st.sampled_from(POOLS[kind])
+    if kind != TIMESTAMP:
+        return values
+    return st.builds(lambda time, zone: time.astimezone(zone), values, st.sampled_from([UTC, ZONE]))
+
+
+COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "EqualTo": operator.eq,
+    "GreaterThan": operator.gt,
+    "GreaterThanOrEqual": operator.ge,
+    "LessThan": operator.lt,
+    "LessThanOrEqual": operator.le,
+}
+
+
+def bytewise(value: Any) -> Any:
+    """Spark compares text by its bytes."""
+    return value.encode() if isinstance(value, str) else value
+
+
+def verdict(one: Filter, value: Any) -> bool | None:
+    """What SQL says of a value: true, false or null."""
+    found: bool | None
+    if one.kind in ("IsNull", "IsNotNull"):
+        found = (value is None) == (one.kind == "IsNull")
+    elif value is None:
+        found = None
+    elif one.kind == "In":
+        found = value in one.value or (None if None in one.value else False)
+    else:
+        found = COMPARED[one.kind](bytewise(value), bytewise(one.value))
+    return found if found is None or not one.negated else not found
+
+
+def kept(rows: list[Row], filters: list[Filter]) -> list[Row]:
+    return [row for row in rows if all(verdict(one, row[one.column]) is True for one in filters)]
+
+
+@st.composite
+def filters_on(draw: st.DrawFn, columns: dict[str, pa.DataType]) -> Filter:
+    name = draw(st.sampled_from(sorted(columns)))
+    kind = draw(st.sampled_from([*COMPARED, "In", "IsNull", "IsNotNull"]))
+    values = values_of(columns[name])
+    value: Any = None
+    if kind == "In":
+        value = tuple(draw(st.lists(st.none() | values, max_size=4)))
+    elif kind in COMPARED:
+        value = draw(values)
+    return Filter(kind, name, value, draw(st.booleans()))
+
+
+def varied_table() -> pa.RecordBatch:
+    """Every column with every value that filters compare with, and with nulls."""
+    columns = {}
+    for number, (name, kind) in enumerate(TYPES.items()):
+        pool = [None, *POOLS[kind]]
+        shift = 3 * number
+        values = [pool[(at * (1 + number % 4) + shift) % len(pool)] for at in range(60)]
+        columns[name] = pa.array(values, kind)
+    return pa.record_batch(columns)
+
+
+TABLE = varied_table()
+ROWS = TABLE.to_pylist()
+
+
+@settings(max_examples=400)
+@given(st.lists(filters_on(TYPES), max_size=3))
+def test_filters_keep_what_they_are_true_for(some: list[Filter]) -> None:
+    assert all(can_take(one, TABLE.schema) for one in some)
+    assert Filters(tuple(some)).apply(TABLE).to_pylist() == kept(ROWS, some)
+
+
+def test_every_column_but_bytes_and_structs_is_filtered() -> None:
+    assert {name for name in COLUMNS if name.lower() not in FILTERED} == {
+        "key",
+        "value",
+        "headers",
+    }
+
+
+SCHEMA = pa.schema([*(pa.field(*item) for item in TYPES.items()), pa.field("key", pa.binary())])
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        Filter("EqualTo", "key", b"x"),
+        Filter("IsNotNull", "key"),
+        Filter("EqualTo", "colour", 1),
+        Filter("EqualNullSafe", "offset", 1),
+        Filter("EqualNullSafe", "offset", None, negated=True),
+        Filter("StringStartsWith", "topic", "t"),
+        Filter("StringContains", "topic", "t"),
+        Filter("EqualTo", "offset", None),
+        Filter("EqualTo", "offset", "one"),
+        Filter("EqualTo", "partition", 1 << 40),
+        Filter("EqualTo", "partition", 1.5),
+        Filter("In", "offset", (1, "x")),
+        Filter("GreaterThan", "timestamp", "2026-03-01"),
+    ],
+)
+def test_what_cannot_be_applied_exactly_goes_back(one: Filter) -> None:
+    assert not can_take(one, SCHEMA)
+
+
+def test_filters_as_spark_writes_them() -> None:
+    offset = ("offset",)
+    for made, wanted in [
+        (datasource.EqualTo(offset, 3), Filter("EqualTo", "offset", 3)),
+        (datasource.In(offset, (1, None)), Filter("In", "offset", (1, None))),
+        (datasource.IsNull(offset), Filter("IsNull", "offset")),
+        (
+            datasource.Not(datasource.LessThan(offset, 3)),
+            Filter("LessThan", "offset", 3, negated=True),
+        ),
+        (datasource.IsNotNull(("TopicRecord", "name")), None),
+        (datasource.Not(datasource.EqualTo(("TopicRecord", "name"), "tea")), None),
+    ]:
+        assert parse_filter(made) == wanted
+
+
+# -- what is planned -------------------------------------------------------------------------------
+
+READ = [BROKER / name for name in ("orders-0", "tea-0", "clocked-0", "temperatures-0")]
+EVERYTHING = read_rows(*READ, includeBatch=True, includeControl=True)
+
+
+@st.composite
+def filters_of_rows(draw: st.DrawFn) -> Filter:
+    """A filter whose values are those of some rows, or next to them."""
+    name = draw(st.sampled_from(sorted(EVERYTHING[0].keys() - {"key", "value"})))
+    found = sorted({row[name] for row in EVERYTHING if row[name] is not None})
+    values = st.sampled_from(found)
+    if name in ("offset", "timestamp"):
+        step: Any = 1 if name == "offset" else timedelta(microseconds=1)
+        values = st.builds(lambda at, by: at + by * step, values, st.integers(-2, 2))
+    kind = draw(st.sampled_from([*COMPARED, "In", "IsNotNull"]))
+    value: Any = None
+    if kind == "In":
+        value = tuple(draw(st.lists(st.none() | values, max_size=3)))
+    elif kind in COMPARED:
+        value = draw(values)
+    return Filter(kind, name, value, draw(st.booleans()))
+
+
+@given(st.lists(filters_of_rows(), min_size=1, max_size=4))
+def test_a_filtered_read_is_a_read_that_is_filtered(filters: list[Filter]) -> None:
+    found = read_rows(*READ, includeBatch=True, includeControl=True, filters=filters)
+    assert found == kept(EVERYTHING, filters)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two topics of two partitions of three segments: 10 records of 10 ms each."""
+    directory = tmp_path_factory.mktemp("filtered")
+    for name in ("tea-0", "tea-1", "coffee-0", "coffee-1"):
+        segments = [[batch(10 * at, 10, time=100 * at, step=10)] for at in range(3)]
+        write_segments(directory / name, *segments)
+    return directory
+
+
+def time(milliseconds: int, microseconds: int = 0) -> datetime:
+    return EPOCH + timedelta(milliseconds=milliseconds, microseconds=microseconds)
+
+
+@pytest.mark.parametrize(
+    ("filters", "splits"),
+    [
+        ([], 12),
+        ([Filter("EqualTo", "topic", "tea")], 6),
+        ([Filter("EqualTo", "TOPIC", "tea")], 6),
+        ([Filter("In", "partition", (1, 7, None))], 6),
+        ([Filter("EqualTo", "topic", "tea"), Filter("EqualTo", "partition", 1)], 3),
+        ([Filter("EqualTo", "topic", "tea"), Filter("EqualTo", "topic", "coffee")], 0),
+        ([Filter("EqualTo", "topic", topic) for topic in ("tea", "coffee", "tea")], 0),
+        ([Filter("EqualTo", "topic", "tea", negated=True)], 12),
+        ([Filter("GreaterThanOrEqual", "offset", 10)], 8),
+        ([Filter("GreaterThan", "offset", 19)], 4),
+        ([Filter("LessThan", "offset", 10)], 4),
+        ([Filter("LessThanOrEqual", "offset", 10)], 8),
+        ([Filter("EqualTo", "offset", 15)], 4),
+        ([Filter("GreaterThan", "timestamp", time(189, 999))], 8),
+        ([Filter("GreaterThan", "timestamp", time(190))], 4),
+        ([Filter("GreaterThanOrEqual", "timestamp", time(190))], 8),
+        ([Filter("GreaterThanOrEqual", "timestamp", time(200))], 4),
+        ([Filter("LessThan", "offset", 3), Filter("GreaterThan", "offset", 12)], 0),
+        ([Filter("In", "offset", (25, None, 12))], 8),
+        ([Filter("In", "offset", (None,))], 12),
+    ],
+)
+def test_filters_narrow_what_is_planned(data: Path, filters: list[Filter], splits: int) -> None:
+    tasks = plan(options_of(data), Filters(tuple(filters)))
+    assert sum(map(len, tasks)) == splits
+
+
+def test_options_and_filters_hold_both(data: Path) -> None:
+    filters = [Filter("GreaterThan", "offset", 4), Filter("In", "topic", ("tea", "milk"))]
+    rows = read_rows(
+        data, filters=filters, partitions="1", startingOffsets=2, endingOffsets=7, topics="tea"
+    )
+    assert [(row["topic"], row["partition"], row["offset"]) for row in rows] == [
+        ("tea", 1, 5),
+        ("tea", 1, 6),
+    ]
+
+
+def test_rows_of_damage_are_filtered_as_spark_would(tmp_path: Path) -> None:
+    (path,) = write_segments(tmp_path / "tea-0", [batch(0, 3), batch(3, 3)])
+    damaged = bytearray(path.read_bytes())
+    damaged[-1] ^= 1
+    path.write_bytes(damaged)
+    everything = read_rows(path, mode="PERMISSIVE", includeBatch=True)
+    assert len(everything) == 4
+    for filters in (
+        [Filter("IsNull", "offset")],
+        [Filter("GreaterThan", "offset", 1)],
+        [Filter("EqualTo", "topic", "tea")],
+        [Filter("EqualTo", "topic", "milk")],
+        [Filter("In", "partition", (0, None))],
+        [Filter("EqualTo", "isControl", True, negated=True)],
+    ):
+        found = read_rows(path, mode="PERMISSIVE", includeBatch=True, filters=filters)
+        assert found == kept(everything, filters)
+
+
+# -- in Spark --------------------------------------------------------------------------------------
+
+SWITCH = "spark.sql.python.filterPushdown.enabled"
+
+QUERIES = {
+    "topic = 'tea' AND offset >= 10 AND offset < 20": "all",
+    "topic IN ('tea', 'orders') AND partition = 0": "all",
+    "offset NOT IN (1, 2) AND topic <> 'orders'": "all",
+    "offset IN (1, 2, NULL)": "some",
+    "offset = 3 OR offset = 5": "some",
+    "isControl": "some",
+    "NOT isTransactional AND codec = 'none'": "some",
+    "timestamp >= timestamp'2026-01-01 00:00:00' AND timestampType = 1": "all",
+    "TOPIC = 'clocked' AND OFFSET > 110": "all",
+    "topic LIKE 'te%' AND offset > 150": "some",
+    "key IS NOT NULL AND offset < 3": "some",
+    "codec IS NULL": "all",
+    "offset <=> NULL": "some",
+    "producerEpoch >= 0 AND producerId IS NOT NULL": "all",
+    "length(value) > 5 AND offset % 2 = 1": "none",
+    "topic = 'tea' AND topic = 'orders'": "some",
+    "file LIKE '%orders%' AND attributes > 0": "some",
+}
+
+
+@contextmanager
+def switched(spark: SparkSession, value: str) -> Iterator[None]:
+    before = spark.conf.get(SWITCH)
+    spark.conf.set(SWITCH, value)
+    try:
+        yield
+    finally:
+        assert before is not None
+        spark.conf.set(SWITCH, before)
+
+
+def executed_plan(frame: DataFrame) -> str:
+    return str(frame._jdf.queryExecution().executedPlan().toString())
+
+
+def frame_of(spark: SparkSession, where: str) -> DataFrame:
+    reader = spark.read.format("kraftwire").options(includeBatch="true", includeControl="true")
+    return reader.load([str(path) for path in READ]).where(where)
+
+
+@spark_group
+@pytest.mark.parametrize("where", QUERIES)
+def test_queries_have_the_same_rows_with_and_without_pushdown(
+    spark: SparkSession, where: str
+) -> None:
+    with switched(spark, "false"):
+        frame = frame_of(spark, where)
+        wanted = sorted(map(str, frame.collect()))
+        filtered_by_spark = "Filter" in executed_plan(frame)
+    with switched(spark, "true"):
+        frame = frame_of(spark, where)
+        assert sorted(map(str, frame.collect())) == wanted
+        text = executed_plan(frame)
+    if QUERIES[where] == "all":
+        assert filtered_by_spark
+        assert "Filter (" not in text, "what is taken is not applied again"
+
+
+@spark_group
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York"])
+def test_times_are_those_of_the_session(spark: SparkSession, zone: str) -> None:
+    times = sorted({row["timestamp"] for row in EVERYTHING})
+    middle = times[len(times) // 2]
+    before = spark.conf.get("spark.sql.session.timeZone")
+    counts = []
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        for value in ("true", "false"):
+            with switched(spark, value):
+                text = middle.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+                counts.append(frame_of(spark, f"timestamp > timestamp'{text}'").count())
+                local = f"timestamp'{middle.strftime('%Y-%m-%d %H:%M:%S.%f')}'"
+                counts.append(frame_of(spark, f"timestamp > {local}").count())
+    finally:
+        assert before is not None
+        spark.conf.set("spark.sql.session.timeZone", before)
+    assert counts[0] == sum(row["timestamp"] > middle for row in EVERYTHING)
+    assert counts[:2] == counts[2:]
+
+
+@spark_group
+def test_filters_leave_fewer_tasks(spark: SparkSession, data: Path) -> None:
+    reader = spark.read.format("kraftwire").option("maxSplitBytes", "200")
+
+    def tasks(where: str) -> int:
+        return reader.load(str(data)).where(where).rdd.getNumPartitions()
+
+    with switched(spark, "true"):
+        every = tasks("offset >= 0")
+        assert tasks("topic = 'tea'") == every // 2
+        assert tasks("topic = 'tea' AND offset >= 20") == every // 6
+        assert reader.load(str(data)).where("topic = 'milk'").count() == 0
+
+
+@spark_group
+def test_typed_columns_are_filtered_too(spark: SparkSession) -> None:
+    for value in ("false", "true"):
+        with switched(spark, value):
+            frame = spark.read.format("kraftwire").option("decode", "auto").load(str(BROKER))
+            found = frame.where("type = 'TopicRecord' AND version = 0").select("TopicRecord.name")
+            assert "tea" in {row.name for row in found.collect()}
+            named = frame.where("TopicRecord.name = 'tea'").select("type", "TopicRecord.name")
+            assert [tuple(row) for row in named.collect()] == [("TopicRecord", "tea")]

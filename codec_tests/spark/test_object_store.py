@@ -1,0 +1,149 @@
+"""Reading from S3: a local server of moto's, which counts what is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kraftwire.log.file_names import FileKind
+from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.plan import plan, wanted_partitions
+from pyspark_kraftwire.storage import resolve
+
+from spark.object_store import BUCKET, ObjectStore
+from spark.reads import batch, labels, offsets_of, options_of, read_table, write_segments
+from stored_files import BROKER, CODECS
+
+spark_group = pytest.mark.xdist_group("spark")
+
+TEA = "tea-0/00000000000000000040"
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[ObjectStore]:
+    store = ObjectStore()
+    try:
+        store.put_directory(BROKER, "broker")
+        yield store
+    finally:
+        store.close()
+
+
+def s3(store: ObjectStore) -> dict[str, Any]:
+    """Its options, as arguments of `options_of`."""
+    return {name.replace("fs.", "fs_"): value for name, value in store.options.items()}
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_a_store_has_the_rows_that_this_machine_has(store: ObjectStore, scheme: str) -> None:
+    there = read_table(f"{scheme}://{BUCKET}/broker", includeHeaders=True, **s3(store))
+    here = read_table(BROKER, includeHeaders=True)
+    order = [("topic", "ascending"), ("partition", "ascending"), ("offset", "ascending")]
+    assert there.sort_by(order) == here.sort_by(order)
+    committed: dict[str, Any] = {"decode": "auto", "isolation": "read_committed"}
+    typed = read_table(f"{scheme}://{BUCKET}/broker", **committed, **s3(store))
+    assert typed.num_rows == read_table(BROKER, **committed).num_rows
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("broker/tea-0", ["tea-0"]),
+        (f"broker/{TEA}.log", ["tea-0"]),
+        (
+            "broker/codec-*",
+            [f"codec-{codec}-0" for codec in sorted(CODECS)],
+        ),
+        ("bro?er/{tea,clocked}-0/*.log", ["clocked-0", "tea-0"]),
+        ("broker/tea-?", ["tea-0"]),
+        ("*/tea-[0-9]/", ["tea-0"]),
+    ],
+)
+def test_paths_and_globs_in_a_store(store: ObjectStore, path: str, wanted: list[str]) -> None:
+    assert labels(f"s3a://{BUCKET}/{path}", **s3(store)) == wanted
+
+
+def test_what_is_not_in_a_store_is_told(store: ObjectStore) -> None:
+    with pytest.raises(FileNotFoundError, match="bucket/nothing: there is nothing in s3"):
+        plan(options_of(f"s3://{BUCKET}/nothing", **s3(store)))
+    with pytest.raises(FileNotFoundError, match="buckets/broker: there is nothing in s3"):
+        plan(options_of("s3://buckets/broker", **s3(store)))
+    with pytest.raises(KraftwireError, match=r"s3://buckets/tea-[*]: .*bucket does not exist"):
+        plan(options_of("s3://buckets/tea-*", **s3(store)))
+    with pytest.raises(KraftwireError, match="nothing of Kafka's matches"):
+        plan(options_of(f"s3://{BUCKET}/coffee-*", **s3(store)))
+
+
+def test_credentials_count(store: ObjectStore) -> None:
+    path = f"s3://{BUCKET}/broker/tea-0"
+    with store.guarded() as options:
+        good = {name.replace("fs.", "fs_"): value for name, value in options.items()}
+        assert offsets_of(path, **good) == list(range(200))
+        for glob in (path, f"s3://{BUCKET}/broker/*"):
+            for wrong in ({"fs_secret_key": "guessed"}, {"fs_access_key": "guessed"}):
+                with pytest.raises(KraftwireError, match="AWS Error") as caught:
+                    plan(options_of(glob, **{**good, **wrong}))
+                assert "credentials are options like fs.access_key" in str(caught.value)
+                assert good["fs_secret_key"] not in str(caught.value)
+
+
+def test_many_partitions_cost_few_requests(store: ObjectStore) -> None:
+    data = batch(0, 1)
+    for number in range(200):
+        store.put(f"many/tea-{number}/00000000000000000000.log", data)
+        store.put(f"many/tea-{number}/00000000000000000000.index", b"")
+    store.requests.clear()
+    tasks = plan(options_of(f"s3://{BUCKET}/many", **s3(store)))
+    assert sum(map(len, tasks)) == 200
+    assert len(store.requests) <= 5
+    store.requests.clear()
+    plan(options_of(f"s3://{BUCKET}/many", partitions="3", **s3(store)))
+    assert len(store.requests) <= 5
+    store.requests.clear()
+    tasks = plan(options_of(f"s3://{BUCKET}/many/tea-1*", **s3(store)))
+    assert sum(map(len, tasks)) == 111
+    assert len(store.requests) <= 111 + 3, "one for each that is matched"
+
+
+def test_a_range_is_read_without_the_rest(store: ObjectStore, tmp_path: Path) -> None:
+    size = 32 << 10
+    (path,) = write_segments(
+        tmp_path / "big-0", [batch(at, 1, size=size, time=at) for at in range(600)]
+    )
+    store.put_directory(tmp_path, "ranges")
+    store.requests.clear()
+    found = offsets_of(
+        f"s3://{BUCKET}/ranges/big-0", startingOffsets=300, endingOffsets=310, **s3(store)
+    )
+    assert found == list(range(300, 310))
+    ranges = [one.range for one in store.requests if one.range and one.path.endswith(".log")]
+    fetched = 0
+    for one in ranges:
+        first, last = one.removeprefix("bytes=").split("-")
+        fetched += int(last) - int(first) + 1
+    assert 0 < fetched < path.stat().st_size // 2
+
+
+def test_each_place_is_opened_once(store: ObjectStore) -> None:
+    paths = [f"s3://{BUCKET}/broker/tea-0", f"s3a://{BUCKET}/broker/clocked-0", str(BROKER)]
+    places = resolve(paths, {name.removeprefix("fs."): v for name, v in store.options.items()})
+    assert [len(place.paths) for place in places] == [2, 1]
+
+
+def test_indexes_of_a_store_are_used(store: ObjectStore) -> None:
+    (partition,) = wanted_partitions(options_of(f"s3://{BUCKET}/broker/orders-0", **s3(store)))
+    assert [file.base_offset for file in partition.of_kind(FileKind.TRANSACTION_INDEX)] == [5, 29]
+
+
+@spark_group
+def test_spark_reads_from_a_store(spark: SparkSession, store: ObjectStore) -> None:
+    reader = spark.read.format("kraftwire").options(**store.options)
+    frame = reader.load(f"s3a://{BUCKET}/broker/{{tea,clocked}}-0")
+    assert {tuple(row) for row in frame.groupBy("topic").count().collect()} == {
+        ("tea", 200),
+        ("clocked", 120),
+    }

@@ -1,0 +1,194 @@
+"""The end of a log that is being written: torn, allocated in advance, damaged, idle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kraftwire.log.encode import BatchSettings
+from kraftwire.log.source import FileSource
+from kraftwire_wire.errors import KraftwireError
+
+from spark.growing import FollowingStream, GrowingLog, Seen, records_of
+
+
+def test_what_is_appended_between_triggers_is_read_once(tmp_path: Path) -> None:
+    log = GrowingLog(tmp_path, "orders-0")
+    stream = FollowingStream(tmp_path)
+    seen: list[Seen] = []
+    for count in (1, 5, 2):
+        log.append(count, 1)
+        seen += stream.trigger()
+        assert stream.trigger() == []
+    assert seen == log.records
+    assert stream.offset["next"] == {"orders": {"0": 11}}
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_batch_is_read_when_its_last_byte_is_there(tmp_path: Path, is_restarted: bool) -> None:
+    log = GrowingLog(tmp_path, "orders-0")
+    log.append(3)
+    stream = FollowingStream(tmp_path)
+    assert stream.trigger() == log.records
+    batch = log.batch(2)
+    for byte in batch[:-1]:
+        log.write(bytes([byte]))
+        if is_restarted:
+            stream.restart()
+        assert stream.trigger() == []
+    log.write(batch[-1:])
+    assert stream.trigger() == log.records[3:]
+
+
+def test_a_batch_within_allocated_space_is_read_when_its_crc_matches(tmp_path: Path) -> None:
+    log = GrowingLog(tmp_path, "orders-0")
+    log.append(3)
+    batch = log.batch(2)
+    begin, end = log.active.stat().st_size, log.active.stat().st_size + 4096
+    log.cut(end)  # zeros, as a broker allocates them
+    stream = FollowingStream(tmp_path)
+    assert stream.trigger() == log.records[:3]
+    with log.active.open("r+b", buffering=0) as file:
+        file.seek(begin)
+        # Zeros that are in the batch itself change nothing; without them it may be whole.
+        for at in range(len(batch.rstrip(b"\0")) - 1):
+            file.write(batch[at : at + 1])
+            assert stream.trigger() == []
+        file.seek(begin)
+        file.write(batch)
+    assert stream.trigger() == log.records[3:]
+    log.cut(begin + len(batch))
+    log.append(1)
+    assert stream.trigger() == log.records[5:]
+
+
+def test_much_allocated_space_is_looked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = GrowingLog(tmp_path, "orders-0")
+    log.append(3)
+    log.cut(64 << 20)
+    stream = FollowingStream(tmp_path)
+    stream.trigger()
+    sizes: list[int] = []
+    read = FileSource.read_at
+
+    def counting(self: FileSource, position: int, size: int) -> bytes:
+        sizes.append(size)
+        return read(self, position, size)
+
+    monkeypatch.setattr(FileSource, "read_at", counting)
+    assert stream.trigger() == []
+    assert sum(sizes) < 1 << 20
+
+
+def test_a_torn_batch_that_holds_batches_is_not_taken_for_them(tmp_path: Path) -> None:
+    log = GrowingLog(tmp_path, "orders-0")
+    log.append(1)
+    inner = GrowingLog(tmp_path / "other", "inner-0", base=50)
+    outer = log.batch(1, size=400)
+    at = len(outer) - 300
+    inside = inner.batch(1)
+    torn = outer[:at] + inside
+    log.write(torn)
+    stream = FollowingStream(tmp_path, topics="orders")
+    assert stream.trigger() == log.records[:1]
+    log.cut(log.active.stat().st_size - len(torn))
+    log.write(outer)
+    assert stream.trigger() == log.records[1:]
+
+
+def test_a_last_batch_that_does_not_match_waits_and_then_goes_by_the_mode(tmp_path: Path) -> None:
+    log = GrowingLog(tmp_path, "orders-0")
+    log.append(2)
+    stream = FollowingStream(tmp_path, mode="PERMISSIVE")
+    assert stream.trigger() == log.records
+    damaged = bytearray(log.batch(1))
+    damaged[-1] ^= 1
+    log.write(bytes(damaged))
+    assert stream.trigger() == []
+    log.append(1)
+    end = stream.offer()
+    table = stream.table(end)
+    assert records_of(table) == log.records[3:]
+    assert table.column("_corrupt_record").null_count == 1
+    with pytest.raises(KraftwireError, match="mode=PERMISSIVE"):
+        FollowingStream(tmp_path).trigger()
+
+
+@pytest.mark.parametrize("is_rolled", [False, True])
+def test_garbage_between_batches_is_reported_in_one_trigger_alone(
+    tmp_path: Path, is_rolled: bool
+) -> None:
+    log = GrowingLog(tmp_path, "orders-0")
+    log.append(2)
+    stream = FollowingStream(tmp_path, mode="PERMISSIVE")
+    stream.trigger()
+    log.write(b"\xff" * 200)
+    assert stream.trigger() == []
+    if is_rolled:
+        log.next += 1  # what was lost
+        log.roll(index_interval=None)
+    log.append(3, 1)
+    end = stream.offer()
+    rows = stream.table(end).column("_corrupt_record").to_pylist()
+    assert [len(row["bytes"]) for row in rows if row is not None] == [200]
+    stream.offset = end
+    log.append(1)
+    end = stream.offer()
+    assert stream.table(end).column("_corrupt_record").to_pylist() == [None]
+
+
+def test_a_damaged_offset_does_not_carry_the_stream_away(tmp_path: Path) -> None:
+    log = GrowingLog(tmp_path, "orders-0")
+    log.append(2)
+    damaged = bytearray(log.batch(1))
+    damaged[5] ^= 1  # of the base offset, which is not under the CRC: 65536 further on
+    log.write(bytes(damaged))
+    log.append(3)
+    stream = FollowingStream(tmp_path)
+    offsets = [row[2] for row in stream.trigger()]
+    assert offsets == [0, 1, 2 + (1 << 16), 3, 4, 5]
+    assert stream.offset["next"] == {"orders": {"0": 6}}
+    log.append(1)
+    assert stream.trigger() == log.records[6:]
+
+
+def test_a_damaged_offset_at_the_end_of_a_segment_does_not_either(tmp_path: Path) -> None:
+    log = GrowingLog(tmp_path, "orders-0")
+    log.append(2)
+    damaged = bytearray(log.batch(1))
+    damaged[5] ^= 1
+    log.write(bytes(damaged))
+    log.roll(index_interval=None)
+    log.append(3, 1)
+    stream = FollowingStream(tmp_path, maxRecordsPerTrigger=5)
+    assert [row[2] for row in stream.trigger()] == [0, 1, 2 + (1 << 16), 3, 4, 5]
+    assert stream.trigger() == log.records[6:]
+
+
+def test_an_idle_log_costs_no_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        log = GrowingLog(tmp_path, f"orders-{number}")
+        log.append(3)
+        log.roll()
+        log.append(1)
+    for isolation in ("read_committed", "read_uncommitted"):
+        stream = FollowingStream(tmp_path, isolation=isolation, maxRecordsPerTrigger=1000)
+        assert len(stream.trigger()) == 80
+
+        def refuse(self: FileSource, path: Path) -> None:
+            raise AssertionError(f"{path} was opened")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(FileSource, "__init__", refuse)
+            assert stream.trigger() == []
+
+
+def test_settings_of_batches_do_not_matter(tmp_path: Path) -> None:
+    log = GrowingLog(tmp_path, "orders-0")
+    stream = FollowingStream(tmp_path)
+    for settings_of in (BatchSettings(producer_id=3), BatchSettings(log_append_time=5)):
+        log.write(log.batch(2, settings_of))
+        assert stream.trigger() == log.records[-2:]

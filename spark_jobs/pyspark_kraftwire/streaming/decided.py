@@ -1,0 +1,82 @@
+"""read_committed in a stream: up to where all transactions are decided, and which were aborted.
+
+A stream stops before the first transaction that is open, and reads on there when it is decided:
+so all that it has read stays as it was. It follows that the transactions behind where a stream
+is can be told from the batches there alone, and each of those is looked at once.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from kraftwire.log.batch import Batch
+from kraftwire.log.directory import Partition
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.isolation import Transactions
+from kraftwire.log.source import Source
+from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.streaming.tail import Place, Tail
+
+_log = logging.getLogger(__name__)
+
+
+class Decided:
+    """The transactions of one partition from an offset on."""
+
+    def __init__(self, first: int) -> None:
+        """`first` is an offset that the stream begins at, or has come to."""
+        self.first = first
+        self._transactions = Transactions()
+        self._next = first
+
+    def look(self, tail: Tail, partition: Partition, stop: int) -> int:
+        """The last stable offset of a log that ends at `stop`."""
+        place: Place | None = None
+        for source, place in tail.batches(partition, self._next, stop):
+            assert place.last is not None, "batches have a place each"
+            if place.last.is_transactional:
+                self._take(Batch(place.last, _content(source, place), source.name))
+            self._next = place.last.last_offset + 1
+        if place is not None:
+            tail.remember(self._next, place)
+        stable = self._transactions.last_stable_offset
+        return stop if stable is None else min(stop, stable)
+
+    def _take(self, batch: Batch) -> None:
+        """Count a batch of a transaction; one that is damaged is none, as in batch reads."""
+        header = batch.header
+        try:
+            if not batch.has_valid_crc:
+                raise CorruptBatch(batch.file, header.position, "the CRC does not match")
+            if header.is_control:
+                self._transactions.marker(batch)
+            else:
+                self._transactions.data(header)
+        except KraftwireError as error:
+            reason = "a transaction that ends there stays open, and the stream before it"
+            _log.warning("%s; %s", error, reason)
+
+    def between(self, start: int, stop: int) -> Transactions:
+        """What a read from `start` to before `stop`, which is stable, has to know."""
+        found = Transactions()
+        for one in self._transactions.aborted:
+            if one.last_offset >= start and one.first_offset < stop:
+                found.add(one)
+        return found
+
+    def forget(self, start: int) -> None:
+        """Forget what lies before an offset that the stream has come to."""
+        before = self._transactions
+        if before.aborted and before.aborted[0].last_offset < start:
+            kept = Transactions()
+            for one in before.aborted:
+                if one.last_offset >= start:
+                    kept.add(one)
+            kept.set_open(before.open)
+            self._transactions = kept
+        self.first = max(self.first, start)
+
+
+def _content(source: Source, place: Place) -> bytes:
+    assert place.last is not None
+    return source.read_at(place.last.position, place.last.size)

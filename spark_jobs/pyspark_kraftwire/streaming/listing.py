@@ -1,0 +1,131 @@
+"""The partitions below the paths of a stream, listed again only where directories changed.
+
+A stream asks many times a second. On this machine the time of a directory's last change says
+whether anything came into it or went; that is believed once it is old enough that a change in
+the same tick of the clock would show. Elsewhere, and behind globs, every call lists.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+from kraftwire.log.directory import Partition
+from kraftwire.log.file_names import FileKind, parse_partition_name
+from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.options import Options
+from pyspark_kraftwire.plan import wanted_partitions
+from pyspark_kraftwire.streaming.offsets import Name
+
+_SETTLED_NS = 2_000_000_000
+_ATTEMPTS = 5
+_PATIENCE, _PAUSE = 5.0, 0.05
+"""Seconds for which a compaction is waited for, and between two looks."""
+_GLOB = frozenset("*?[{")
+
+Stamps = dict[Path, int]
+"""Directories, and when they changed last, in ns."""
+
+
+class Listing:
+    """The partitions that a stream follows, by topic and number."""
+
+    def __init__(self, options: Options) -> None:
+        """`options` say which paths, topics and partitions."""
+        self._options = options
+        self._found: dict[Name, Partition] = {}
+        self._stamps: Stamps | None = None
+
+    def partitions(self) -> dict[Name, Partition]:
+        """Those that are there now; `KraftwireError` where one has no topic and number."""
+        if self._stamps is not None and _stamps(list(self._stamps)) == self._stamps:
+            return self._found
+        now = time.time_ns()
+        stamps = self._directories()
+        self._found = {_name_of(one): one for one in self._list()}
+        is_settled = stamps is not None and now - max(stamps.values(), default=0) > _SETTLED_NS
+        self._stamps = stamps if is_settled else None
+        return self._found
+
+    def settled(self, names: Collection[Name] | None = None) -> dict[Name, Partition]:
+        """The same, when none of some partitions is being compacted; of all by default.
+
+        Exchanging files takes a broker milliseconds, so this waits for it.
+        """
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            found = self.partitions()
+            unsettled = [
+                one.label
+                for name, one in found.items()
+                if (names is None or name in names) and is_compacting(one)
+            ]
+            if not unsettled:
+                return found
+            if time.monotonic() > deadline:
+                reason = "segments end with .swap, as a broker leaves them that stopped in between"
+                mend = "start the broker, which finishes this, or leave the partition out"
+                raise KraftwireError(f"{', '.join(unsettled)}: {reason}; {mend}")
+            time.sleep(_PAUSE)
+
+    def _directories(self) -> Stamps | None:
+        """The directories that tell of changes; None where there are others as well."""
+        found = []
+        for path in self._options.paths:
+            if _GLOB & set(path) or not Path(path).is_dir():
+                return None
+            below = (Path(entry.path) for entry in os.scandir(path) if entry.is_dir())
+            found += [Path(path), *below]
+        return _stamps(found)
+
+    def _list(self) -> list[Partition]:
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return self._wanted()
+            except FileNotFoundError:  # a partition was deleted while it was listed
+                continue
+        return self._wanted()
+
+    def _wanted(self) -> list[Partition]:
+        try:
+            return wanted_partitions(self._options)
+        except KraftwireError:
+            paths = tuple(path for path in self._options.paths if not _is_blank(path))
+            if len(paths) == len(self._options.paths):
+                raise
+            return wanted_partitions(replace(self._options, paths=paths)) if paths else []
+
+
+def is_compacting(partition: Partition) -> bool:
+    """Whether segments are taking the place of others, some of which are gone already."""
+    return any(
+        file.kind is FileKind.SEGMENT and file.name.state == "swap" for file in partition.files
+    )
+
+
+def _stamps(directories: list[Path]) -> Stamps | None:
+    try:
+        return {path: path.stat().st_mtime_ns for path in directories}
+    except OSError:
+        return None
+
+
+def _is_blank(path: str) -> bool:
+    """Whether a directory is one into which a broker has not written any segment yet."""
+    return Path(path).is_dir() and all(
+        entry.is_dir() and parse_partition_name(entry.name) is not None
+        for entry in os.scandir(path)
+    )
+
+
+def _name_of(partition: Partition) -> Name:
+    if partition.segments[0].path.suffix == ".checkpoint":
+        reason = "a snapshot does not grow; read it with spark.read"
+        raise KraftwireError(f"{partition.segments[0].path}: {reason}")
+    if partition.name is None:
+        reason = "a stream follows directories with names of partitions, like orders-0"
+        raise KraftwireError(f"{partition.directory}: {reason}")
+    return partition.name[:2]

@@ -1,0 +1,233 @@
+"""Where a stream is and what it takes in next: its offsets, without Spark.
+
+`latest` says up to where one trigger reads, `plan` what is read between two offsets. The same
+two offsets give the same records whenever they are asked for, so a batch that Spark reads again
+after a crash is the one that it was. What is kept in memory saves work and decides nothing,
+but for whose turn it is where a trigger is limited.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+
+from kraftwire.log.directory import Partition
+from kraftwire.log.isolation import indexed_transactions
+from kraftwire.log.selection import Selection
+from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.options import EARLIEST, LATEST, Offsets, Options
+from pyspark_kraftwire.streaming.decided import Decided
+from pyspark_kraftwire.streaming.limits import Limits, LogQueue
+from pyspark_kraftwire.streaming.listing import Listing, is_compacting
+from pyspark_kraftwire.streaming.offsets import Name, StreamOffset
+from pyspark_kraftwire.streaming.tail import Tail
+from pyspark_kraftwire.streaming.trigger import MarkedSplit, Span, plan_spans, span_of
+
+_log = logging.getLogger(__name__)
+
+_ATTEMPTS = 5
+
+
+class Progress:
+    """A stream's way through the logs below its paths."""
+
+    def __init__(self, options: Options) -> None:
+        """`KraftwireError` for options that a stream cannot have."""
+        if options.ending_offsets != Offsets(LATEST):
+            raise KraftwireError("endingOffsets: a stream has no end; endingTimestamp is a filter")
+        self._options = options
+        self._listing = Listing(options)
+        self._limits = Limits(options.max_bytes_per_trigger, options.max_records_per_trigger)
+        self._tails: dict[Name, Tail] = {}
+        self._decided: dict[Name, Decided] = {}
+        self._target: dict[Name, int] | None = None
+        self._reached: dict[Name, int] = {}
+        self._warned: set[str] = set()
+
+    def fix_end(self) -> None:
+        """Have the stream end where the logs end now: what comes later is not there for it."""
+        partitions = self._listing.settled()
+        self._target = {name: self._tail(name).end(one) for name, one in partitions.items()}
+
+    def latest(self, start: StreamOffset | None, *, limited: bool) -> StreamOffset:
+        """Up to where the trigger behind `start` reads; `start` itself where nothing is new.
+
+        `limited` says whether the limits of the options hold. `KraftwireError` where offsets
+        that were not read yet are gone, unless `failOnDataLoss` is false.
+        """
+        is_beginning = start is None
+        partitions = self._followed(is_beginning=is_beginning)
+        known = dict(start.next) if start is not None else {}
+        first = {
+            name: self._first(name, partition, is_beginning=is_beginning)
+            for name, partition in partitions.items()
+            if name not in known
+        }
+        begins = known | first
+        ends = dict(begins)
+        for name, partition in partitions.items():
+            self._forget(name, begins[name])
+            ends[name] = self._end(name, partition, begins[name])
+        if limited and self._limits.is_set:
+            ends = self._limited(partitions, begins, ends)
+        if start is not None and ends == start.next:
+            return start
+        return StreamOffset(ends, first)
+
+    def reach(self) -> StreamOffset:
+        """Up to where the logs reach, for a Spark that does not say where a trigger begins.
+
+        Partitions that are gone are in it as far as this process has seen them.
+        """
+        ends = dict(self._reached)
+        for name, partition in self._followed(is_beginning=False).items():
+            ends[name] = self._tail(name).end(partition)
+            if self._options.read_committed:
+                known = self._decided.get(name)
+                begin = known.first if known is not None else _base(partition)
+                ends[name] = self._stable(name, partition, begin, ends[name])
+        return StreamOffset(ends)
+
+    def plan(self, start: StreamOffset | None, end: StreamOffset) -> list[tuple[MarkedSplit, ...]]:
+        """What tasks read from one offset to before another."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return plan_spans(self._spans(start, end), self._options)
+            except FileNotFoundError:  # a segment was deleted while it was planned
+                continue
+        return plan_spans(self._spans(start, end), self._options)
+
+    def _spans(self, start: StreamOffset | None, end: StreamOffset) -> Iterator[Span]:
+        known = start.next if start is not None else {}
+        self._reached |= {**known, **end.next}
+        moved = {name: stop for name, stop in end.next.items() if known.get(name) != stop}
+        partitions = self._listing.settled(moved)
+        for name, stop in moved.items():
+            partition = partitions.get(name)
+            begin = known.get(name, end.first.get(name))
+            if partition is None:
+                if begin is not None and begin < stop:
+                    self._lose(name, f"offsets {begin} to {stop - 1} are gone with its directory")
+                continue
+            if begin is None:
+                begin = self._first(name, partition, is_beginning=start is None, latest=stop)
+            if stop < begin and name in known:
+                self._lose_end(name, stop, begin)
+            if begin < stop:
+                self._check_start(name, partition, begin)
+                reached = self._tail(name).end(partition)
+                if reached < stop:
+                    gone = f"offsets {max(begin, reached)} to {stop - 1} are gone"
+                    self._lose(name, f"{gone}: the log was cut since it was asked how far it goes")
+                yield self._span(name, partition, begin, stop)
+
+    def _span(self, name: Name, partition: Partition, begin: int, stop: int) -> Span:
+        committed = None
+        if self._options.read_committed:
+            self._stable(name, partition, begin, self._tail(name).end(partition))
+            committed = self._decided[name].between(begin, stop)
+        selection = Selection(
+            since=self._options.starting_timestamp,
+            until=self._options.ending_timestamp,
+            committed=committed,
+        )
+        self._forget(name, begin)
+        return span_of(self._tail(name), partition, begin, stop, selection)
+
+    def _followed(self, *, is_beginning: bool) -> dict[Name, Partition]:
+        """The partitions that are there, as far as they were when the end was fixed.
+
+        Those that are being compacted are left for the next trigger.
+        """
+        listing = self._listing
+        found = listing.settled() if is_beginning else listing.partitions()
+        return {
+            name: one
+            for name, one in found.items()
+            if (self._target is None or name in self._target) and not is_compacting(one)
+        }
+
+    def _tail(self, name: Name) -> Tail:
+        return self._tails.setdefault(name, Tail())
+
+    def _forget(self, name: Name, offset: int) -> None:
+        self._tail(name).forget(offset)
+        if name in self._decided:
+            self._decided[name].forget(offset)
+
+    def _first(
+        self,
+        name: Name,
+        partition: Partition,
+        *,
+        is_beginning: bool,
+        latest: int | None = None,
+    ) -> int:
+        """Where a partition begins; one that came later is read from its first offset."""
+        asked = self._options.starting_offsets.of(*name)
+        if asked == LATEST and is_beginning:
+            if latest is not None:
+                return latest
+            stable = None
+            if self._options.read_committed:
+                stable = indexed_transactions(partition).last_stable_offset
+            return self._tail(name).end(partition) if stable is None else stable
+        return _base(partition) if asked in (EARLIEST, LATEST) else max(asked, _base(partition))
+
+    def _end(self, name: Name, partition: Partition, begin: int) -> int:
+        """Up to where a partition can be read now."""
+        try:
+            self._check_start(name, partition, begin)
+            end = self._tail(name).end(partition)
+            if end < begin:
+                self._lose_end(name, end, begin)
+            if self._target is not None:
+                end = min(end, self._target[name])
+            if self._options.read_committed and end > begin:
+                end = self._stable(name, partition, begin, end)
+        except FileNotFoundError:  # deleted since it was listed; the next trigger sees that
+            return begin
+        return max(end, begin)
+
+    def _stable(self, name: Name, partition: Partition, begin: int, end: int) -> int:
+        known = self._decided.get(name)
+        if known is None or known.first > begin:
+            known = self._decided[name] = Decided(begin)
+        return known.look(self._tail(name), partition, end)
+
+    def _check_start(self, name: Name, partition: Partition, begin: int) -> None:
+        base = _base(partition)
+        if begin < base:
+            gone = f"offsets {begin} to {base - 1} were deleted before the stream read them"
+            self._lose(name, gone, f"goes on at {base}")
+
+    def _lose_end(self, name: Name, end: int, begin: int) -> None:
+        where = f"ends at offset {end}, and the stream is at {begin}"
+        why = "the log was cut or made anew, or startingOffsets is behind its end"
+        self._lose(name, f"{where}: {why}", "waits until it comes there")
+
+    def _lose(self, name: Name, what: str, otherwise: str = "goes on without them") -> None:
+        text = f"{name[0]}-{name[1]}: {what}"
+        if self._options.fail_on_data_loss:
+            raise KraftwireError(f"{text}; failOnDataLoss=false {otherwise}")
+        if text not in self._warned:
+            self._warned.add(text)
+            _log.warning("%s", text)
+
+    def _limited(
+        self, partitions: Mapping[Name, Partition], begins: dict[Name, int], ends: dict[Name, int]
+    ) -> dict[Name, int]:
+        """The ends that the limits leave."""
+        queues = {
+            name: LogQueue(self._tail(name), partitions[name], begins[name], end)
+            for name, end in ends.items()
+            if end > begins[name]
+        }
+        self._limits.share(queues)
+        for queue in queues.values():
+            queue.close()
+        return ends | {name: queue.next for name, queue in queues.items()}
+
+
+def _base(partition: Partition) -> int:
+    return partition.segments[0].base_offset

@@ -1,0 +1,244 @@
+"""How far a log reaches that a broker may be writing to, and where in it an offset lies.
+
+What a broker has not finished is the end for now: a torn batch, zeros allocated in advance, a
+last batch whose CRC does not match yet. Damage with batches behind it is not: reading goes on
+there, and says what is lost when those bytes are read.
+
+The base offset of a batch is not under its CRC, so a header is believed only where its offsets
+come behind those before it and below those of the next batch or segment.
+
+What was found is kept as a `Place`, so that nothing is gone over twice; it is looked at again
+before it is used, since logs are cut and compacted. Without one the offset index leads there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Generator, Iterable, Iterator
+from typing import NamedTuple
+
+from kraftwire.log.batch import Batch
+from kraftwire.log.directory import LogFile, Partition
+from kraftwire.log.file_names import FileKind
+from kraftwire.log.header import HEADER, BatchHeader, parse_header, problem_of
+from kraftwire.log.resync import Resync
+from kraftwire.log.segment import scan_headers
+from kraftwire.log.segment_writer import MAX_RELATIVE_OFFSET
+from kraftwire.log.selection import start_position
+from kraftwire.log.source import Source
+from kraftwire.log.window import Window
+
+_WINDOW = 64 << 10
+_ALLOCATED = 1 << 20
+"""As many zeros as this are space that was allocated in advance; nothing is looked for behind."""
+
+
+class Place(NamedTuple):
+    """Where a log goes on: in the segment with a base offset, behind the last batch, if any."""
+
+    base: int
+    last: BatchHeader | None = None
+
+    @property
+    def position(self) -> int:
+        """In bytes from the start of the segment."""
+        return self.last.end if self.last is not None else 0
+
+    def holds(self, source: Source) -> bool:
+        """Whether the last batch still stands there in the segment."""
+        if self.last is None:
+            return True
+        at = self.last.position
+        there = parse_header(source.read_at(at, HEADER.size), 0, at)
+        return there == self.last and self.last.end <= source.size
+
+
+class _Stop(NamedTuple):
+    """A look behind the end of a log that found nothing, and what has to change for another."""
+
+    position: int
+    size: int
+    head: bytes
+
+
+class Tail:
+    """What is known of the log of one partition while it is followed."""
+
+    def __init__(self) -> None:
+        """Nothing known."""
+        self._places: dict[int, Place] = {}
+        self._end: tuple[int, Place] | None = None
+        self._stop: _Stop | None = None
+
+    def end(self, partition: Partition) -> int:
+        """The offset behind the last batch that is whole."""
+        segment = partition.segments[-1]
+        base = segment.base_offset
+        end, place = self._end or (base, None)
+        if place is not None and place.base == base and place.position == segment.size:
+            return end
+        with segment.open() as source:
+            if place is not None and place.base == base and place.holds(source):
+                position = place.position
+            else:
+                end, place = base, Place(base)
+                index = partition.beside(segment, FileKind.OFFSET_INDEX)
+                position = start_position(source, index, base + MAX_RELATIVE_OFFSET)
+            for header in _in_order(self._live(source, position), end, _bound(partition, segment)):
+                end, place = header.last_offset + 1, Place(base, header)
+        self._end = end, place
+        self.remember(end, place)
+        return end
+
+    def locate(self, partition: Partition, offset: int) -> Place:
+        """Behind the last batch before an offset; at the start of the log for one before it."""
+        segments = partition.segments
+        at = bisect_right([segment.base_offset for segment in segments], offset) - 1
+        segment = segments[max(at, 0)]
+        place = Place(segment.base_offset)
+        if offset <= segment.base_offset:
+            return place
+        with segment.open() as source:
+            known = self._places.get(offset)
+            if known is not None and known.base == place.base and known.holds(source):
+                return known
+            index = partition.beside(segment, FileKind.OFFSET_INDEX)
+            last = self._last_before(
+                partition, segment, source, start_position(source, index, offset - 1), offset
+            )
+            if last is None:  # an index may lead too far
+                last = self._last_before(partition, segment, source, 0, offset)
+            place = Place(segment.base_offset, last)
+        self.remember(offset, place)
+        return place
+
+    def _last_before(
+        self, partition: Partition, segment: LogFile, source: Source, position: int, offset: int
+    ) -> BatchHeader | None:
+        """The last batch before an offset, from a position on."""
+        last: BatchHeader | None = None
+        headers = self._headers(partition, segment, source, position)
+        for header in _in_order(headers, segment.base_offset, _bound(partition, segment)):
+            if header.last_offset >= offset:
+                break
+            last = header
+        return last
+
+    def batches(
+        self, partition: Partition, offset: int, stop: int
+    ) -> Generator[tuple[Source, Place], None, None]:
+        """The batches from an offset on that begin before another one, each with its file.
+
+        A place has its batch as the last. Files are open only while the iterator is in them.
+        """
+        begin = self.locate(partition, offset)
+        for segment in partition.segments:
+            base = segment.base_offset
+            if base < begin.base:
+                continue
+            if base >= stop:
+                return
+            with segment.open() as source:
+                position = begin.position if base == begin.base else 0
+                headers = self._headers(partition, segment, source, position)
+                bound = _bound(partition, segment)
+                for header in _in_order(headers, max(offset, base), bound):
+                    if header.base_offset >= stop:
+                        return
+                    yield source, Place(base, header)
+
+    def remember(self, offset: int, place: Place) -> None:
+        """Note where an offset lies."""
+        self._places[offset] = place
+
+    def forget(self, offset: int) -> None:
+        """Forget the places before an offset, which is the next that is read."""
+        self._places = {at: place for at, place in self._places.items() if at >= offset}
+
+    def _headers(
+        self, partition: Partition, segment: LogFile, source: Source, position: int
+    ) -> Iterator[BatchHeader]:
+        if partition.end_of(segment) is None:
+            yield from self._live(source, position)
+            return
+        for item in scan_headers(source, position):
+            if isinstance(item, BatchHeader):
+                yield item
+
+    def _live(self, source: Source, position: int) -> Iterator[BatchHeader]:
+        """The headers of what is whole; each is held back until there is something behind it."""
+        window = Window(source, _WINDOW)
+        held: BatchHeader | None = None
+        while position < source.size:
+            header = _whole_header(window, position, source.size)
+            if header is None:
+                behind = self._behind(source, position, held)
+                if behind is None:
+                    break
+                position = behind
+                continue
+            if held is not None:
+                yield held
+            held = header
+            position = header.end
+        if held is not None and _has_valid_crc(source, held):
+            yield held
+
+    def _behind(self, source: Source, position: int, good: BatchHeader | None) -> int | None:
+        """Where batches go on behind bytes that are none; None where that is the end for now."""
+        head = source.read_at(position, HEADER.size)
+        header = parse_header(head, 0, position)
+        if header is None:
+            return None
+        if problem_of(header) is None:  # and so not all of it is there
+            return None
+        stop = _Stop(position, source.size, head)
+        if stop == self._stop:
+            return None
+        # A batch that was begun has its header, or the first bytes of that and then zeros.
+        rest = source.read_at(position, _ALLOCATED)
+        found = None
+        if any(rest[HEADER.size :]):
+            found = Resync(source).find(position, None, good)
+        if found is None:
+            self._stop = stop
+        return found
+
+
+def _whole_header(window: Window, position: int, size: int) -> BatchHeader | None:
+    data, at = window.at(position, HEADER.size)
+    header = parse_header(data, at, position)
+    if header is None or problem_of(header) is not None or header.end > size:
+        return None
+    return header
+
+
+def _has_valid_crc(source: Source, header: BatchHeader) -> bool:
+    data = source.read_at(header.position, header.size)
+    return len(data) == header.size and Batch(header, data, source.name).has_valid_crc
+
+
+def _bound(partition: Partition, segment: LogFile) -> int:
+    """The offset before which those of a segment lie."""
+    following = partition.end_of(segment)
+    return segment.base_offset + MAX_RELATIVE_OFFSET + 1 if following is None else following
+
+
+def _in_order(
+    headers: Iterable[BatchHeader], next_offset: int, bound: int
+) -> Iterator[BatchHeader]:
+    """The headers whose offsets go up from `next_offset` and stay below `bound`."""
+    held: BatchHeader | None = None
+    for header in headers:
+        if not next_offset <= header.last_offset < bound:
+            continue
+        if held is not None:
+            if header.base_offset > held.last_offset:
+                yield held
+                next_offset = held.last_offset + 1
+            elif header.base_offset < next_offset:
+                continue
+            # Otherwise the one before jumped too far, and this one says so.
+        held = header
+    if held is not None:
+        yield held

@@ -1,0 +1,115 @@
+"""What the tasks of one trigger read: exactly the bytes between two offsets of a stream.
+
+The bytes of a trigger begin right behind the last batch before its start, and end right behind
+its last batch. So damage between two triggers belongs to the later one, and what a broker has
+not finished to none. A file that is compacted before it is read has other batches at those
+positions: a split says what stood where it begins, and a task that finds something else there
+ends with an error, after which the stream reads the same offsets from the new file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from kraftwire.log.directory import Partition
+from kraftwire.log.file_names import FileKind
+from kraftwire.log.header import HEADER
+from kraftwire.log.selection import Selection
+from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.options import Options
+from pyspark_kraftwire.plan import MAX_SPLIT, MIN_SPLIT, pack, plan_partition
+from pyspark_kraftwire.read import open_segment
+from pyspark_kraftwire.split import Split
+from pyspark_kraftwire.streaming.tail import Tail
+
+_TASKS = 8
+"""How many tasks a trigger is made into, as far as the bounds of splits go."""
+
+_UNCUT = 1 << 62
+
+
+class LostError(KraftwireError):
+    """Records that a stream was about to read are gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedSplit:
+    """A split, and the bytes that stood where it begins when it was planned."""
+
+    split: Split
+    mark: bytes
+
+    def check(self) -> None:
+        """`LostError` where the file is gone, `KraftwireError` where another is in its place."""
+        try:
+            opened = open_segment(self.split)
+        except KraftwireError as error:
+            raise LostError(str(error)) from None
+        with opened as source:
+            if source.read_at(self.split.start, len(self.mark)) != self.mark:
+                reason = "compaction replaced it while the query ran; start the query again"
+                raise KraftwireError(f"{source.name}: {reason}")
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a trigger reads of one partition: bytes by the base offset of each segment."""
+
+    partition: Partition
+    selection: Selection
+    bytes: dict[int, tuple[int, int]]
+
+    @property
+    def size(self) -> int:
+        """All bytes."""
+        return sum(end - start for start, end in self.bytes.values())
+
+
+def span_of(tail: Tail, partition: Partition, start: int, stop: int, selection: Selection) -> Span:
+    """The bytes of a partition from an offset to before another one."""
+    first, last = tail.locate(partition, start), tail.locate(partition, stop)
+    found = {}
+    for segment in partition.segments:
+        base = segment.base_offset
+        if first.base <= base <= last.base:
+            begin = first.position if base == first.base else 0
+            end = last.position if base == last.base else segment.size
+            if begin < end:
+                found[base] = begin, end
+    # The end is told by its position: an offset that is damaged must not end the read.
+    return Span(partition, replace(selection, from_offset=start, to_offset=None), found)
+
+
+def plan_spans(spans: Iterable[Span], options: Options) -> list[tuple[MarkedSplit, ...]]:
+    """The splits of a trigger by the tasks that read them."""
+    spans = list(spans)
+    total = sum(span.size for span in spans)
+    size = options.max_split_bytes or min(max(total // _TASKS, MIN_SPLIT), MAX_SPLIT)
+    splits = [split for span in spans for split in _splits(span, options, size)]
+    return [tuple(_marked(split) for split in task) for task in pack(splits, size)]
+
+
+def _splits(span: Span, options: Options, size: int) -> Iterator[Split]:
+    partition = span.partition
+    files = [
+        file
+        for file in partition.files
+        if file.kind is not FileKind.SEGMENT or file.base_offset in span.bytes
+    ]
+    inside = Partition(partition.directory, partition.name, files)
+    if not inside.segments:
+        return
+    # An index is read to cut a segment, all of it: not for the little that a trigger has.
+    is_small = max(end - start for start, end in span.bytes.values()) <= size + size // 2
+    whole = replace(span.selection, from_offset=None, committed=None)
+    for split in plan_partition(inside, whole, options, _UNCUT if is_small else size):
+        low, high = span.bytes[split.file.base_offset]
+        start, end = max(split.start, low), min(split.end, high)
+        if start < end:
+            yield replace(split, start=start, end=end, selection=span.selection)
+
+
+def _marked(split: Split) -> MarkedSplit:
+    with split.file.open() as source:
+        return MarkedSplit(split, source.read_at(split.start, min(HEADER.size, split.size)))
