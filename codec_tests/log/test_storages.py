@@ -48,6 +48,9 @@ class Shelf:
     def identity(self, path: Path) -> Path:
         return path
 
+    def name_of(self, path: Path) -> str:
+        return f"shelf:{path}"
+
     def size(self, path: Path) -> int:
         return len(self.files[path])
 

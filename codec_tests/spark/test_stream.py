@@ -12,7 +12,7 @@ from pyarrow import fs
 from kraftwire.log.indexes import OffsetEntry, encode_offset_index
 from kraftwire.log.source import FileSource
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire import listing
+from pyspark_kraftwire.streaming import listing
 from pyspark_kraftwire.streaming.offsets import StreamOffset, parse_stream_offset
 from pyspark_kraftwire.streaming.trigger import LostError
 

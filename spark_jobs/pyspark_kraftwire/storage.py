@@ -44,14 +44,15 @@ _PARSERS: dict[str, Callable[[str], object]] = {
 class ArrowStorage:
     """A file system of pyarrow's; it is pickled without what it has listed."""
 
-    def __init__(self, file_system: Any) -> None:
-        """`file_system` is a `pyarrow.fs.FileSystem`."""
+    def __init__(self, file_system: Any, place: str) -> None:
+        """`file_system` is a `pyarrow.fs.FileSystem`, `place` what its paths begin with."""
         self._fs = file_system
+        self._place = place
         self._below: dict[str, list[Entry]] = {}
         self._known: dict[str, Any] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
-        return ArrowStorage, (self._fs,)
+        return ArrowStorage, (self._fs, self._place)
 
     def list_below(self, path: Path) -> None:
         """List a directory and all below it at once, which costs a store the fewest requests."""
@@ -98,7 +99,11 @@ class ArrowStorage:
 
     def open(self, path: Path) -> OpenSource:
         """See `Storage.open`."""
-        return ArrowSource(self._fs.open_input_file(str(path)), str(path))
+        return ArrowSource(self._fs.open_input_file(str(path)), self.name_of(path))
+
+    def name_of(self, path: Path) -> str:
+        """See `Storage.name_of`."""
+        return f"{self._place}{path}"
 
 
 class ArrowSource:
@@ -215,7 +220,8 @@ def _split(text: str) -> tuple[str, Path]:
     if not (container and at):
         form = "container@account.dfs.core.windows.net" if scheme == "abfss" else "bucket"
         raise KraftwireError(f"{text}: it has no {form} behind {scheme}://")
-    return f"{scheme}://{account}", Path(container) / path.relative_to("/")
+    within = Path(container) / path.relative_to("/")
+    return (f"{scheme}://{account}/", within) if account else (f"{scheme}://", within)
 
 
 def _storage(place: str, options: Mapping[str, str]) -> Storage:
@@ -224,7 +230,7 @@ def _storage(place: str, options: Mapping[str, str]) -> Storage:
     scheme, _, host = place.partition("://")
     try:
         arguments = {name: _argument(name, text) for name, text in options.items()}
-        return ArrowStorage(_open(scheme, host, arguments))
+        return ArrowStorage(_open(scheme, host, arguments), place)
     except (TypeError, ValueError, AttributeError, ImportError, OSError) as error:
         given = ", ".join(FILE_SYSTEM + name for name in options) or f"no {FILE_SYSTEM} option"
         reason = str(error).partition("\n")[0]
@@ -244,7 +250,7 @@ def _open(scheme: str, host: str, arguments: dict[str, Any]) -> Any:
     if scheme == "gs":
         return fs.GcsFileSystem(**arguments)
     if scheme == "abfss":
-        account = host.partition(".")[0]
+        account = host.removesuffix("/").partition(".")[0]
         return fs.AzureFileSystem(**{"account_name": account, **arguments})
     name, _, port = host.partition(":")
     arguments.setdefault("host", name or "default")

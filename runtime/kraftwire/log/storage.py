@@ -55,6 +55,10 @@ class Storage(Protocol):
         """The bytes of a file."""
         ...
 
+    def name_of(self, path: Path) -> str:
+        """What a file is called outside of the storage: its URL, or its path."""
+        ...
+
     def open(self, path: Path) -> OpenSource:
         """A file, to be read piece by piece."""
         ...
@@ -90,6 +94,10 @@ class LocalStorage:
     def size(self, path: Path) -> int:
         """See `Storage.size`."""
         return path.stat().st_size
+
+    def name_of(self, path: Path) -> str:
+        """See `Storage.name_of`."""
+        return str(path)
 
     def open(self, path: Path) -> FileSource:
         """See `Storage.open`."""
