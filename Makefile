@@ -9,22 +9,25 @@ PYTEST := $(BIN)/python -m pytest -q
 NATIVE := $(wildcard runtime/*/*.pyx runtime/*/*.pxi runtime/*/*/*.pyx runtime/*/*/*.pxi)
 CAPTURE := codec_tests/captures/kafka.jsonl
 STORED := codec_tests/stored
+# Before commands that run Spark: its Java, where setup had to bring one.
+WITH_JAVA = $(shell [ -e $(VENV)/java ] && echo env JAVA_HOME=$(CURDIR)/$(VENV)/java)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-engines lint types check format generate interop installs fuzz fuzz-native bench update-kafka clean
+.PHONY: help setup demo test test-engines lint types check format generate interop installs shipping fuzz fuzz-native bench update-kafka clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
 
 setup: $(VENV)/.ready ## Make .venv with everything the project needs
 
-$(VENV)/.ready: pyproject.toml $(NATIVE)
+$(VENV)/.ready: pyproject.toml $(NATIVE) spark_jobs/java_home.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "kraftwire needs Python 3.11 or newer; name one: make PYTHON=python3.12 setup"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	# Spark finds its data sources along sys.path, which an editable install does not extend.
 	@echo '$(CURDIR)/spark_jobs' > $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/kraftwire_spark_jobs.pth
+	@$(BIN)/python spark_jobs/java_home.py || echo "all but Spark works without one"
 	@touch $@
 
 demo: setup ## Regenerate the codecs, decode captured traffic, read what Kafka stored
@@ -48,6 +51,9 @@ demo: setup ## Regenerate the codecs, decode captured traffic, read what Kafka s
 	@echo "== kraftwire metadata, groups: the cluster and its consumers, out of raw records"
 	@$(KRAFTWIRE) metadata show $(STORED)/controller --only topics -o table
 	@$(KRAFTWIRE) groups show $(STORED)/broker -o table
+	@echo
+	@echo "== Spark: committed offsets out of raw segments, as DataFrames"
+	@$(WITH_JAVA) $(BIN)/python spark_jobs/group_offsets.py $(STORED)/broker --latest -o table
 
 test: setup ## Run every test that needs no Kafka
 	$(PYTEST) -n auto --dist loadgroup codec_tests
@@ -83,6 +89,9 @@ interop: setup ## Test against Kafka itself (needs a JDK of 17 or newer, and Mav
 installs: setup ## Install in clean environments, with a compiler and without (NEWEST=--newest, as root)
 	PYTHONPATH=codec_tests $(BIN)/python -m installs.clean_installs $(NEWEST)
 
+shipping: setup ## Read with Spark in every way the README ships to a cluster (up to half an hour)
+	PYTHONPATH=codec_tests $(WITH_JAVA) $(BIN)/python -m installs.shipping
+
 fuzz: setup ## The long mutation and property runs (about five minutes)
 	$(PYTEST) -n auto -m nightly --timeout 7200 codec_tests
 
@@ -94,6 +103,7 @@ bench: setup ## Time decoding and encoding beside other libraries; show that bot
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.footprint
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.linear
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.columns
+	PYTHONPATH=codec_tests $(WITH_JAVA) $(BIN)/python -m bench.spark
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.logs $(if $(shell command -v java),--java)
 
 update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs Maven)

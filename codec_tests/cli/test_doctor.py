@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
+import pkgutil
 import platform
 import sys
+from importlib import metadata
+from pathlib import Path
 
+import pyspark
 import pytest
 
 from kraftwire.columns.engine import NATIVE
@@ -13,10 +19,28 @@ from kraftwire_wire.engine import ENGINE
 
 from cli.running import done
 
+JAVA_17 = 'echo "openjdk version \\"17.0.9\\" 2023-10-17" >&2'
+
 
 def found() -> dict[str, dict[str, str | None]]:
     rows = map(json.loads, done("doctor").stdout.splitlines())
     return {row["what"]: row for row in rows}
+
+
+def shell_program(path: Path, script: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Java 17 in JAVA_HOME, for a Spark whose workers run this Python."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    program = tmp_path / "bin" / "java"
+    shell_program(program, JAVA_17)
+    return program
 
 
 def test_it_says_what_is_here() -> None:
@@ -47,3 +71,108 @@ def test_columns_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_table() -> None:
     text = done("doctor", "-o", "table").stdout
     assert text.splitlines()[0].split() == ["what", "found", "remark"]
+
+
+def test_spark_can_run(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = found()["spark"]
+    assert row["found"] == f"pyspark {pyspark.__version__}, Java 17.0.9 of JAVA_HOME"
+    assert row["remark"] == ""
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(java.parent), prepend=os.pathsep)
+    text = found()["spark"]["found"]
+    assert text is not None
+    assert text.endswith("Java 17.0.9 of PATH")
+
+
+def test_java_that_first_says_something_else(java: Path) -> None:
+    shell_program(java, f'echo "Picked up JAVA_TOOL_OPTIONS: -Xmx1g" >&2; {JAVA_17}')
+    rows = found()
+    assert rows["java"]["found"] == 'openjdk version "17.0.9" 2023-10-17'
+    assert rows["spark"]["found"]
+
+
+@pytest.mark.parametrize(
+    ("script", "remark"),
+    [
+        ("exit 1", "no Java"),
+        (JAVA_17.replace("17.0.9", "11.0.24"), "Java 11.0.24 of JAVA_HOME"),
+        (JAVA_17.replace("17.0.9", "1.8.0_301"), "Java 1.8.0_301 of JAVA_HOME"),
+    ],
+)
+def test_spark_without_a_java_of_its_own(
+    java: Path, monkeypatch: pytest.MonkeyPatch, script: str, remark: str
+) -> None:
+    shell_program(java, script)
+    environment = java.parents[1]
+    monkeypatch.setattr(sys, "prefix", str(environment))
+    row = found()["spark"]
+    assert row["found"] is None
+    needs = f"{remark}, and Spark needs 17 or newer"
+    assert row["remark"] == f"{needs}: install one, or set JAVA_HOME to one"
+    # What `make setup` makes.
+    shell_program(environment / "java" / "bin" / "java", JAVA_17)
+    assert found()["spark"]["remark"] == f"{needs}: export JAVA_HOME={environment / 'java'}"
+
+
+@pytest.mark.parametrize("lacking", ["pyspark", "pyarrow"])
+def test_spark_that_is_not_installed(
+    java: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    version = metadata.version
+
+    def known(package: str) -> str:
+        if package == lacking:
+            raise metadata.PackageNotFoundError(package)
+        return version(package)
+
+    monkeypatch.setattr(metadata, "version", known)
+    row = found()["spark"]
+    assert row["found"] is None
+    assert row["remark"] == f"Spark needs {lacking}: pip install 'kraftwire[spark]'"
+
+
+def test_spark_before_it_had_data_sources(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    version = metadata.version
+    monkeypatch.setattr(
+        metadata, "version", lambda name: "3.5.8" if name == "pyspark" else version(name)
+    )
+    row = found()["spark"]
+    assert row["found"] is None
+    assert row["remark"] == (
+        "pyspark 3.5.8 has no data sources in Python: pip install 'kraftwire[spark]'"
+    )
+
+
+def test_a_data_source_that_cannot_be_imported(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark_kraftwire", None)
+    row = found()["spark"]
+    assert row["found"] is None
+    assert "pyspark_kraftwire" in (row["remark"] or "")
+
+
+def test_a_data_source_that_spark_does_not_find(
+    java: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    importlib.import_module("pyspark_kraftwire")
+    monkeypatch.setattr(pkgutil, "iter_modules", lambda: iter(()))
+    row = found()["spark"]
+    assert row["found"] is None
+    assert row["remark"] == (
+        "Spark finds no pyspark_kraftwire along sys.path: put its folder into PYTHONPATH"
+    )
+
+
+def test_workers_that_would_be_another_python(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = java.parent / "python3"
+    shell_program(other, "exit 1")
+    monkeypatch.setenv("PATH", str(java.parent))
+    for variable in (None, str(other)):
+        if variable is None:
+            monkeypatch.delenv("PYSPARK_PYTHON")
+        else:
+            monkeypatch.setenv("PYSPARK_PYTHON", variable)
+        row = found()["spark"]
+        assert row["found"]
+        assert row["remark"] == (
+            f"its workers would run {other}: export PYSPARK_PYTHON={sys.executable}"
+        )

@@ -10,16 +10,21 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+JAVA_HOME = Path(sys.prefix) / "java"
+"""What `make setup` makes where there is no Java."""
 ROOTS = [Path(__file__).parents[2] / root for root in ("spark_jobs", "runtime", "generated")]
 
 
 def spark_environment() -> dict[str, str]:
     """What Spark's Python workers need to find this checkout, whatever started the tests."""
-    return {
+    found = {
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(map(str, ROOTS)),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
+    if JAVA_HOME.exists():
+        found["JAVA_HOME"] = str(JAVA_HOME)
+    return found
 
 
 @pytest.fixture(scope="session")

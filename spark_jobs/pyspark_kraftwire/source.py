@@ -82,7 +82,7 @@ def _arrow_schema(schema: StructType) -> pa.Schema:
 
     try:
         return to_arrow_schema(schema, timezone="UTC")
-    except TypeError:  # before 4.1 there was no other zone
+    except TypeError:  # older ones have no zone but UTC
         return to_arrow_schema(schema)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import platform
+import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -19,6 +23,10 @@ from kraftwire_wire.engine import ENGINE, VARIABLE, native_codec
 
 _SECONDS = 10
 _NOT_COMPILED = "the native part is not compiled: install kraftwire where there is a C compiler"
+_LEAST_JAVA = 17
+"""The oldest Java that Spark 4 runs on."""
+_DATA_SOURCE = "pyspark_kraftwire"
+"""By name, since it is in the layer above this one, and may lack what it needs."""
 _NEEDED = ("click", "rich", "construct", "cramjam", "crc32c")
 
 
@@ -60,7 +68,9 @@ def _rows() -> Iterator[Row]:
     yield Row("C compiler", _first_line(compiler, "--version"), "for the native engine, at install")
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else "java"
-    yield Row("java", _first_line(java, "-version"), "for Spark, and to test against Kafka itself")
+    line = _first_line(java, "-version")
+    yield Row("java", line, "for Spark, and to test against Kafka itself")
+    yield Row("spark", *_spark(line, "JAVA_HOME" if home else "PATH"))
     for name in _NEEDED:
         yield Row(name, _version(name), "")
     for name, extra in EXTRAS.items():
@@ -87,6 +97,57 @@ def _columns() -> tuple[str | None, str]:
     return ("native", "") if NATIVE is not None else ("python", _why() or _NOT_COMPILED)
 
 
+def _spark(java: str | None, java_is_of: str) -> tuple[str | None, str]:
+    """On what Spark can run with the format `kraftwire`, and a remark; None and what mends it.
+
+    `java` is what the Java says that Spark would run.
+    """
+    pyspark = _version("pyspark")
+    if pyspark is None or _version("pyarrow") is None:
+        lacking = "pyspark" if pyspark is None else "pyarrow"
+        return None, f"Spark needs {lacking}: pip install 'kraftwire[spark]'"
+    why = _no_data_source(pyspark)
+    if why is not None:
+        return None, why
+    found = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', java or "")
+    if found is None or int(found[2]) < _LEAST_JAVA:
+        there = f"Java {found[1]} of {java_is_of}" if found else "no Java"
+        return None, f"{there}, and Spark needs {_LEAST_JAVA} or newer: {_java_mended()}"
+    return f"pyspark {pyspark}, Java {found[1]} of {java_is_of}", _workers()
+
+
+def _no_data_source(pyspark: str) -> str | None:
+    """Why Spark would not find the format `kraftwire` in this Python; None where it would."""
+    if int(pyspark.partition(".")[0]) < 4:
+        return f"pyspark {pyspark} has no data sources in Python: pip install 'kraftwire[spark]'"
+    try:
+        importlib.import_module(_DATA_SOURCE)
+    except ImportError as error:
+        return str(error)
+    # Spark looks along sys.path and asks no hooks, which is how some editable installs work.
+    if all(module.name != _DATA_SOURCE for module in pkgutil.iter_modules()):
+        return f"Spark finds no {_DATA_SOURCE} along sys.path: put its folder into PYTHONPATH"
+    return None
+
+
+def _java_mended() -> str:
+    """How Spark gets a Java; `make setup` leaves one in the environment where it had to."""
+    home = Path(sys.prefix) / "java"
+    if (home / "bin" / "java").exists():
+        return f"export JAVA_HOME={home}"
+    return "install one, or set JAVA_HOME to one"
+
+
+def _workers() -> str:
+    """A remark where Spark would start its Python workers with another Python than this."""
+    chosen = os.environ.get("PYSPARK_PYTHON") or "python3"
+    found = shutil.which(chosen)
+    # Not resolved: an environment's Python is a link to the one that all share.
+    if found is not None and Path(found).absolute().parent == Path(sys.executable).parent:
+        return ""
+    return f"its workers would run {found or chosen}: export PYSPARK_PYTHON={sys.executable}"
+
+
 def _version(package: str) -> str | None:
     try:
         return metadata.version(package)
@@ -111,4 +172,6 @@ def _first_line(program: str, option: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return f"{found} does not answer"
-    return done.stdout.partition("\n")[0].strip() or found
+    # Java says first which options it took from the environment.
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("Picked up ")]
+    return (lines[0].strip() if lines else "") or found
