@@ -1,0 +1,271 @@
+"""Segments to Parquet, written with pyarrow inside the tasks: no row goes through the JVM.
+
+Rules:
+- a split becomes one file, named after the first offset of its segment and its position
+  there, below `topic=.../partition=.../`; its bytes depend on the split and the options;
+- a file is there when it is whole (`jobs.outputs`); what is finished is noted beside the
+  data, with its counts, so that a run that was killed goes on where it was;
+- types are those that Spark's own writer makes, as Spark reads them back.
+
+Columns whose values come in order are stored as differences, those of bytes as they are;
+only what repeats gets a dictionary. Offsets and timestamps have statistics to prune by.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.jobs.counts import Corrupt, Counts
+from pyspark_kraftwire.jobs.damage import lost_offsets
+from pyspark_kraftwire.jobs.outputs import Output
+from pyspark_kraftwire.kinds import Kind, wanted_kinds
+from pyspark_kraftwire.options import AUTO, Mode, Options
+from pyspark_kraftwire.plan import logs_below, plan, wanted_partitions
+from pyspark_kraftwire.read import Reading
+from pyspark_kraftwire.split import Split
+from pyspark_kraftwire.table import CORRUPT_RECORD, default_schema
+from pyspark_kraftwire.wanted import wanted_columns
+
+GROUP_BYTES = 128 << 20
+GROUP_ROWS = 1_000_000
+"""Row groups end at the first of both; bytes are those of Arrow."""
+
+CODECS = ("zstd", "snappy", "gzip", "lz4", "none")
+ZSTD_LEVEL = 3
+"""As Spark's own writer has it; pyarrow's is 1."""
+
+DONE = "_kraftwire/done"
+"""Where it is noted what is finished."""
+
+_PARTITIONED = ("topic", "partition")
+_ASCENDING = ("offset", "timestamp", "batchPosition", "sequence")
+_STATISTICS = ("offset", "timestamp")
+_NO_DICTIONARY = ("key", "value", *_ASCENDING)
+_NO_NAME = "__HIVE_DEFAULT_PARTITION__"
+"""What stands in paths for null, to Spark as to Hive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A split, the name of the file that it becomes, and the first offset behind its segment."""
+
+    split: Split
+    name: str
+    following: int | None
+
+
+class Written(NamedTuple):
+    """What became of a piece: its counts, and the bytes of its file, None where it has none.
+
+    `error` says why it could not be read, where the options have that end the export.
+    """
+
+    piece: str
+    counts: Counts
+    size: int | None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """How files are compressed; `level` is the codec's own, None for the usual one."""
+
+    codec: str = "zstd"
+    level: int | None = None
+
+    def open(self, sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
+        """A writer of a file to a stream."""
+        level = self.level
+        if level is None and self.codec == "zstd":
+            level = ZSTD_LEVEL
+        encodings = {name: "DELTA_BINARY_PACKED" for name in _ASCENDING if name in schema.names}
+        repeated = [
+            path
+            for field in schema
+            if field.name not in _NO_DICTIONARY
+            for path in _leaves(field.name, field.type)
+        ]
+        return pq.ParquetWriter(
+            sink,
+            schema,
+            compression=self.codec,
+            compression_level=level,
+            use_dictionary=repeated,
+            column_encoding=encodings or None,
+            write_statistics=[name for name in _STATISTICS if name in schema.names],
+            store_schema=False,
+        )
+
+
+def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:
+    """The columns of Parquet that a column of Arrow becomes."""
+    if pa.types.is_struct(kind):
+        for field in kind:
+            yield from _leaves(f"{path}.{field.name}", field.type)
+    elif pa.types.is_list(kind):
+        yield from _leaves(f"{path}.list.element", kind.value_type)
+    else:
+        yield path
+
+
+def export_kinds(options: Options) -> list[Kind]:
+    """The kinds of typed records that an export has columns for."""
+    return wanted_kinds(options, logs_below(options) if options.decode == AUTO else ())
+
+
+def export_schema(options: Options) -> pa.Schema:
+    """The columns of an export: those of a read, but for structs without a field.
+
+    Parquet has no such structs; `type` says which records they would stand in.
+    """
+    schema = default_schema(options, export_kinds(options))
+    return pa.schema([field for field in schema if any(True for _ in _leaves("", field.type))])
+
+
+def plan_pieces(options: Options) -> list[tuple[Piece, ...]]:
+    """What is to be written, as tasks; no two pieces have one name."""
+    following = {
+        segment.path: partition.end_of(segment)
+        for partition in wanted_partitions(options)
+        for segment in partition.segments
+    }
+    taken: dict[str, int] = {}
+    tasks = []
+    for task in plan(options):
+        pieces = []
+        for split in task:
+            name = _file_name(split)
+            number = taken[name] = taken.get(name, -1) + 1
+            # Copies of segments may have the same offsets; they are told apart by their order.
+            name = f"{name}-{number}.parquet" if number else f"{name}.parquet"
+            pieces.append(Piece(split, name, following.get(split.file.path)))
+        tasks.append(tuple(pieces))
+    return tasks
+
+
+def _file_name(split: Split) -> str:
+    topic = _NO_NAME if split.topic is None else split.topic
+    partition = _NO_NAME if split.partition is None else split.partition
+    part = f"part-{split.file.base_offset:020}-{split.start:010}"
+    return f"topic={topic}/partition={partition}/{part}"
+
+
+@dataclass(frozen=True)
+class PieceWriter:
+    """Writes pieces; it goes to the tasks."""
+
+    reading: Reading
+    schema: pa.Schema
+    """The columns of the files."""
+    output: Output
+    parquet: Parquet
+
+    @classmethod
+    def of(cls, options: Options, output: Output, parquet: Parquet) -> PieceWriter:
+        """A writer of what some options ask for."""
+        schema = export_schema(options)
+        file_schema = pa.schema([field for field in schema if field.name not in _PARTITIONED])
+        read = options
+        if options.mode is Mode.DROPMALFORMED:
+            read = replace(options, mode=Mode.PERMISSIVE)  # to count what is left out
+            schema = schema.append(pa.field(options.corrupt_column, CORRUPT_RECORD))
+        wanted = [field for field in schema if field.name not in _PARTITIONED]
+        return cls(
+            Reading(read, wanted_columns(pa.schema(wanted), read, export_kinds(options))),
+            file_schema,
+            output,
+            parquet,
+        )
+
+    def write(self, pieces: Iterable[Piece]) -> Iterator[Written]:
+        """Write some pieces, one after the other, and note each when it is finished."""
+        for piece in pieces:
+            split = piece.split
+            counts = Counts(split.topic, split.partition, split.size)
+            try:
+                size = self._write(piece, counts)
+            except KraftwireError as error:
+                yield Written(piece.name, counts, None, str(error))
+                continue
+            if counts.corrupt:
+                positions = [bad.position for bad in counts.corrupt if bad.offset is None]
+                counts.lost = lost_offsets(split, positions, piece.following)
+            note = {"size": size, "counts": counts.to_json()}
+            self.output.write(f"{DONE}/{piece.name}.json", json.dumps(note).encode())
+            yield Written(piece.name, counts, size)
+
+    def _write(self, piece: Piece, counts: Counts) -> int | None:
+        """Write the file of a piece, where it has rows; its bytes."""
+        groups = _row_groups(self._rows(piece, counts))
+        first = next(groups, None)
+        if first is None:
+            return None
+        with self.output.create(piece.name) as sink:
+            with self.parquet.open(sink, self.schema) as writer:
+                writer.write_table(first, row_group_size=first.num_rows)
+                for table in groups:
+                    writer.write_table(table, row_group_size=table.num_rows)
+            return int(sink.tell())
+
+    def _rows(self, piece: Piece, counts: Counts) -> Iterator[pa.RecordBatch]:
+        """The rows of a file, counted."""
+        names = self.schema.names
+        corrupt = self.reading.wanted.corrupt_name
+        for batch in self.reading.read([piece.split]):
+            bad = batch.column(corrupt) if corrupt is not None else None
+            if bad is not None and bad.null_count < len(bad):
+                counts.corrupt += _corrupt(bad, batch.column("offset"))
+                if corrupt not in names:
+                    batch = batch.filter(bad.is_null())
+            offsets = batch.column("offset")
+            bounds = pc.min_max(offsets).as_py()
+            counts.add_offsets(len(offsets) - offsets.null_count, bounds["min"], bounds["max"])
+            if batch.num_rows:
+                yield batch.select(names)
+
+
+def _corrupt(bad: pa.StructArray, offsets: pa.Array) -> Iterator[Corrupt]:
+    """What a batch says of bytes, and of records, that cannot be read."""
+    for row in pc.indices_nonzero(bad.is_valid()).to_pylist():
+        said = {name: bad.field(name)[row].as_py() for name in ("file", "position", "reason")}
+        yield Corrupt(said["file"], said["position"], offsets[row].as_py(), said["reason"])
+
+
+def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    size = rows = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        rows += batch.num_rows
+        if size >= GROUP_BYTES or rows >= GROUP_ROWS:
+            yield pa.Table.from_batches(held)
+            held, size, rows = [], 0, 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def finished(output: Output, pieces: Sequence[Piece]) -> dict[str, Written]:
+    """The pieces that an earlier run has finished and whose files are still whole, by name."""
+    noted = output.sizes(DONE)
+    if not noted:
+        return {}
+    sizes = output.sizes()
+    found = {}
+    for piece in pieces:
+        name = f"{DONE}/{piece.name}.json"
+        data = output.read(name) if name in noted else None
+        if data is not None:
+            note = json.loads(data)
+            if note["size"] == sizes.get(piece.name):
+                counts = Counts.from_json(note["counts"])
+                found[piece.name] = Written(piece.name, counts, note["size"])
+    return found

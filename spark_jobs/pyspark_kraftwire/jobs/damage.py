@@ -1,0 +1,52 @@
+"""Which offsets damage took: those between the batches on both of its sides.
+
+Only splits with damage are gone over again for it. Gaps without damage, as compaction leaves
+them, are none of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from kraftwire.log.segment import Damage, DamageKind, scan_batches
+from kraftwire.log.source import Source
+from pyspark_kraftwire.jobs.counts import Lost
+from pyspark_kraftwire.read import open_segment
+from pyspark_kraftwire.split import Split
+
+
+def lost_offsets(split: Split, unreadable: Collection[int], following: int | None) -> list[Lost]:
+    """The offsets that are lost of a split.
+
+    `unreadable` are the positions of what could not be read, among them batches with a right
+    CRC whose records cannot be taken apart. `following` is the first offset of the segment
+    behind this, None where there is none.
+    """
+    with open_segment(split) as source:
+        return list(_lost(split, source, frozenset(unreadable), following))
+
+
+def _lost(
+    split: Split, source: Source, unreadable: frozenset[int], following: int | None
+) -> Iterator[Lost]:
+    next_offset = split.file.base_offset if split.start == 0 else None
+    open_at: int | None = None
+    for item in scan_batches(source, split.start):
+        begin = item.start if isinstance(item, Damage) else item.header.position
+        if begin >= split.end and open_at is None:
+            return
+        if isinstance(item, Damage):
+            if item.kind is not DamageKind.ZEROS or not split.is_tail:
+                open_at = item.start if open_at is None else open_at
+            continue
+        first, last = item.header.base_offset, item.header.last_offset
+        if open_at is not None and next_offset is not None and next_offset < first:
+            yield Lost(next_offset, first - 1, source.name, open_at)
+        open_at, next_offset = None, last + 1
+        if begin in unreadable:
+            yield Lost(first, last, source.name, begin)
+    if open_at is not None and next_offset is not None:
+        if following is None:
+            yield Lost(next_offset, None, source.name, open_at)
+        elif next_offset < following:
+            yield Lost(next_offset, following - 1, source.name, open_at)

@@ -1,0 +1,187 @@
+"""`decode_segments`: directories of segments to Parquet, or to any format of Spark's.
+
+What is asked for is planned without Spark, so that a wrong path or option is said at once.
+Damage does not stop an export unless `mode=FAILFAST` is among the options: it is left out
+and reported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import click
+from pyspark.sql import SparkSession
+
+from kraftwire.cli.failures import CouldNotDoIt
+from kraftwire_wire.errors import KraftwireError, count_of
+from pyspark_kraftwire.export import (
+    CODECS,
+    Parquet,
+    Piece,
+    PieceWriter,
+    Written,
+    export_schema,
+    finished,
+    plan_pieces,
+)
+from pyspark_kraftwire.jobs.by_spark import (
+    FILES,
+    GROUP_BYTES,
+    SparkWriter,
+    finished_groups,
+    plan_groups,
+)
+from pyspark_kraftwire.jobs.counts import Counts, by_partition
+from pyspark_kraftwire.jobs.outputs import Output, open_output
+from pyspark_kraftwire.jobs.session import telling
+from pyspark_kraftwire.jobs.state import begin, fingerprint
+from pyspark_kraftwire.options import Mode, Options, parse_options
+
+WRITERS = ("arrow", "spark")
+_NAME = "decode_segments"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What an export is asked for: `options` are those of the source, with the paths.
+
+    `out` is None for formats that are no files; `group_bytes` is for the Spark writer.
+    """
+
+    options: Mapping[str, str]
+    out: str | None
+    format: str = "parquet"
+    writer: str = "arrow"
+    codec: str | None = None
+    level: int | None = None
+    write_options: Mapping[str, str] = field(default_factory=dict)
+    group_bytes: int = GROUP_BYTES
+
+    @classmethod
+    def of(cls, paths: tuple[str, ...], out: str | None, options: Mapping[str, str]) -> Request:
+        """A request for Parquet, with what is usual."""
+        named = {name.lower(): text for name, text in options.items()}
+        return cls({"mode": Mode.DROPMALFORMED.value, **named, "paths": json.dumps(paths)}, out)
+
+    def how(self) -> dict[str, object]:
+        """All but the source's options that an export depends on."""
+        return {
+            "format": self.format,
+            "writer": self.writer,
+            "codec": self.codec,
+            "level": self.level,
+            **{f"write option {name}": text for name, text in self.write_options.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Export:
+    """An export that is planned, with where it goes; `goes_on` says that it was begun before."""
+
+    request: Request
+    options: Options
+    tasks: list[tuple[Piece, ...]]
+    output: Output | None
+    goes_on: bool
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """All that is to be written."""
+        return [piece for task in self.tasks for piece in task]
+
+
+def prepare(request: Request) -> Export:
+    """Plan an export and open its output; `KraftwireError` where that cannot be done."""
+    _check(request)
+    options = parse_options(request.options)
+    tasks = plan_pieces(options)
+    if request.out is None:
+        return Export(request, options, tasks, None, goes_on=False)
+    output = open_output(request.out)
+    splits = [piece.split for task in tasks for piece in task]
+    goes_on = begin(output, fingerprint(splits, request.options, request.how()))
+    return Export(request, options, tasks, output, goes_on)
+
+
+def _check(request: Request) -> None:
+    is_file = request.format.lower() in FILES
+    if request.writer == "arrow" and request.format.lower() != "parquet":
+        reason = "the arrow writer writes parquet alone; --writer spark writes any format"
+        raise KraftwireError(f"--format {request.format}: {reason}")
+    if request.writer == "arrow" and request.write_options:
+        raise KraftwireError("--write-option is for --writer spark")
+    if request.writer == "spark" and request.level is not None:
+        raise KraftwireError("--level is for --writer arrow; Spark's is a setting of its own")
+    if is_file and request.out is None:
+        raise KraftwireError(f"--out says where the {request.format} files go")
+    if not is_file and request.out is not None:
+        reason = "it is no format of files: name its target with --write-option, without --out"
+        raise KraftwireError(f"--format {request.format}: {reason}")
+    if request.codec is not None and request.codec not in CODECS and request.writer == "arrow":
+        raise KraftwireError(f"--codec {request.codec}: there are {', '.join(CODECS)}")
+
+
+def run(spark: SparkSession, export: Export) -> list[Counts]:
+    """Write what is not finished; the counts of all partitions, of earlier runs too."""
+    if export.request.writer == "arrow":
+        return _by_arrow(spark, export)
+    return _by_spark(spark, export)
+
+
+def _by_arrow(spark: SparkSession, export: Export) -> list[Counts]:
+    output = export.output
+    assert output is not None, "Parquet is files"
+    done = finished(output, export.pieces) if export.goes_on else {}
+    left = [[piece for piece in task if piece.name not in done] for task in export.tasks]
+    left = [task for task in left if task]
+    _note_finished(len(done), len(export.pieces), "file")
+    request = export.request
+    writer = PieceWriter.of(export.options, output, Parquet(request.codec or "zstd", request.level))
+    context = spark.sparkContext
+    read = context.accumulator(0)
+
+    def write(tasks: Iterable[list[Piece]]) -> Iterator[Written]:
+        for task in tasks:
+            for written in writer.write(task):
+                read.add(written.counts.bytes)
+                yield written
+
+    total = sum(piece.split.size for task in left for piece in task)
+    written: list[Written] = []
+    if left:
+        with telling(total, _NAME, lambda: int(read.value)):
+            written = context.parallelize(left, len(left)).mapPartitions(write).collect()
+    for one in written:
+        if one.error is not None:
+            raise CouldNotDoIt(one.error)
+    found = done | {one.piece: one for one in written}
+    return by_partition(found[piece.name].counts for piece in export.pieces)
+
+
+def _by_spark(spark: SparkSession, export: Export) -> list[Counts]:
+    request, output = export.request, export.output
+    codec = request.codec or ("zstd" if request.format.lower() in ("parquet", "orc") else None)
+    given = {"compression": codec} if codec is not None else {}
+    schema = export_schema(export.options)
+    writer = SparkWriter(
+        spark, request.format, {**given, **request.write_options}, export.options, schema
+    )
+    size = request.group_bytes if output is not None else 1 << 63
+    groups = plan_groups(export.pieces, request.options, size)
+    done = finished_groups(output, groups) if output is not None else {}
+    _note_finished(len(done), len(groups), "group")
+    left = [group for group in groups if group.number not in done]
+    counts = [one for parts in done.values() for one in parts]
+    read = 0
+    with telling(sum(group.bytes for group in left), _NAME, lambda: read):
+        for group in left:
+            counts += writer.append(group) if output is None else writer.replace(group, output)
+            read += group.bytes
+    return by_partition(counts)
+
+
+def _note_finished(done: int, all_: int, what: str) -> None:
+    if done:
+        click.echo(f"{done} of {count_of(all_, what)} finished before", err=True)
