@@ -1,8 +1,8 @@
 """Java's tools and Kafka's jars: found or fetched, and where one is missing, what to install.
 
-Maven resolves the class paths of `java/pom.xml` (Kafka itself) and of `java/tools/pom.xml`
-(its command-line tools) once; the answers are kept in `java/target`, for as long as the
-files are the same and all the jars are there.
+Maven resolves the class paths of `java/pom.xml` (Kafka itself), `java/tools/pom.xml` (its
+command-line tools) and `java/spark/pom.xml` (Spark's source for it) once; the answers are kept
+in `java/target`, for as long as the files are the same and all the jars are there.
 """
 
 from __future__ import annotations
@@ -55,6 +55,13 @@ def tools_class_path() -> list[Path]:
     tool("java")
     with _locked():
         return _jars(JAVA_DIRECTORY / "tools" / "pom.xml")
+
+
+def spark_class_path() -> list[Path]:
+    """The jars of Spark's own Kafka source, less those that pyspark has with it."""
+    tool("java")
+    with _locked():
+        return _jars(JAVA_DIRECTORY / "spark" / "pom.xml")
 
 
 def joined(paths: list[Path]) -> str:
