@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import Row, SparkSession
 
 from kraftwire.groups import Event, Groups
@@ -17,6 +18,8 @@ from kraftwire.log.properties import format_uuid
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType
 from pyspark_kraftwire.jobs.group_offsets import find_log, latest, offsets
+from pyspark_kraftwire.jobs.session import reason_of
+from pyspark_kraftwire.jobs.tables import write_table
 
 from groups.building import Log, commit
 from spark.scripts import run_script
@@ -165,15 +168,23 @@ def test_what_has_no_offsets_is_refused(tmp_path: Path) -> None:
         find_log((str(BROKER / "tea-0"),), {})
 
 
-def test_the_script_prints_and_writes(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_script_writes(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run_script("group_offsets", BROKER, "--latest", "--out", out)
     assert done.returncode == 0, done.stderr
     assert spark.read.parquet(str(out)).collect() == latest_of(spark, BROKER)
-    again = run_script("group_offsets", BROKER, "--latest", "--out", out)
-    assert again.returncode == 2
-    assert "already exists" in again.stderr
-    assert "Traceback" not in again.stderr
+
+
+def test_a_table_is_not_written_over_another_unless_asked(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    frame, out = spark.range(3), str(tmp_path / "out")
+    write_table(frame, out, "parquet")
+    with pytest.raises(AnalysisException) as caught:
+        write_table(frame, out, "parquet")
+    assert "already exists" in reason_of(caught.value)
+    write_table(frame.limit(1), out, "parquet", overwrite=True)
+    assert spark.read.parquet(out).count() == 1
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,8 @@ def _with_losses(group: Group, rows: Iterable[Row]) -> list[Counts]:
         here = [
             bad.position
             for bad in counts.corrupt
-            if bad.file == split.file.storage.name_of(split.file.path)
+            if bad.offset is None  # else its batch is sound
+            and bad.file == split.file.storage.name_of(split.file.path)
             and split.start <= bad.position < split.end
         ]
         if here:
