@@ -11,7 +11,6 @@ that a Python worker held, as the kernel counts it.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 import tempfile
@@ -33,6 +32,7 @@ from bench.logs import make_segment, take_turns
 from bench.spark_peers import AiokafkaSource, decode_files
 from bench.spark_phases import measure, picture
 from bench.spark_typed import metadata_values
+from spark_session import local_spark
 
 GIB = 1 << 30
 SMALL = 128 << 20
@@ -43,23 +43,10 @@ _PRUNED = "offset bigint, timestamp timestamp, key binary"
 _BINARY = "key binary, value binary, offset bigint"
 
 
-def start_spark() -> SparkSession:
-    """Spark on two cores, with a heap of 1 GiB."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .appName("kraftwire bench")
-        .config("spark.driver.memory", "1g")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.parquet.compression.codec", "zstd")
-        .getOrCreate()
-    )
-    spark.sparkContext.setLogLevel("ERROR")
-    spark.dataSource.register(AiokafkaSource)
-    return spark
+SETTINGS = {
+    "spark.driver.memory": "1g",
+    "spark.sql.parquet.compression.codec": "zstd",
+}
 
 
 # -- data ------------------------------------------------------------------------------------
@@ -221,8 +208,8 @@ def main() -> int:
     parser.add_argument("--large", action="store_true", help="eight segments of 1 GiB as well")
     parser.add_argument("--svg", type=Path, help="where to draw where the time goes")
     arguments = parser.parse_args()
-    spark = start_spark()
-    with tempfile.TemporaryDirectory() as name:
+    with local_spark("kraftwire bench", SETTINGS) as spark, tempfile.TemporaryDirectory() as name:
+        spark.dataSource.register(AiokafkaSource)
         directory = Path(name)
         best = bench_plain(spark, directory, 8 if arguments.large else 1)
         if arguments.svg:
@@ -234,7 +221,6 @@ def main() -> int:
             "all columns": lambda: to_nothing(metadata(spark, directory)),
         }
         report("typed metadata", size, _TYPED, take_turns(calls, ROUNDS))
-    spark.stop()
     return 0
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
-import pytest
 from confluent_kafka import (
     OFFSET_BEGINNING,
     TIMESTAMP_LOG_APPEND_TIME,
@@ -26,10 +25,9 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 from interop.kafka_server import KafkaCluster
 from interop.kafka_session import QUIET, SECONDS
 from interop.maven import spark_class_path
-from spark.conftest import spark_environment
+from spark_session import SHORT_LIVED, local_spark
 
 ISOLATIONS = ("read_uncommitted", "read_committed")
-_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # a short life is not worth good code
 
 
 class Seen(NamedTuple):
@@ -50,23 +48,10 @@ class Seen(NamedTuple):
 @contextmanager
 def spark_with_kafka() -> Iterator[SparkSession]:
     """A session that has Spark's own Kafka source."""
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in spark_environment().items():
-            environment.setenv(name, value)
-        session = (
-            SparkSession.builder.master("local[2]")
-            .appName("kraftwire interop tests")
-            .config("spark.jars", ",".join(map(str, spark_class_path())))
-            .config("spark.driver.extraJavaOptions", _JVM)
-            .config("spark.ui.enabled", "false")
-            .config("spark.sql.session.timeZone", "UTC")
-            .config("spark.sql.shuffle.partitions", "2")
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .getOrCreate()
-        )
-        session.sparkContext.setLogLevel("ERROR")
+    jars = ",".join(map(str, spark_class_path()))
+    settings = {"spark.jars": jars, "spark.driver.extraJavaOptions": SHORT_LIVED}
+    with local_spark("kraftwire interop tests", settings) as session:
         yield session
-        session.stop()
 
 
 def theirs(

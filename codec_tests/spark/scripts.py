@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from spark.conftest import spark_environment
+from spark_session import spark_environment
 
 SCRIPTS = Path(__file__).parents[2] / "spark_jobs"
 SECONDS = 240

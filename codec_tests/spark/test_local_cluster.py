@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from installs.places import run
-from spark.conftest import spark_environment
+from spark_session import spark_environment
 from stored_files import BROKER
 
 pytestmark = pytest.mark.xdist_group("spark")
