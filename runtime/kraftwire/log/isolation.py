@@ -86,6 +86,15 @@ class Transactions:
                 stable = record.offset + 1 if stable is None else stable
                 self.add(Aborted(header.producer_id, first, record.offset, stable))
 
+    def take(self, batch: Batch) -> None:
+        """A transactional batch; `KraftwireError` where it is damaged, and so is none."""
+        if not batch.has_valid_crc:
+            raise CorruptBatch(batch.file, batch.header.position, "the CRC does not match")
+        if batch.header.is_control:
+            self.marker(batch)
+        else:
+            self.data(batch.header)
+
     def add(self, aborted: Aborted) -> None:
         """An aborted transaction, in the order of the markers that abort."""
         self.aborted.append(aborted)
@@ -192,12 +201,7 @@ def _scan(transactions: Transactions, segment: LogFile) -> None:
 def _read_transactional(transactions: Transactions, source: Source, header: BatchHeader) -> None:
     batch = Batch(header, source.read_at(header.position, header.size), source.name)
     try:
-        if not batch.has_valid_crc:
-            raise CorruptBatch(source.name, header.position, "the CRC does not match")
-        if header.is_control:
-            transactions.marker(batch)
-        else:
-            transactions.data(header)
+        transactions.take(batch)
     except KraftwireError as error:
         problem = CorruptBatch(source.name, header.position, getattr(error, "reason", str(error)))
         transactions.problems.append(problem)

@@ -11,7 +11,6 @@ import logging
 
 from kraftwire.log.batch import Batch
 from kraftwire.log.directory import Partition
-from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.isolation import Transactions
 from kraftwire.log.source import Source
 from kraftwire_wire.errors import KraftwireError
@@ -44,14 +43,8 @@ class Decided:
 
     def _take(self, batch: Batch) -> None:
         """Count a batch of a transaction; one that is damaged is none, as in batch reads."""
-        header = batch.header
         try:
-            if not batch.has_valid_crc:
-                raise CorruptBatch(batch.file, header.position, "the CRC does not match")
-            if header.is_control:
-                self._transactions.marker(batch)
-            else:
-                self._transactions.data(header)
+            self._transactions.take(batch)
         except KraftwireError as error:
             reason = "a transaction that ends there stays open, and the stream before it"
             _log.warning("%s; %s", error, reason)
