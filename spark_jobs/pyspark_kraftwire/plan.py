@@ -116,7 +116,8 @@ def plan(options: Options, filters: Filters | None = None) -> list[Task]:
     partitions = wanted_partitions(narrowed(options, filters))
     if not partitions and not (filters.all and wanted_partitions(options)):
         raise KraftwireError(f"nothing to read in {', '.join(options.paths)}: {_asked(options)}")
-    size = options.max_split_bytes or _split_size(partitions)
+    total = sum(segment.size for one in partitions for segment in one.segments)
+    size = split_size(total, options)
     for partition in partitions:
         selection = narrowed_selection(selection_of(partition, options), filters)
         splits += plan_partition(partition, selection, options, size)
@@ -135,9 +136,9 @@ def _asked(options: Options) -> str:
     return f"there are no segments of {' and '.join(asked)}" if asked else "there are no segments"
 
 
-def _split_size(partitions: Iterable[Partition]) -> int:
-    total = sum(segment.size for partition in partitions for segment in partition.segments)
-    return min(max(total // _TASKS, MIN_SPLIT), MAX_SPLIT)
+def split_size(total: int, options: Options) -> int:
+    """About how many bytes of `total` a task reads."""
+    return options.max_split_bytes or min(max(total // _TASKS, MIN_SPLIT), MAX_SPLIT)
 
 
 def selection_of(partition: Partition, options: Options) -> Selection:

@@ -18,13 +18,10 @@ from kraftwire.log.header import HEADER
 from kraftwire.log.selection import Selection
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import Options
-from pyspark_kraftwire.plan import MAX_SPLIT, MIN_SPLIT, pack, plan_partition
+from pyspark_kraftwire.plan import pack, plan_partition, split_size
 from pyspark_kraftwire.read import open_segment
 from pyspark_kraftwire.split import Split
 from pyspark_kraftwire.streaming.tail import Tail
-
-_TASKS = 8
-"""How many tasks a trigger is made into, as far as the bounds of splits go."""
 
 _UNCUT = 1 << 62
 
@@ -85,7 +82,7 @@ def plan_spans(spans: Iterable[Span], options: Options) -> list[tuple[MarkedSpli
     """The splits of a trigger by the tasks that read them."""
     spans = list(spans)
     total = sum(span.size for span in spans)
-    size = options.max_split_bytes or min(max(total // _TASKS, MIN_SPLIT), MAX_SPLIT)
+    size = split_size(total, options)
     splits = [split for span in spans for split in _splits(span, options, size)]
     return [tuple(_marked(split) for split in task) for task in pack(splits, size)]
 
