@@ -131,6 +131,12 @@ def test_the_column_of_damage_takes_no_others_place(name: str) -> None:
         wanted(parsed, partition=pa.int32())
 
 
+@pytest.mark.parametrize("mode", ["FAILFAST", "DROPMALFORMED"])
+def test_where_there_is_no_column_of_damage_its_name_means_nothing(mode: str) -> None:
+    found = wanted(options(mode=mode, columnNameOfCorruptRecord="offset"), offset=pa.int64())
+    assert (found.records, found.corrupt_name) == ({"offset": "offset"}, None)
+
+
 def test_names_are_matched_whatever_their_case() -> None:
     found = wanted(
         options(decode="metadata", mode="PERMISSIVE"),

@@ -14,10 +14,7 @@ import pyarrow as pa
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.kinds import Kind
 from pyspark_kraftwire.options import Mode, Options
-from pyspark_kraftwire.shapes import spark_type
 from pyspark_kraftwire.table import COLUMNS, CORRUPT_RECORD, TYPE, VERSION
-
-_FOR_ERRORS = ("offset", "batch_position", "value")
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,8 @@ def wanted_columns(schema: pa.Schema, options: Options, kinds: Sequence[Kind]) -
     there: dict[str, pa.DataType] = {name: column.type for name, column in COLUMNS.items()}
     if options.decode is not None:
         there |= {TYPE: pa.string(), VERSION: pa.int16(), **typed}
-    if options.mode is Mode.PERMISSIVE:
+    is_permissive = options.mode is Mode.PERMISSIVE
+    if is_permissive:
         corrupt = options.corrupt_column
         if corrupt.lower() in {taken.lower() for taken in there}:
             raise KraftwireError(f"option columnNameOfCorruptRecord: there is a column {corrupt}")
@@ -67,18 +65,17 @@ def wanted_columns(schema: pa.Schema, options: Options, kinds: Sequence[Kind]) -
         name = by_lower.get(field.name.lower())
         if name is None:
             raise KraftwireError(f"no column {field.name!r}; there are {', '.join(there)}")
-        _check(field.name, field.type, spark_type(there[name]))
+        _check(field.name, field.type, there[name])
         found[field.name] = name
-    special = (TYPE, VERSION, options.corrupt_column)
     asked = {there_name: name for name, there_name in found.items()}
     messages = {name: of for name, of in found.items() if of in typed}
     return Wanted(
         schema=schema,
-        records={name: of for name, of in found.items() if of in COLUMNS and of not in special},
+        records={name: of for name, of in found.items() if of in COLUMNS},
         messages=messages,
         type_name=asked.get(TYPE),
         version_name=asked.get(VERSION),
-        corrupt_name=asked.get(options.corrupt_column),
+        corrupt_name=asked.get(options.corrupt_column) if is_permissive else None,
         decodes=bool(messages) or TYPE in asked or VERSION in asked,
     )
 
