@@ -20,10 +20,10 @@ from kraftwire.log.source import FileSource
 from kraftwire_messages.kafka import EndTxnMarker
 from kraftwire_wire.records import ControlType
 from pyspark_kraftwire.options import parse_options
+from pyspark_kraftwire.plan import Task
 from pyspark_kraftwire.read import Reading
 from pyspark_kraftwire.streaming.offsets import parse_stream_offset
 from pyspark_kraftwire.streaming.progress import Progress
-from pyspark_kraftwire.streaming.trigger import MarkedSplit
 from pyspark_kraftwire.table import default_schema
 from pyspark_kraftwire.wanted import wanted_columns
 
@@ -151,7 +151,7 @@ class FollowingStream:
         again: dict[str, Any] = json.loads(json.dumps(found))
         return again
 
-    def tasks(self, end: dict[str, Any]) -> list[tuple[MarkedSplit, ...]]:
+    def tasks(self, end: dict[str, Any]) -> list[Task]:
         """The tasks of the trigger that reads up to an offset."""
         stop = parse_stream_offset(end)
         assert stop is not None
@@ -161,13 +161,11 @@ class FollowingStream:
         """What the trigger reads, all columns."""
         return self.table_of(self.tasks(end))
 
-    def table_of(self, tasks: Sequence[tuple[MarkedSplit, ...]]) -> pa.Table:
+    def table_of(self, tasks: Sequence[Task]) -> pa.Table:
         """What tasks read."""
         batches: list[pa.RecordBatch] = []
         for task in tasks:
-            for marked in task:
-                marked.check()
-                batches += self._reading.read([marked.split])
+            batches += self._reading.read(task)
         return pa.Table.from_batches(batches, self._reading.wanted.schema)
 
     def trigger(self, *, limited: bool = True) -> list[Seen]:

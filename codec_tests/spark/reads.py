@@ -14,7 +14,7 @@ from kraftwire.log.segment_writer import INDEX_INTERVAL, SegmentWriter
 from pyspark_kraftwire.filters import Filter, Filters
 from pyspark_kraftwire.kinds import wanted_kinds
 from pyspark_kraftwire.options import AUTO, Options, parse_options
-from pyspark_kraftwire.plan import logs_below, plan, wanted_partitions
+from pyspark_kraftwire.plan import Task, logs_below, plan, wanted_partitions
 from pyspark_kraftwire.read import Reading
 from pyspark_kraftwire.table import default_schema
 from pyspark_kraftwire.wanted import wanted_columns
@@ -29,14 +29,14 @@ def options_of(*paths: Path | str, **given: object) -> Options:
     return Options(**{**vars(found), "paths": tuple(map(str, paths))})
 
 
-def read_table(
+def planned(
     *paths: Path | str,
     columns: Sequence[str] | None = None,
     schema: pa.Schema | None = None,
     filters: Iterable[Filter] = (),
     **given: object,
-) -> pa.Table:
-    """What a read gives; `columns` are some of those that it has by itself."""
+) -> tuple[Reading, list[Task]]:
+    """A read and its tasks; `columns` are some of those that it has by itself."""
     options = options_of(*paths, **given)
     logs = logs_below(options) if options.decode == AUTO else ()
     kinds = wanted_kinds(options, logs)
@@ -46,12 +46,20 @@ def read_table(
             schema = pa.schema([schema.field(name) for name in columns])
     wanted = wanted_columns(schema, options, kinds)
     reading = Reading(options, wanted, Filters(tuple(filters)))
-    batches = [
-        batch for task in plan(reading.options, reading.filters) for batch in reading.read(task)
-    ]
+    return reading, plan(reading.options, reading.filters)
+
+
+def table_of(reading: Reading, tasks: Iterable[Task]) -> pa.Table:
+    """What tasks give, one after the other."""
+    batches = [batch for task in tasks for batch in reading.read(task)]
     for batch in batches:
-        assert batch.schema == schema
-    return pa.Table.from_batches(batches, schema)
+        assert batch.schema == reading.wanted.schema
+    return pa.Table.from_batches(batches, reading.wanted.schema)
+
+
+def read_table(*paths: Path | str, **given: Any) -> pa.Table:
+    """What a read gives; see `planned`."""
+    return table_of(*planned(*paths, **given))
 
 
 def read_rows(*paths: Path | str, **given: Any) -> list[Row]:

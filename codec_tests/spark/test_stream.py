@@ -12,9 +12,9 @@ from pyarrow import fs
 from kraftwire.log.indexes import OffsetEntry, encode_offset_index
 from kraftwire.log.source import FileSource
 from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.split import LostError
 from pyspark_kraftwire.streaming import listing
 from pyspark_kraftwire.streaming.offsets import StreamOffset, parse_stream_offset
-from pyspark_kraftwire.streaming.trigger import LostError
 
 from spark.growing import FollowingStream, GrowingLog, Seen, records_of
 
@@ -152,7 +152,7 @@ def test_a_segment_that_was_compacted_before_its_task_ran_is_an_error(tmp_path: 
     tasks = stream.tasks(stream.offer())
     path = log.segment(0)
     path.write_bytes(path.read_bytes()[len(first) :])
-    with pytest.raises(KraftwireError, match="compaction replaced it"):
+    with pytest.raises(KraftwireError, match="compacted or cut while"):
         stream.table_of(tasks)
     stream.restart()
     assert stream.trigger() == log.records[2:]

@@ -180,25 +180,31 @@ def plan_partition(
         log = log_of_topic(partition.segments[0].topic)
     for segment in select_segments(partition, selection):
         is_tail = partition.end_of(segment) is None
-        if segment.size == 0 or (not is_tail and _is_before(partition, segment, selection.since)):
+        total = segment.size
+        if total == 0 or (not is_tail and _is_before(partition, segment, selection.since)):
             continue
-        for start, end in _parts_of(partition, segment, selection, size):
-            yield Split(segment, start, end, selection, log, is_tail)
+        whole = Split(segment, 0, total, selection, log, is_tail, file_size=total)
+        if selection.from_offset is None and total <= _most(size):
+            yield whole  # as it is: opening a file costs a store a request
+        else:
+            yield from _parts_of(partition, whole, size)
 
 
-def _parts_of(
-    partition: Partition, segment: LogFile, selection: Selection, size: int
-) -> Iterator[tuple[int, int]]:
-    """Where the parts of a segment begin and end that can have wanted offsets."""
-    if selection.from_offset is None and segment.size <= _most(size):
-        yield 0, segment.size  # as it is: opening a file costs a store a request
-        return
+def _parts_of(partition: Partition, whole: Split, size: int) -> Iterator[Split]:
+    """The parts of a segment that can have wanted offsets."""
+    segment, selection = whole.file, whole.selection
     with segment.open() as source:
         index = partition.beside(segment, FileKind.OFFSET_INDEX)
         first = start_position(source, index, selection.from_offset)
         for start, end in _cut(source, segment, index, first, size):
             if not _is_behind(source, start, selection):
-                yield start, end
+                mark = mark_at(source, start)
+                yield replace(whole, start=start, end=end, file_size=source.size, mark=mark)
+
+
+def mark_at(source: Source, start: int) -> bytes:
+    """What a split that begins at a position is known again by."""
+    return source.read_at(start, HEADER.size)
 
 
 def _most(size: int) -> int:

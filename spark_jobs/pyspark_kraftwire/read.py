@@ -16,7 +16,6 @@ import pyarrow as pa
 from kraftwire.columns import decode_batches
 from kraftwire.log.segment import Damage, DamageKind
 from kraftwire.log.source import Source
-from kraftwire.log.storage import OpenSource
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.filters import Filters
 from pyspark_kraftwire.options import Mode, Options
@@ -42,21 +41,8 @@ class Reading:
     def read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
         """The rows of some splits; `KraftwireError` where they cannot be read."""
         for split in splits:
-            with open_segment(split) as source:
+            with split.open() as source:
                 yield from _SplitReading(self, split, source).batches()
-
-
-def open_segment(split: Split) -> OpenSource:
-    """The file of a split; a broker may have marked it for deletion since it was planned."""
-    file = split.file
-    try:
-        return file.open()
-    except FileNotFoundError:
-        try:
-            return file.storage.open(file.path.with_name(f"{file.path.name}.deleted"))
-        except FileNotFoundError:
-            reason = "it was deleted while the query ran, with the records in it"
-            raise KraftwireError(f"{file.path}: {reason}") from None
 
 
 @dataclass

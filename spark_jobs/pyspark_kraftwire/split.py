@@ -1,4 +1,8 @@
-"""A part of a file that a task reads."""
+"""A part of a file that a task reads, and how the file is known again when the task runs.
+
+A broker deletes segments, and compaction puts other batches in the place of those that were
+planned. A file of another size, or with other bytes where a split begins, is another file.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,12 @@ from dataclasses import dataclass
 
 from kraftwire.log.directory import LogFile
 from kraftwire.log.selection import Selection
+from kraftwire.log.storage import OpenSource
+from kraftwire_wire.errors import KraftwireError
+
+
+class LostError(KraftwireError):
+    """Records that were about to be read are gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +30,10 @@ class Split:
     """The log whose records lie there, of `kraftwire.log.typed`; None for bytes alone."""
     is_tail: bool
     """Whether the end of the partition is in it, where a broker may be writing."""
+    file_size: int
+    """Bytes of the whole file when it was planned; behind a tail there may be more since."""
+    mark: bytes = b""
+    """What stood at `start`; empty where planning had no need to open the file."""
 
     @property
     def size(self) -> int:
@@ -35,3 +49,27 @@ class Split:
     def partition(self) -> int | None:
         """The partition's number, where it is known."""
         return self.file.partition.partition if self.file.partition else None
+
+    def open(self) -> OpenSource:
+        """The file; `LostError` where it is gone, `KraftwireError` where another is in its place.
+
+        It may have been marked for deletion since it was planned: that is still the same file.
+        """
+        source = self._open()
+        is_other = source.size < self.end if self.is_tail else source.size != self.file_size
+        if is_other or source.read_at(self.start, len(self.mark)) != self.mark:
+            with source:
+                reason = "it was compacted or cut while the query ran; run the query again"
+                raise KraftwireError(f"{source.name}: {reason}")
+        return source
+
+    def _open(self) -> OpenSource:
+        path, storage = self.file.path, self.file.storage
+        try:
+            return storage.open(path)
+        except FileNotFoundError:
+            try:
+                return storage.open(path.with_name(f"{path.name}.deleted"))
+            except FileNotFoundError:
+                reason = "it was deleted while the query ran, with the records in it"
+                raise LostError(f"{storage.name_of(path)}: {reason}") from None

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator
 from kraftwire.log.segment import Damage, DamageKind, scan_batches
 from kraftwire.log.source import Source
 from pyspark_kraftwire.jobs.counts import Lost
-from pyspark_kraftwire.read import open_segment
 from pyspark_kraftwire.split import Split
 
 
@@ -22,7 +21,7 @@ def lost_offsets(split: Split, unreadable: Collection[int], following: int | Non
     CRC whose records cannot be taken apart. `following` is the first offset of the segment
     behind this, None where there is none.
     """
-    with open_segment(split) as source:
+    with split.open() as source:
         return list(_lost(split, source, frozenset(unreadable), following))
 
 

@@ -16,12 +16,13 @@ from kraftwire.log.isolation import indexed_transactions
 from kraftwire.log.selection import Selection
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import EARLIEST, LATEST, Offsets, Options
+from pyspark_kraftwire.plan import Task
 from pyspark_kraftwire.streaming.decided import Decided
 from pyspark_kraftwire.streaming.limits import Limits, LogQueue
 from pyspark_kraftwire.streaming.listing import Listing, is_compacting
 from pyspark_kraftwire.streaming.offsets import Name, StreamOffset
 from pyspark_kraftwire.streaming.tail import Tail
-from pyspark_kraftwire.streaming.trigger import MarkedSplit, Span, plan_spans, span_of
+from pyspark_kraftwire.streaming.trigger import Span, plan_spans, span_of
 
 _log = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ class Progress:
                 ends[name] = self._stable(name, partition, begin, ends[name])
         return StreamOffset(ends)
 
-    def plan(self, start: StreamOffset | None, end: StreamOffset) -> list[tuple[MarkedSplit, ...]]:
+    def plan(self, start: StreamOffset | None, end: StreamOffset) -> list[Task]:
         """What tasks read from one offset to before another."""
         for _ in range(_ATTEMPTS - 1):
             try:

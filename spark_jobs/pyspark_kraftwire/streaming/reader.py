@@ -17,10 +17,11 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import Options
+from pyspark_kraftwire.plan import Task
 from pyspark_kraftwire.read import Reading
+from pyspark_kraftwire.split import LostError
 from pyspark_kraftwire.streaming.offsets import parse_stream_offset
 from pyspark_kraftwire.streaming.progress import Progress
-from pyspark_kraftwire.streaming.trigger import LostError, MarkedSplit
 from pyspark_kraftwire.wanted import Wanted
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _log = logging.getLogger(__name__)
 class StreamPartition(InputPartition):
     """What one task of Spark's reads of a stream."""
 
-    def __init__(self, task: tuple[MarkedSplit, ...]) -> None:
+    def __init__(self, task: Task) -> None:
         super().__init__(None)
         self.task = task
 
@@ -107,16 +108,10 @@ class KraftwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         """The rows of a task."""
         if not isinstance(partition, StreamPartition):
             return
-        for marked in partition.task:
-            if self._is_there(marked):
-                yield from self._reading.read([marked.split])
-
-    def _is_there(self, marked: MarkedSplit) -> bool:
-        try:
-            marked.check()
-        except LostError as error:
-            if self._options.fail_on_data_loss:
-                raise
-            _log.warning("left out: %s", error)
-            return False
-        return True
+        for split in partition.task:
+            try:
+                yield from self._reading.read([split])
+            except LostError as error:
+                if self._options.fail_on_data_loss:
+                    raise
+                _log.warning("left out: %s", error)

@@ -2,9 +2,8 @@
 
 The bytes of a trigger begin right behind the last batch before its start, and end right behind
 its last batch. So damage between two triggers belongs to the later one, and what a broker has
-not finished to none. A file that is compacted before it is read has other batches at those
-positions: a split says what stood where it begins, and a task that finds something else there
-ends with an error, after which the stream reads the same offsets from the new file.
+not finished to none. A file that is compacted before it is read is an error (`split`), after
+which the stream reads the same offsets from the new file.
 """
 
 from __future__ import annotations
@@ -14,39 +13,13 @@ from dataclasses import dataclass, replace
 
 from kraftwire.log.directory import Partition
 from kraftwire.log.file_names import FileKind
-from kraftwire.log.header import HEADER
 from kraftwire.log.selection import Selection
-from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import Options
-from pyspark_kraftwire.plan import pack, plan_partition, split_size
-from pyspark_kraftwire.read import open_segment
+from pyspark_kraftwire.plan import Task, mark_at, pack, plan_partition, split_size
 from pyspark_kraftwire.split import Split
 from pyspark_kraftwire.streaming.tail import Tail
 
 _UNCUT = 1 << 62
-
-
-class LostError(KraftwireError):
-    """Records that a stream was about to read are gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class MarkedSplit:
-    """A split, and the bytes that stood where it begins when it was planned."""
-
-    split: Split
-    mark: bytes
-
-    def check(self) -> None:
-        """`LostError` where the file is gone, `KraftwireError` where another is in its place."""
-        try:
-            opened = open_segment(self.split)
-        except KraftwireError as error:
-            raise LostError(str(error)) from None
-        with opened as source:
-            if source.read_at(self.split.start, len(self.mark)) != self.mark:
-                reason = "compaction replaced it while the query ran; start the query again"
-                raise KraftwireError(f"{source.name}: {reason}")
 
 
 @dataclass(frozen=True)
@@ -78,13 +51,12 @@ def span_of(tail: Tail, partition: Partition, start: int, stop: int, selection: 
     return Span(partition, replace(selection, from_offset=start, to_offset=None), found)
 
 
-def plan_spans(spans: Iterable[Span], options: Options) -> list[tuple[MarkedSplit, ...]]:
+def plan_spans(spans: Iterable[Span], options: Options) -> list[Task]:
     """The splits of a trigger by the tasks that read them."""
     spans = list(spans)
     total = sum(span.size for span in spans)
     size = split_size(total, options)
-    splits = [split for span in spans for split in _splits(span, options, size)]
-    return [tuple(_marked(split) for split in task) for task in pack(splits, size)]
+    return pack((split for span in spans for split in _splits(span, options, size)), size)
 
 
 def _splits(span: Span, options: Options, size: int) -> Iterator[Split]:
@@ -104,9 +76,6 @@ def _splits(span: Span, options: Options, size: int) -> Iterator[Split]:
         low, high = span.bytes[split.file.base_offset]
         start, end = max(split.start, low), min(split.end, high)
         if start < end:
-            yield replace(split, start=start, end=end, selection=span.selection)
-
-
-def _marked(split: Split) -> MarkedSplit:
-    with split.file.open() as source:
-        return MarkedSplit(split, source.read_at(split.start, min(HEADER.size, split.size)))
+            with split.file.open() as source:
+                mark = mark_at(source, start)[: end - start]
+            yield replace(split, start=start, end=end, selection=span.selection, mark=mark)
