@@ -14,7 +14,7 @@ from kraftwire.log.segment_writer import INDEX_INTERVAL, SegmentWriter
 from pyspark_kraftwire.filters import Filter, Filters
 from pyspark_kraftwire.kinds import wanted_kinds
 from pyspark_kraftwire.options import AUTO, Options, parse_options
-from pyspark_kraftwire.plan import Task, logs_below, plan, wanted_partitions
+from pyspark_kraftwire.plan import Task, logs_of, plan, wanted_partitions
 from pyspark_kraftwire.read import Reading
 from pyspark_kraftwire.table import default_schema
 from pyspark_kraftwire.wanted import wanted_columns
@@ -38,7 +38,7 @@ def planned(
 ) -> tuple[Reading, list[Task]]:
     """A read and its tasks; `columns` are some of those that it has by itself."""
     options = options_of(*paths, **given)
-    logs = logs_below(options) if options.decode == AUTO else ()
+    logs = logs_of(wanted_partitions(options)) if options.decode == AUTO else ()
     kinds = wanted_kinds(options, logs)
     if schema is None:
         schema = default_schema(options, kinds)

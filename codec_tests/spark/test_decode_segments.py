@@ -21,7 +21,7 @@ from kraftwire.log.directory import find_partitions
 from kraftwire.log.encode import encode_batch
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire import export
-from pyspark_kraftwire.export import Parquet, PieceWriter, plan_pieces
+from pyspark_kraftwire.export import Parquet, PieceWriter, plan_export
 from pyspark_kraftwire.jobs.by_spark import plan_groups
 from pyspark_kraftwire.jobs.counts import Corrupt, Counts
 from pyspark_kraftwire.jobs.decode import Request, prepare, run
@@ -232,7 +232,7 @@ def test_a_killed_export_goes_on_and_ends_up_the_same(spark: SparkSession, tmp_p
     request = request_of(data, out, maxSplitBytes="1k")
     export_ = prepare(request)
     done = {file: file.stat().st_mtime_ns for file in out.rglob("*.parquet.json")}
-    assert 3 <= len(done) < len(export_.pieces)
+    assert 3 <= len(done) < len(export_.plan.pieces)
     (out / "topic=many" / "partition=0" / "_left.parquet.0.tmp").touch()
     counts = exported(spark, request)
     assert {file: file.stat().st_mtime_ns for file in done} == done, "finished files were rewritten"
@@ -320,10 +320,9 @@ def test_file_system_options_are_not_kept(tmp_path: Path) -> None:
 
 def write_pieces(path: Path, out: Path, **options: str) -> list[pq.FileMetaData]:
     """Write without Spark; what the files say of themselves."""
-    parsed = parse_options({"path": str(path), **options})
-    writer = PieceWriter.of(parsed, open_output(str(out)), Parquet())
-    pieces = [piece for task in plan_pieces(parsed) for piece in task]
-    written = list(writer.write(pieces))
+    plan = plan_export(parse_options({"path": str(path), **options}))
+    writer = PieceWriter.of(plan, open_output(str(out)), Parquet())
+    written = list(writer.write(plan.pieces))
     return [pq.read_metadata(out / one.piece) for one in written if one.size is not None]
 
 
@@ -360,23 +359,21 @@ def test_copies_of_a_segment_have_files_of_their_own(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         shutil.copy(segment_of("tea"), tmp_path / name / "copy.log")
     options = parse_options({"paths": f'["{tmp_path}/a/copy.log", "{tmp_path}/b/copy.log"]'})
-    names = [piece.name for task in plan_pieces(options) for piece in task]
+    names = [piece.name for piece in plan_export(options).pieces]
     assert len(names) == len(set(names)) == 2
 
 
 @pytest.mark.parametrize("size", [1, 5000, 1 << 30])
 def test_groups_have_whole_partitions_and_each_piece_once(size: int) -> None:
     options = {"paths": f'["{BROKER}"]'}
-    pieces = [piece for task in plan_pieces(parse_options(options)) for piece in task]
+    pieces = plan_export(parse_options(options)).pieces
     groups = plan_groups(pieces, options, size)
     assert sorted(p.name for group in groups for p in group.pieces) == sorted(
         piece.name for piece in pieces
     )
     for group in groups:
-        read = plan_pieces(parse_options(group.options))
-        assert sorted(p.name for task in read for p in task) == sorted(
-            piece.name for piece in group.pieces
-        )
+        read = plan_export(parse_options(group.options)).pieces
+        assert sorted(p.name for p in read) == sorted(piece.name for piece in group.pieces)
         if len({(p.split.topic, p.split.partition) for p in group.pieces}) > 1:
             assert group.bytes <= size
 

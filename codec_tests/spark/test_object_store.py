@@ -11,9 +11,12 @@ from pyspark.sql import SparkSession
 
 from kraftwire.log.file_names import FileKind
 from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.jobs.metadata_history import history
+from pyspark_kraftwire.jobs.metadata_log import find_log
 from pyspark_kraftwire.plan import plan, wanted_partitions
 from pyspark_kraftwire.storage import resolve
 
+from metadata import metadata_logs as logs
 from spark.object_store import BUCKET, ObjectStore
 from spark.reads import batch, labels, offsets_of, options_of, read_table, write_segments
 from stored_files import BROKER, CODECS
@@ -137,6 +140,19 @@ def test_each_place_is_opened_once(store: ObjectStore) -> None:
 def test_indexes_of_a_store_are_used(store: ObjectStore) -> None:
     (partition,) = wanted_partitions(options_of(f"s3://{BUCKET}/broker/orders-0", **s3(store)))
     assert [file.base_offset for file in partition.of_kind(FileKind.TRANSACTION_INDEX)] == [5, 29]
+
+
+@spark_group
+def test_a_history_is_told_from_a_snapshot_in_a_store(
+    spark: SparkSession, store: ObjectStore, tmp_path: Path
+) -> None:
+    logs.write_log(tmp_path, [logs.moved(3), logs.moved(2)], base=10)
+    logs.write_snapshot(tmp_path, 11, [logs.topic(), logs.partition(leader=3)])
+    store.put_directory(tmp_path, "metadata")
+    log = find_log((f"s3://{BUCKET}/metadata",), store.options)
+    with history(spark, log) as told:
+        leaders = [(row["offset"], row["leader"]) for row in told.table("leaders").collect()]
+    assert leaders == [(None, 3), (11, 2)]
 
 
 @spark_group

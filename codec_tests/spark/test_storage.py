@@ -15,7 +15,7 @@ from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.plan import plan, wanted_partitions
 from pyspark_kraftwire.storage import ArrowSource
 
-from spark.reads import batch, labels, offsets_of, options_of, read_rows, write_segments
+from spark.reads import batch, labels, offsets_of, options_of, read_rows, read_table, write_segments
 from stored_files import CONTROLLER
 
 HEX = "0123456789abcdef" * 2
@@ -250,6 +250,10 @@ def test_every_scheme_has_its_class_of_pyarrows(
     given = {f"fs_{name}": value for name, value in options.items()}
     assert offsets_of(path, **given) == [0, 1]
     assert opened == [wanted]
+    named = read_table(path, columns=["file"], includeBatch=True, **given)
+    (name,) = set(named.column("file").to_pylist())
+    assert offsets_of(name, **given) == [0, 1], "a file is called as it can be given again"
+    assert opened == [wanted] * 3
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kraftwire.log.directory import Partition
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.jobs.counts import Corrupt, Counts
 from pyspark_kraftwire.jobs.damage import lost_offsets
 from pyspark_kraftwire.jobs.outputs import Output
 from pyspark_kraftwire.kinds import Kind, wanted_kinds
 from pyspark_kraftwire.options import AUTO, Mode, Options
-from pyspark_kraftwire.plan import logs_below, plan, wanted_partitions
+from pyspark_kraftwire.plan import logs_of, plan_partitions, wanted_partitions
 from pyspark_kraftwire.read import Reading
 from pyspark_kraftwire.split import Split
 from pyspark_kraftwire.table import CORRUPT_RECORD, default_schema
@@ -116,37 +117,53 @@ def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:
         yield path
 
 
-def export_kinds(options: Options) -> list[Kind]:
-    """The kinds of typed records that an export has columns for."""
-    return wanted_kinds(options, logs_below(options) if options.decode == AUTO else ())
+@dataclass(frozen=True)
+class Plan:
+    """What an export writes, as tasks; no two pieces have one name."""
+
+    options: Options
+    kinds: Sequence[Kind]
+    """The kinds of typed records that there are columns for."""
+    tasks: Sequence[tuple[Piece, ...]]
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """All that is to be written."""
+        return [piece for task in self.tasks for piece in task]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns: those of a read, but for structs without a field.
+
+        Parquet has no such structs; `type` says which records they would stand in.
+        """
+        schema = default_schema(self.options, self.kinds)
+        return pa.schema([field for field in schema if any(True for _ in _leaves("", field.type))])
 
 
-def export_schema(options: Options) -> pa.Schema:
-    """The columns of an export: those of a read, but for structs without a field.
-
-    Parquet has no such structs; `type` says which records they would stand in.
-    """
-    schema = default_schema(options, export_kinds(options))
-    return pa.schema([field for field in schema if any(True for _ in _leaves("", field.type))])
+def plan_export(options: Options) -> Plan:
+    """What is to be written of what the options ask for; `KraftwireError` for nothing."""
+    partitions = wanted_partitions(options)
+    logs = logs_of(partitions) if options.decode == AUTO else ()
+    return Plan(options, wanted_kinds(options, logs), _tasks(partitions, options))
 
 
-def plan_pieces(options: Options) -> list[tuple[Piece, ...]]:
-    """What is to be written, as tasks; no two pieces have one name."""
+def _tasks(partitions: Sequence[Partition], options: Options) -> list[tuple[Piece, ...]]:
     following = {
-        segment.path: partition.end_of(segment)
-        for partition in wanted_partitions(options)
+        segment: partition.end_of(segment)
+        for partition in partitions
         for segment in partition.segments
     }
     taken: dict[str, int] = {}
     tasks = []
-    for task in plan(options):
+    for task in plan_partitions(partitions, options):
         pieces = []
         for split in task:
             name = _file_name(split)
             number = taken[name] = taken.get(name, -1) + 1
             # Copies of segments may have the same offsets; they are told apart by their order.
             name = f"{name}-{number}.parquet" if number else f"{name}.parquet"
-            pieces.append(Piece(split, name, following.get(split.file.path)))
+            pieces.append(Piece(split, name, following.get(split.file)))
         tasks.append(tuple(pieces))
     return tasks
 
@@ -169,9 +186,9 @@ class PieceWriter:
     parquet: Parquet
 
     @classmethod
-    def of(cls, options: Options, output: Output, parquet: Parquet) -> PieceWriter:
-        """A writer of what some options ask for."""
-        schema = export_schema(options)
+    def of(cls, plan: Plan, output: Output, parquet: Parquet) -> PieceWriter:
+        """A writer of what is planned."""
+        options, schema = plan.options, plan.schema
         file_schema = pa.schema([field for field in schema if field.name not in _PARTITIONED])
         read = options
         if options.mode is Mode.DROPMALFORMED:
@@ -179,7 +196,7 @@ class PieceWriter:
             schema = schema.append(pa.field(options.corrupt_column, CORRUPT_RECORD))
         wanted = [field for field in schema if field.name not in _PARTITIONED]
         return cls(
-            Reading(read, wanted_columns(pa.schema(wanted), read, export_kinds(options))),
+            Reading(read, wanted_columns(pa.schema(wanted), read, plan.kinds)),
             file_schema,
             output,
             parquet,

@@ -70,9 +70,9 @@ def wanted_partitions(options: Options) -> list[Partition]:
     return wanted
 
 
-def logs_below(options: Options) -> list[str]:
-    """The logs with typed records among what a read goes over."""
-    found = {log_of_topic(one.segments[0].topic) for one in wanted_partitions(options)}
+def logs_of(partitions: Iterable[Partition]) -> list[str]:
+    """The logs with typed records among some partitions."""
+    found = {log_of_topic(one.segments[0].topic) for one in partitions}
     return [log for log in LOGS if log in found]
 
 
@@ -111,15 +111,25 @@ def plan(options: Options, filters: Filters | None = None) -> list[Task]:
 
     `KraftwireError` where the options leave nothing; filters may.
     """
-    splits: list[Split] = []
     filters = filters or Filters()
     partitions = wanted_partitions(narrowed(options, filters))
-    if not partitions and not (filters.all and wanted_partitions(options)):
+    if not partitions and filters.all and wanted_partitions(options):
+        return []
+    return plan_partitions(partitions, options, filters)
+
+
+def plan_partitions(
+    partitions: Iterable[Partition], options: Options, filters: Filters | None = None
+) -> list[Task]:
+    """What is to be read of the partitions that were found; `KraftwireError` without any."""
+    partitions = list(partitions)
+    if not partitions:
         raise KraftwireError(f"nothing to read in {', '.join(options.paths)}: {_asked(options)}")
     total = sum(segment.size for one in partitions for segment in one.segments)
     size = split_size(total, options)
+    splits: list[Split] = []
     for partition in partitions:
-        selection = narrowed_selection(selection_of(partition, options), filters)
+        selection = narrowed_selection(selection_of(partition, options), filters or Filters())
         splits += plan_partition(partition, selection, options, size)
     return pack(splits, size)
 

@@ -45,10 +45,11 @@ class KraftwireSource(DataSource):
     def _kinds(self) -> list[Kind]:
         """The kinds of typed records; where `auto` asks for those there are, paths are listed."""
         from pyspark_kraftwire.kinds import wanted_kinds
-        from pyspark_kraftwire.plan import logs_below
+        from pyspark_kraftwire.plan import logs_of, wanted_partitions
 
-        logs = logs_below(self._options) if self._options.decode == AUTO else ()
-        return wanted_kinds(self._options, logs)
+        options = self._options
+        logs = logs_of(wanted_partitions(options)) if options.decode == AUTO else ()
+        return wanted_kinds(options, logs)
 
     def schema(self) -> StructType:
         """The columns where none are asked for."""

@@ -72,4 +72,4 @@ class Split:
                 return storage.open(path.with_name(f"{path.name}.deleted"))
             except FileNotFoundError:
                 reason = "it was deleted while the query ran, with the records in it"
-                raise LostError(f"{storage.name_of(path)}: {reason}") from None
+                raise LostError(f"{self.file.full_name}: {reason}") from None

@@ -102,7 +102,10 @@ class ArrowStorage:
         return ArrowSource(self._fs.open_input_file(str(path)), self.name_of(path))
 
     def name_of(self, path: Path) -> str:
-        """See `Storage.name_of`."""
+        """See `Storage.name_of`; it can be given as a path again."""
+        if self._place.startswith("abfss:"):
+            container, *rest = path.parts
+            return "/".join([self._place.replace("//", f"//{container}@").rstrip("/"), *rest])
         return f"{self._place}{path}"
 
 

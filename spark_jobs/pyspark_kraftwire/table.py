@@ -100,7 +100,7 @@ _BATCH: dict[str, Column] = {
     "isTransactional": _bit(TRANSACTIONAL),
     "isControl": _bit(CONTROL),
     "batchPosition": _as_is("batch_position"),
-    "file": _constant(pa.string(), lambda split: split.file.storage.name_of(split.file.path)),
+    "file": _constant(pa.string(), lambda split: split.file.full_name),
 }
 COLUMNS: Mapping[str, Column] = {**_RECORD, **_WITH_HEADERS, **_BATCH}
 """The columns of records, which every read can be asked for."""

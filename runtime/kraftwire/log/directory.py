@@ -70,6 +70,11 @@ class LogFile:
         """Whether neither the file nor its partition is on its way in or out."""
         return not self.name.state and not self.partition_state
 
+    @property
+    def full_name(self) -> str:
+        """What the file is called outside of its storage: its URL, or its path."""
+        return self.storage.name_of(self.path)
+
     def open(self) -> OpenSource:
         """The file, to be read piece by piece."""
         return self.storage.open(self.path)

@@ -195,7 +195,7 @@ def _with_losses(group: Group, rows: Iterable[Row]) -> list[Counts]:
             bad.position
             for bad in counts.corrupt
             if bad.offset is None  # else its batch is sound
-            and bad.file == split.file.storage.name_of(split.file.path)
+            and bad.file == split.file.full_name
             and split.start <= bad.position < split.end
         ]
         if here:

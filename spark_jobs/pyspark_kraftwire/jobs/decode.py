@@ -21,10 +21,10 @@ from pyspark_kraftwire.export import (
     Parquet,
     Piece,
     PieceWriter,
+    Plan,
     Written,
-    export_schema,
     finished,
-    plan_pieces,
+    plan_export,
 )
 from pyspark_kraftwire.jobs.by_spark import (
     FILES,
@@ -37,7 +37,7 @@ from pyspark_kraftwire.jobs.counts import Counts, by_partition
 from pyspark_kraftwire.jobs.outputs import Output, open_output
 from pyspark_kraftwire.jobs.session import telling
 from pyspark_kraftwire.jobs.state import begin, fingerprint
-from pyspark_kraftwire.options import Mode, Options, parse_options
+from pyspark_kraftwire.options import Mode, parse_options
 
 WRITERS = ("arrow", "spark")
 _NAME = "decode_segments"
@@ -81,28 +81,21 @@ class Export:
     """An export that is planned, with where it goes; `goes_on` says that it was begun before."""
 
     request: Request
-    options: Options
-    tasks: list[tuple[Piece, ...]]
+    plan: Plan
     output: Output | None
     goes_on: bool
-
-    @property
-    def pieces(self) -> list[Piece]:
-        """All that is to be written."""
-        return [piece for task in self.tasks for piece in task]
 
 
 def prepare(request: Request) -> Export:
     """Plan an export and open its output; `KraftwireError` where that cannot be done."""
     _check(request)
-    options = parse_options(request.options)
-    tasks = plan_pieces(options)
+    plan = plan_export(parse_options(request.options))
     if request.out is None:
-        return Export(request, options, tasks, None, goes_on=False)
+        return Export(request, plan, None, goes_on=False)
     output = open_output(request.out)
-    splits = [piece.split for task in tasks for piece in task]
+    splits = [piece.split for piece in plan.pieces]
     goes_on = begin(output, fingerprint(splits, request.options, request.how()))
-    return Export(request, options, tasks, output, goes_on)
+    return Export(request, plan, output, goes_on)
 
 
 def _check(request: Request) -> None:
@@ -133,12 +126,12 @@ def run(spark: SparkSession, export: Export) -> list[Counts]:
 def _by_arrow(spark: SparkSession, export: Export) -> list[Counts]:
     output = export.output
     assert output is not None, "Parquet is files"
-    done = finished(output, export.pieces) if export.goes_on else {}
-    left = [[piece for piece in task if piece.name not in done] for task in export.tasks]
+    request, pieces = export.request, export.plan.pieces
+    done = finished(output, pieces) if export.goes_on else {}
+    left = [[piece for piece in task if piece.name not in done] for task in export.plan.tasks]
     left = [task for task in left if task]
-    _note_finished(len(done), len(export.pieces), "file")
-    request = export.request
-    writer = PieceWriter.of(export.options, output, Parquet(request.codec or "zstd", request.level))
+    _note_finished(len(done), len(pieces), "file")
+    writer = PieceWriter.of(export.plan, output, Parquet(request.codec or "zstd", request.level))
     context = spark.sparkContext
     read = context.accumulator(0)
 
@@ -157,19 +150,19 @@ def _by_arrow(spark: SparkSession, export: Export) -> list[Counts]:
         if one.error is not None:
             raise CouldNotDoIt(one.error)
     found = done | {one.piece: one for one in written}
-    return by_partition(found[piece.name].counts for piece in export.pieces)
+    return by_partition(found[piece.name].counts for piece in pieces)
 
 
 def _by_spark(spark: SparkSession, export: Export) -> list[Counts]:
     request, output = export.request, export.output
     codec = request.codec or ("zstd" if request.format.lower() in ("parquet", "orc") else None)
     given = {"compression": codec} if codec is not None else {}
-    schema = export_schema(export.options)
+    plan = export.plan
     writer = SparkWriter(
-        spark, request.format, {**given, **request.write_options}, export.options, schema
+        spark, request.format, {**given, **request.write_options}, plan.options, plan.schema
     )
     size = request.group_bytes if output is not None else 1 << 63
-    groups = plan_groups(export.pieces, request.options, size)
+    groups = plan_groups(plan.pieces, request.options, size)
     done = finished_groups(output, groups) if output is not None else {}
     _note_finished(len(done), len(groups), "group")
     left = [group for group in groups if group.number not in done]

@@ -13,21 +13,19 @@ from typing import NamedTuple
 from uuid import UUID
 
 import click
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from kraftwire.cli.output import printable
 from kraftwire.log.isolation import indexed_transactions
 from kraftwire.log.properties import format_uuid
 from kraftwire_messages import kafka
 from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.jobs.records import read_records
 from pyspark_kraftwire.jobs.tables import report_corrupt
-from pyspark_kraftwire.kinds import message_column
 from pyspark_kraftwire.options import Mode, parse_options
 from pyspark_kraftwire.plan import wanted_partitions
-from pyspark_kraftwire.table import COLUMNS, CORRUPT_RECORD, TYPE
+from pyspark_kraftwire.table import TYPE
 
 _KINDS = {
     "OffsetCommit": (kafka.OffsetCommitKey, kafka.OffsetCommitValue),
@@ -38,11 +36,11 @@ _KEY = ("group", "topic", "partition")
 
 
 class OffsetLog(NamedTuple):
-    """The partitions to read, as options of the source."""
+    """Where the partitions to read lie, and the options of the source."""
 
+    paths: tuple[str, ...]
     options: Mapping[str, str]
     corrupt_column: str
-    mode: Mode
 
 
 def find_log(paths: tuple[str, ...], options: Mapping[str, str]) -> OffsetLog:
@@ -62,22 +60,14 @@ def find_log(paths: tuple[str, ...], options: Mapping[str, str]) -> OffsetLog:
         if stable is not None:
             reason = f"nothing from offset {stable} on, where a transaction is open"
             click.echo(printable(f"{partition.label}: {reason}"), err=True)
-    return OffsetLog(given, parsed.corrupt_column, parsed.mode)
+    return OffsetLog(paths, given, parsed.corrupt_column)
 
 
 def read_log(spark: SparkSession, log: OffsetLog) -> DataFrame:
     """The records of the log, and rows for what cannot be read."""
-    names = ("partition", "offset", "timestamp")
-    columns = [pa.field(name, COLUMNS[name].type) for name in names]
-    columns.append(pa.field(TYPE, pa.string()))
     messages = [message for kind in _KINDS.values() for message in kind]
-    columns += [pa.field(one.__name__, message_column(one)) for one in messages]
-    if log.mode is Mode.PERMISSIVE:
-        columns.append(pa.field(log.corrupt_column, CORRUPT_RECORD))
-    given = {name: text for name, text in log.options.items() if name != "paths"}
-    schema = from_arrow_schema(pa.schema(columns))
-    reader = spark.read.format("kraftwire").options(**given).schema(schema)
-    return reader.load(json.loads(log.options["paths"]))
+    columns = ("partition", "offset", "timestamp")
+    return read_records(spark, log.paths, log.options, columns, messages)
 
 
 def commits(rows: DataFrame) -> DataFrame:
@@ -130,7 +120,6 @@ def offsets(spark: SparkSession, log: OffsetLog) -> Iterator[Offsets]:
     """Read a log once; what cannot be read is told on standard error."""
     rows = read_log(spark, log).persist()
     try:
-        found = report_corrupt(rows, log.corrupt_column) if log.mode is Mode.PERMISSIVE else 0
-        yield Offsets(commits(rows), found)
+        yield Offsets(commits(rows), report_corrupt(rows, log.corrupt_column))
     finally:
         rows.unpersist()

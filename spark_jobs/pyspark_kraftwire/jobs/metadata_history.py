@@ -68,8 +68,10 @@ def history(spark: SparkSession, log: MetadataLog) -> Iterator[History]:
         records = effective(rows).persist()
         try:
             told = History(records, problems)
-            yield told
-            told.close()
+            try:
+                yield told
+            finally:
+                told.close()
         finally:
             records.unpersist()
     finally:

@@ -14,21 +14,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
-from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
 from kraftwire.log.directory import LogFile
 from kraftwire.log.file_names import FileKind
-from kraftwire.log.storage import LOCAL
 from kraftwire_messages import kafka
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
-from pyspark_kraftwire.kinds import message_column
+from pyspark_kraftwire.jobs.records import read_records
 from pyspark_kraftwire.options import Mode, Options, parse_options
 from pyspark_kraftwire.plan import wanted_partitions
-from pyspark_kraftwire.table import COLUMNS, CORRUPT_RECORD, TYPE
+from pyspark_kraftwire.table import TYPE
 
 SEQUENCE = "sequence"
 """The order of the records: offsets, and numbers below 0 for those of a snapshot."""
@@ -54,6 +51,7 @@ _END = kafka.EndTransactionRecord.__name__
 _MARKERS = (_BEGIN, _END, kafka.AbortTransactionRecord.__name__)
 _CONTROL = (kafka.VotersRecord.__name__, kafka.LeaderChangeMessage.__name__)
 _BEFORE = 1 << 62
+_COLUMNS = ("offset", "timestamp", "leaderEpoch")
 
 
 @dataclass(frozen=True)
@@ -64,15 +62,12 @@ class MetadataLog:
     is all there ever was, or a snapshot has it.
     """
 
+    paths: tuple[str, ...]
     options: Mapping[str, str]
+    corrupt_column: str
     base: LogFile | None
     start: int
     knows_state: bool
-
-    @property
-    def corrupt_column(self) -> str:
-        """The column that says what cannot be read."""
-        return parse_options(self.options).corrupt_column
 
 
 def find_log(paths: tuple[str, ...], options: Mapping[str, str]) -> MetadataLog:
@@ -83,10 +78,11 @@ def find_log(paths: tuple[str, ...], options: Mapping[str, str]) -> MetadataLog:
     parsed = parse_options(given)
     found = _partition_segments(parsed)
     first = found[0][0].base_offset
-    snapshots = [one for one in found[1] if one.base_offset >= first and one.storage is LOCAL]
+    snapshots = [one for one in found[1] if one.base_offset >= first]
     base = min(snapshots, key=lambda one: one.base_offset, default=None) if first else None
     start = first if base is None else base.base_offset
-    return MetadataLog(given, base, start, not first or base is not None)
+    knows_state = not first or base is not None
+    return MetadataLog(paths, given, parsed.corrupt_column, base, start, knows_state)
 
 
 def _partition_segments(options: Options) -> tuple[list[LogFile], list[LogFile]]:
@@ -106,34 +102,16 @@ def _partition_segments(options: Options) -> tuple[list[LogFile], list[LogFile]]
 
 def read_log(spark: SparkSession, log: MetadataLog) -> DataFrame:
     """All records that are told, and rows for what cannot be read."""
-    paths = json.loads(log.options["paths"])
-    rows = _read(spark, log, paths).where(
-        (F.col("offset") >= log.start) | F.col(log.corrupt_column).isNotNull()
-    )
+    rows = read_records(spark, log.paths, log.options, _COLUMNS, MESSAGES)
+    rows = rows.where((F.col("offset") >= log.start) | F.col(log.corrupt_column).isNotNull())
     rows = rows.withColumn(SEQUENCE, F.col("offset"))
     if log.base is None:
         return rows
-    snapshot = _read(spark, log, [str(log.base.path)])
+    snapshot = read_records(spark, [log.base.full_name], log.options, _COLUMNS, MESSAGES)
     snapshot = snapshot.withColumn(SEQUENCE, F.col("offset") - F.lit(_BEFORE))
     for name in ("offset", "timestamp"):
         snapshot = snapshot.withColumn(name, F.lit(None).cast(snapshot.schema[name].dataType))
     return snapshot.unionByName(rows)
-
-
-def _read(spark: SparkSession, log: MetadataLog, paths: list[str]) -> DataFrame:
-    given = {name: text for name, text in log.options.items() if name != "paths"}
-    columns = [pa.field(name, COLUMNS[name].type) for name in ("offset", "timestamp")]
-    columns += [pa.field("leaderEpoch", pa.int32()), pa.field(TYPE, pa.string())]
-    columns += [pa.field(one.__name__, message_column(one)) for one in MESSAGES]
-    if parse_options(given | {"path": "/"}).mode is Mode.PERMISSIVE:
-        columns.append(pa.field(log.corrupt_column, CORRUPT_RECORD))
-    schema = from_arrow_schema(pa.schema(columns))
-    frame = spark.read.format("kraftwire").options(**given).schema(schema).load(paths)
-    if log.corrupt_column not in frame.columns:
-        frame = frame.withColumn(
-            log.corrupt_column, F.lit(None).cast(from_arrow_type(CORRUPT_RECORD))
-        )
-    return frame
 
 
 def effective(rows: DataFrame) -> DataFrame:

@@ -30,10 +30,11 @@ def fingerprint(
     files: dict[str, dict[str, Any]] = {}
     for split in splits:
         file = split.file
-        if str(file.path) not in files:
+        name = file.full_name
+        if name not in files:
             changed = file.path.stat().st_mtime_ns if file.storage is LOCAL else None
-            files[str(file.path)] = {"bytes": file.size, "changed": changed, "splits": []}
-        files[str(file.path)]["splits"].append([split.start, split.end])
+            files[name] = {"bytes": split.file_size, "changed": changed, "splits": []}
+        files[name]["splits"].append([split.start, split.end])
     shown = {
         name.lower(): value
         for name, value in options.items()
