@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -45,8 +45,8 @@ class Shelf:
         }
         return [Entry(*name) for name in names]
 
-    def identity(self, path: Path) -> Path:
-        return path
+    def identities(self, paths: Iterable[Path]) -> Iterator[Path]:
+        return iter(paths)
 
     def name_of(self, path: Path) -> str:
         return f"shelf:{path}"
@@ -124,7 +124,9 @@ def test_this_machine(tmp_path: Path) -> None:
             LOCAL.is_directory(tmp_path / "plug")
     assert LOCAL.is_directory(tmp_path / "some")
     assert not LOCAL.is_directory(tmp_path / "file")
-    assert LOCAL.identity(tmp_path / "link") == LOCAL.identity(tmp_path / "file")
+    (tmp_path / "other").symlink_to(tmp_path)
+    ways = [tmp_path / "link", tmp_path / "file", tmp_path / "other" / "file"]
+    assert len(set(LOCAL.identities(ways))) == 1
     assert LOCAL.size(tmp_path / "file") == 5
     with LOCAL.open(tmp_path / "file") as source:
         assert (source.name, source.size) == (str(tmp_path / "file"), 5)

@@ -88,9 +88,9 @@ class ArrowStorage:
             found = [entry for _, entry in self._listed(directory, recursive=False)]
         return found
 
-    def identity(self, path: Path) -> Path:
-        """See `Storage.identity`."""
-        return path
+    def identities(self, paths: Iterable[Path]) -> Iterator[Path]:
+        """See `Storage.identities`."""
+        yield from paths
 
     def size(self, path: Path) -> int:
         """See `Storage.size`."""

@@ -158,8 +158,9 @@ def find_files(
         below = list(_files_at(path, storage, is_named=is_named))
         if not below and is_named:
             raise KraftwireError(f"{path}: no file of Kafka's, nor a directory with any")
-        for file in below:
-            found.setdefault(storage.identity(file.path), file)
+        identities = storage.identities(file.path for file in below)
+        for identity, file in zip(identities, below, strict=True):
+            found.setdefault(identity, file)
     return list(found.values())
 
 

@@ -7,7 +7,8 @@ everything that reads logs reads them from anywhere. Paths are those of the stor
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
@@ -47,8 +48,8 @@ class Storage(Protocol):
         """What lies in a directory, in any order; files and directories alone."""
         ...
 
-    def identity(self, path: Path) -> Path:
-        """The one path of a file that several lead to."""
+    def identities(self, paths: Iterable[Path]) -> Iterator[Path]:
+        """Of each file the one path, of those that lead to it, that it is known by."""
         ...
 
     def size(self, path: Path) -> int:
@@ -81,15 +82,24 @@ class LocalStorage:
 
     def entries(self, directory: Path) -> Iterable[Entry]:
         """See `Storage.entries`."""
-        for entry in directory.iterdir():
-            if entry.is_dir():
-                yield Entry(entry.name, is_directory=True)
-            elif entry.is_file():
-                yield Entry(entry.name, is_directory=False)
+        with os.scandir(directory) as found:
+            for entry in found:
+                if entry.is_dir():
+                    yield Entry(entry.name, is_directory=True)
+                elif entry.is_file():
+                    yield Entry(entry.name, is_directory=False)
 
-    def identity(self, path: Path) -> Path:
-        """See `Storage.identity`."""
-        return path.resolve()
+    def identities(self, paths: Iterable[Path]) -> Iterator[Path]:
+        """See `Storage.identities`; a directory is resolved once for all files in it."""
+        directories: dict[Path, Path] = {}
+        for path in paths:
+            directory = path.parent
+            if path.is_symlink():
+                yield path.resolve()
+                continue
+            if directory not in directories:
+                directories[directory] = directory.resolve()
+            yield directories[directory] / path.name
 
     def size(self, path: Path) -> int:
         """See `Storage.size`."""
