@@ -33,11 +33,23 @@ _MEGABYTE = 1_000_000
 
 
 def make_segment(
-    directory: Path, size: int, value: int, count: int, codec: Compression = Compression.NONE
+    directory: Path,
+    size: int,
+    value: int,
+    count: int,
+    codec: Compression = Compression.NONE,
+    *,
+    is_words: bool | None = None,
 ) -> tuple[Path, int]:
-    """A segment of about `size` bytes: values of `value` bytes, `count` to a batch; its records."""
+    """A segment of about `size` bytes: values of `value` bytes, `count` to a batch; its records.
+
+    The values are words where there is a codec, and bytes that do not compress where there is
+    none, unless `is_words` says otherwise.
+    """
     chance = random.Random(7)
-    templates = [_values(chance, value, count, codec) for _ in range(20)]
+    if is_words is None:
+        is_words = codec is not Compression.NONE
+    templates = [_values(chance, value, count, is_words=is_words) for _ in range(20)]
     directory.mkdir(parents=True)
     offset = turn = 0
     with SegmentWriter(directory, 0) as writer:
@@ -52,8 +64,8 @@ def make_segment(
     return directory / "00000000000000000000.log", offset
 
 
-def _values(chance: random.Random, value: int, count: int, codec: Compression) -> list[bytes]:
-    if codec is Compression.NONE:
+def _values(chance: random.Random, value: int, count: int, *, is_words: bool) -> list[bytes]:
+    if not is_words:
         return [chance.randbytes(value) for _ in range(count)]
     words = [b"tea", b"cup", b"kettle", b"leaf", b"water", b"steam"]
     return [b" ".join(chance.choices(words, k=value // 5)) for _ in range(count)]

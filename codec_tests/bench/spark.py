@@ -22,16 +22,15 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kraftwire.log import Record
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.segment_writer import SegmentWriter
 from pyspark_kraftwire.options import parse_options
 from pyspark_kraftwire.plan import plan
 
 from bench.logs import make_segment, take_turns
+from bench.spark_actions import report, segments, to_nothing
+from bench.spark_parquet import bench_parquet
 from bench.spark_peers import AiokafkaSource, decode_files
 from bench.spark_phases import measure, picture
-from bench.spark_typed import metadata_values
+from bench.spark_typed import bench_typed
 from spark_session import local_spark
 
 GIB = 1 << 30
@@ -39,7 +38,6 @@ SMALL = 32 << 20
 """binaryFile holds whole files: two of 128 MiB are too much for a heap of 1 GiB."""
 ROUNDS = 4
 _VALUE, _TO_A_BATCH = 560, 28
-_TYPED = 2_000_000
 _PRUNED = "offset bigint, timestamp timestamp, key binary"
 _BINARY = "key binary, value binary, offset bigint"
 
@@ -61,41 +59,7 @@ def make_plain(directory: Path, size: int, copies: int) -> int:
     return records
 
 
-def make_metadata(directory: Path) -> int:
-    """A metadata log of the records that clusters write most; its bytes."""
-    values = metadata_values()
-    (directory / "__cluster_metadata-0").mkdir()
-    with SegmentWriter(directory / "__cluster_metadata-0", 0) as writer:
-        for first in range(0, _TYPED, 100):
-            writer.append(
-                encode_batch(
-                    [
-                        Record(at, 1_700_000_000_000, None, values[at % len(values)], ())
-                        for at in range(first, first + 100)
-                    ],
-                    BatchSettings(),
-                )
-            )
-        return writer.size
-
-
 # -- actions ---------------------------------------------------------------------------------
-
-
-def to_nothing(frame: DataFrame) -> None:
-    """Have every row made, and keep none."""
-    frame.write.format("noop").mode("overwrite").save()
-
-
-def segments(spark: SparkSession, path: Path, schema: str | None = None) -> DataFrame:
-    """A read of segments, of all columns or some."""
-    reader = spark.read.format("kraftwire")
-    return (reader.schema(schema) if schema else reader).load(str(path))
-
-
-def metadata(spark: SparkSession, path: Path) -> DataFrame:
-    """A typed read of all kinds of records."""
-    return spark.read.format("kraftwire").option("decode", "metadata").load(str(path))
 
 
 def binary_files(spark: SparkSession, path: Path) -> DataFrame:
@@ -103,14 +67,6 @@ def binary_files(spark: SparkSession, path: Path) -> DataFrame:
     files = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     content = files.option("pathGlobFilter", "*.log").load(str(path)).select("content")
     return content.mapInArrow(decode_files, _BINARY)
-
-
-def report(title: str, size: int, records: int, best: dict[str, float]) -> None:
-    """The figures of some actions on the same bytes."""
-    print(f"\n{title}: {size / 1e6:.0f} MB, {records} records")
-    for name, seconds in best.items():
-        rates = f"{size / seconds / 1e6:8.0f} MB/s {records / seconds / 1e6:7.2f} M records/s"
-        print(f"  {name:34}{seconds:8.2f} s {rates}")
 
 
 @contextmanager
@@ -219,12 +175,8 @@ def main() -> int:
         if arguments.svg:
             draw(arguments.svg, directory / "one/plain-0/00000000000000000000.log", best)
         bench_planning(directory)
-        size = make_metadata(directory)
-        calls: dict[str, Callable[[], object]] = {
-            "count(), all kinds": lambda: metadata(spark, directory).count(),
-            "all columns": lambda: to_nothing(metadata(spark, directory)),
-        }
-        report("typed metadata", size, _TYPED, take_turns(calls, ROUNDS))
+        bench_typed(spark, directory, ROUNDS)
+        bench_parquet(spark, directory, ROUNDS)
     return 0
 
 

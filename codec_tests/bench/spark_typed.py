@@ -1,10 +1,23 @@
-"""Records of a metadata log in the proportions of a busy cluster, for `bench.spark`."""
+"""Typed reads of a metadata log whose records have the proportions of a busy cluster's.
+
+The steps show what a record costs Spark by itself (`offset` alone), and what it costs with
+more columns of structs, most of which are null in most rows.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
 from uuid import UUID
 
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from kraftwire.log import Record
+from kraftwire.log.encode import BatchSettings, encode_batch
+from kraftwire.log.segment_writer import SegmentWriter
 from kraftwire_messages.kafka import (
     BrokerRegistrationChangeRecord,
     NoOpRecord,
@@ -15,16 +28,71 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import encode_metadata_record
 
+from bench.logs import take_turns
+from bench.spark_actions import report, segments, to_nothing
+
+RECORDS = 2_000_000
 _KINDS = 2000
+_CHANGE = "PartitionChangeRecord struct<partition_id: int, topic_id: string, leader: int>"
+
+
+def bench_typed(spark: SparkSession, directory: Path, rounds: int) -> None:
+    """Reads of more and more columns; the best times."""
+    path = directory / "typed"
+    size = make_metadata(path)
+    whole = segments(spark, path, decode="metadata").schema
+    kinds = {type(one).__name__ for one in _messages()} & set(whole.names)
+    schemas = {
+        "offset alone": "offset bigint",
+        "type alone": "type string",
+        "three fields of one kind": _CHANGE,
+        "one kind": _ddl(whole, {"PartitionChangeRecord"}),
+        f"the {len(kinds)} kinds there are": _ddl(whole, kinds),
+        "all columns, 27 kinds": None,
+    }
+    calls: dict[str, Callable[[], object]] = {
+        f"count(), {name}": partial(_count, spark, path, schema) for name, schema in schemas.items()
+    }
+    calls["noop, all columns, 27 kinds"] = lambda: to_nothing(
+        segments(spark, path, decode="metadata")
+    )
+    report("typed metadata", size, RECORDS, take_turns(calls, rounds))
+
+
+def _count(spark: SparkSession, path: Path, schema: str | None) -> int:
+    return segments(spark, path, schema, "metadata").count()
+
+
+def _ddl(schema: StructType, names: Collection[str]) -> str:
+    fields = [f"{one.name} {one.dataType.simpleString()}" for one in schema if one.name in names]
+    return ", ".join(fields)
+
+
+def make_metadata(directory: Path) -> int:
+    """A metadata log of the records that clusters write most; its bytes."""
+    values = metadata_values()
+    place = directory / "__cluster_metadata-0"
+    place.mkdir(parents=True)
+    with SegmentWriter(place, 0) as writer:
+        for first in range(0, RECORDS, 100):
+            records = [
+                Record(at, 1_700_000_000_000, None, values[at % len(values)], ())
+                for at in range(first, first + 100)
+            ]
+            writer.append(encode_batch(records, BatchSettings()))
+        return writer.size
 
 
 def metadata_values() -> list[bytes]:
     """Values of records: changes of partitions most of all, then partitions and topics."""
-    chance = random.Random(3)
     return [
-        encode_metadata_record(message, type(message).VALID_VERSIONS[-1])
-        for message in (_message(chance, number) for number in range(_KINDS))
+        encode_metadata_record(message, type(message).VALID_VERSIONS[-1]) for message in _messages()
     ]
+
+
+def _messages() -> list[Message]:
+    chance = random.Random(3)
+    return [_message(chance, number) for number in range(_KINDS)]
 
 
 def _message(chance: random.Random, number: int) -> Message:
