@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,20 +21,19 @@ from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire import export
 from pyspark_kraftwire.export import Parquet, PieceWriter, plan_export
 from pyspark_kraftwire.jobs.by_spark import plan_groups
-from pyspark_kraftwire.jobs.counts import Corrupt, Counts
+from pyspark_kraftwire.jobs.counts import Corrupt, Counts, print_counts
 from pyspark_kraftwire.jobs.decode import Request, prepare, run
 from pyspark_kraftwire.jobs.outputs import open_output
 from pyspark_kraftwire.jobs.session import reason_of
 from pyspark_kraftwire.options import parse_options
 
 from spark.reads import batch, write_segments
-from spark.scripts import run_script, script_command, script_environment
+from spark.scripts import run_script, start_script, wait_for_files
 from stored_files import BROKER, CONTROLLER, segment_of
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 WRITERS = ("arrow", "spark")
-DEADLINE = 120.0
 
 
 def request_of(path: Path, out: Path | None, writer: str = "arrow", **options: str) -> Request:
@@ -210,6 +207,15 @@ def test_a_record_that_cannot_be_decoded_is_told_with_its_offset(
     assert (one.records, one.lost) == (0, [])
 
 
+def test_an_export_of_empty_segments_says_so(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data" / "tea-0").mkdir(parents=True)
+    (tmp_path / "data" / "tea-0" / "00000000000000000000.log").touch()
+    print_counts(exported(spark, request_of(tmp_path / "data", tmp_path / "out")), as_json=True)
+    assert capsys.readouterr() == ("", "nothing was written: the segments are empty\n")
+
+
 # -- going on ---------------------------------------------------------------------------------
 
 
@@ -218,17 +224,11 @@ def test_a_killed_export_goes_on_and_ends_up_the_same(spark: SparkSession, tmp_p
     write_segments(data / "many-0", [batch(at, 20) for at in range(0, 3000, 20)], interval=1)
     out, whole = tmp_path / "out", tmp_path / "whole"
     options = ("--option", "maxSplitBytes=1k")
-    process = subprocess.Popen(
-        script_command("decode_segments", data, "--out", out, *options),
-        env=script_environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait_for_files(process, out, 3)
-    finally:
-        process.kill()
-        process.wait()
+    with start_script("decode_segments", data, "--out", out, *options) as process:
+        try:
+            wait_for_files(process, out, "*.parquet.json", 3)
+        finally:
+            process.kill()
     request = request_of(data, out, maxSplitBytes="1k")
     export_ = prepare(request)
     done = {file: file.stat().st_mtime_ns for file in out.rglob("*.parquet.json")}
@@ -239,15 +239,6 @@ def test_a_killed_export_goes_on_and_ends_up_the_same(spark: SparkSession, tmp_p
     assert counts == exported(spark, request_of(data, whole, maxSplitBytes="1k"))
     assert hashes(out) == hashes(whole)
     assert counts[0].records == 3000
-
-
-def wait_for_files(process: subprocess.Popen[bytes], out: Path, count: int) -> None:
-    """Wait until an export has finished some files; an error where it ends before."""
-    deadline = time.monotonic() + DEADLINE
-    while len(list(out.rglob("*.parquet.json"))) < count:
-        assert process.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < deadline, "no files came"
-        time.sleep(0.02)
 
 
 def test_a_group_that_was_cut_off_is_written_anew(spark: SparkSession, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+import click
+
 from kraftwire.cli.output import print_json, print_table, without_empty
 
 
@@ -86,6 +88,8 @@ def by_partition(parts: Iterable[Counts]) -> list[Counts]:
 def print_counts(partitions: Iterable[Counts], *, as_json: bool) -> None:
     """The report, on standard output."""
     partitions = list(partitions)
+    if not partitions:
+        click.echo("nothing was written: the segments are empty", err=True)
     if as_json:
         for one in partitions:
             for line in _lines(one):

@@ -7,12 +7,14 @@ something was wrong with the data, 2 could not do it, 130 interrupted.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import click
@@ -60,11 +62,23 @@ def spark_session(name: str) -> Iterator[SparkSession]:
         builder = builder.config("spark.ui.showConsoleProgress", "false")
         # The usual 200 are for clusters.
         builder = builder.config("spark.sql.shuffle.partitions", str(os.cpu_count() or 1))
-    spark = builder.getOrCreate()
+    # In a thread of its own Spark starts without pyspark's handler of interrupts, which calls the
+    # JVM in the middle of other calls; and the JVM is not left behind by one that comes early.
+    with ThreadPoolExecutor(1) as starter:
+        spark = starter.submit(builder.getOrCreate).result()
+    logging.getLogger().addFilter(_is_no_interrupt)
     try:
         yield spark
+    except KeyboardInterrupt:
+        spark.sparkContext.setLogLevel("OFF")  # else each task that is cut off has a traceback
+        raise
     finally:
         spark.stop()
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    """Whether a line of the log is not py4j's about an interrupt, which has a traceback."""
+    return not str(record.msg).startswith("KeyboardInterrupt while sending")
 
 
 @contextmanager
@@ -84,7 +98,7 @@ def telling(total: int, label: str, done: Callable[[], int]) -> Iterator[None]:
             told = now
             if not on_terminal and time.monotonic() >= line_at:
                 line_at += _SECONDS
-                click.echo(f"{label}: {now / 1e6:.0f} of {total / 1e6:.0f} MB", err=True)
+                click.echo(f"{label}: {now / 1e6:.1f} of {total / 1e6:.1f} MB", err=True)
 
     with progress(total, label) as advance:
         thread = threading.Thread(target=tell, args=(advance,), daemon=True)
