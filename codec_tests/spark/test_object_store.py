@@ -11,8 +11,11 @@ from pyspark.sql import SparkSession
 
 from kraftwire.log.file_names import FileKind
 from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.export import Parquet, PieceWriter, finished
+from pyspark_kraftwire.jobs.decode import Request, prepare
 from pyspark_kraftwire.jobs.metadata_history import history
 from pyspark_kraftwire.jobs.metadata_log import find_log
+from pyspark_kraftwire.jobs.outputs import open_output
 from pyspark_kraftwire.plan import plan, wanted_partitions
 from pyspark_kraftwire.storage import resolve
 
@@ -140,6 +143,24 @@ def test_each_place_is_opened_once(store: ObjectStore) -> None:
 def test_indexes_of_a_store_are_used(store: ObjectStore) -> None:
     (partition,) = wanted_partitions(options_of(f"s3://{BUCKET}/broker/orders-0", **s3(store)))
     assert [file.base_offset for file in partition.of_kind(FileKind.TRANSACTION_INDEX)] == [5, 29]
+
+
+def test_an_export_into_a_store_goes_on(store: ObjectStore) -> None:
+    server = f"endpoint_override={store.endpoint}&scheme=http&region=us-east-1"
+    url = f"s3://me:hush@{BUCKET}/export/deep?{server}"
+    request = Request.of((str(BROKER),), url, {})
+    begun = prepare(request)
+    assert begun.output is not None
+    written = list(PieceWriter.of(begun.plan, begun.output, Parquet()).write(begun.plan.pieces))
+    again = prepare(request)
+    assert again.goes_on
+    assert len(finished(begun.output, again.plan.pieces)) == len(written) > 20
+
+
+def test_secrets_of_an_output_are_not_told() -> None:
+    with pytest.raises(KraftwireError, match="s4://bucket/x: pyarrow cannot open it") as caught:
+        open_output("s4://me:hush@bucket/x?secret=hush")
+    assert "hush" not in str(caught.value)
 
 
 @spark_group

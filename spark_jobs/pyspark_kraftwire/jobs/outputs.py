@@ -19,6 +19,7 @@ from pyarrow import fs
 from kraftwire_wire.errors import KraftwireError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_CREDENTIALS = re.compile(r"//[^/@\s]*@")
 _TEMPORARY = ".tmp"
 _STAGING = ".spark-staging-"
 """How the directories begin that Spark writes partitions to before they are put in place."""
@@ -105,5 +106,8 @@ def open_output(url: str) -> Output:
             f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{rest}"
         )
     except (ValueError, OSError, NotImplementedError) as error:
-        raise KraftwireError(f"{url}: pyarrow cannot open it: {error}") from None
+        place, _, query = url.partition("?")
+        reason = str(error).replace(query, "...") if query else str(error)
+        told = f"{place}: pyarrow cannot open it: {reason}"
+        raise KraftwireError(_CREDENTIALS.sub("//", told)) from None
     return Output(file_system, base.rstrip("/"))
