@@ -1,0 +1,9 @@
+"""A replica of a KRaft quorum (KIP-595, 853, 856) that does nothing by itself.
+
+Nothing here reads a clock, a file or a socket. Modules build on those above them:
+
+    quorum         majorities
+    voters         who votes: keys, listeners, sets of voters
+    voter_history  which set was in force at which offset
+    log_state      where a log begins and ends, and which epoch wrote what
+"""
