@@ -1,4 +1,4 @@
-"""Voter sets, and their history as a log is appended to, truncated and cleaned."""
+"""Voter sets: who is meant by a key, changes, and the record that says them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.voter_history import BEFORE_THE_LOG, VoterHistory
 from kraftwire.raft.voters import (
     Listener,
     ReplicaKey,
@@ -85,64 +84,3 @@ def test_a_directory_becomes_known_by_an_update() -> None:
     assert voters.updating(told) == VoterSet([told, Voter(ReplicaKey(2))])
     with pytest.raises(ValueError, match="no voter"):
         voters.updating(Voter(ReplicaKey(3)))
-
-
-# -- history ----------------------------------------------------------------------------------
-
-
-def test_sets_are_in_force_from_their_record_on() -> None:
-    first, second, third = set_of(1), set_of(1, 2), set_of(1, 2, 3)
-    history = VoterHistory(first)
-    history.add(5, second)
-    history.add(9, third)
-    assert [history.before(offset) for offset in (0, 5, 6, 9, 10)] == [
-        first,
-        first,
-        second,
-        second,
-        third,
-    ]
-    assert [change.offset for change in history.uncommitted(6)] == [9]
-    assert [change.offset for change in history.uncommitted(5)] == [5, 9]
-    history.truncate(9)
-    assert history.last == (5, second)
-    history.truncate(5)
-    assert history.last == (BEFORE_THE_LOG, first)
-    with pytest.raises(ValueError, match="not behind"):
-        history.add(-1, second)
-
-
-def test_without_a_first_set_none_is_known() -> None:
-    history = VoterHistory()
-    assert history.last is None
-    assert history.before(7) is None
-    history.forget_before(3)
-    assert history.changes == ()
-
-
-Actions = list[tuple[str, int]]
-ACTIONS = st.lists(
-    st.tuples(st.sampled_from(["add", "truncate", "forget"]), st.integers(0, 12)), max_size=25
-)
-
-
-@given(st.booleans(), ACTIONS)
-def test_a_history_is_a_replay_of_the_log(has_initial: bool, actions: Actions) -> None:
-    initial = set_of(99) if has_initial else None
-    history = VoterHistory(initial)
-    log: dict[int, VoterSet] = {} if initial is None else {BEFORE_THE_LOG: initial}
-    start = 0
-    for kind, number in actions:
-        if kind == "add":
-            offset = max([start - 1, *log]) + 1 + number % 3
-            log[offset] = set_of(number)
-            history.add(offset, log[offset])
-        elif kind == "truncate" and number >= start:
-            log = {offset: voters for offset, voters in log.items() if offset < number}
-            history.truncate(number)
-        elif kind == "forget" and number >= start:
-            start = number
-            history.forget_before(number)
-        for offset in range(start, 40):
-            known = [at for at in log if at < offset]
-            assert history.before(offset) == (log[max(known)] if known else None)

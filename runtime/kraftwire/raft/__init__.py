@@ -4,6 +4,7 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
 
     quorum         majorities
     voters         who votes: keys, listeners, sets of voters
-    voter_history  which set was in force at which offset
+    history        what was in force at which offset
     log_state      where a log begins and ends, and which epoch wrote what
+    batches        record batches, made and taken apart
 """
