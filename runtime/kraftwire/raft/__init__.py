@@ -7,4 +7,8 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     history        what was in force at which offset
     log_state      where a log begins and ends, and which epoch wrote what
     batches        record batches, made and taken apart
+    control_state  what control records say: the voter set and kraft.version
+    election       what is remembered of an election
+    recovery       from bytes to what is known of a log
+    store          what a replica keeps; memory_store does so in memory, with crashes
 """

@@ -23,10 +23,11 @@ class Change(NamedTuple, Generic[T]):
 
 
 class History(Generic[T]):
-    """Values by the offsets from which they are in force; `initial` is before every record."""
+    """Values by the offsets from which they are in force."""
 
-    def __init__(self, initial: T) -> None:
-        self._offsets = [BEFORE_THE_LOG]
+    def __init__(self, initial: T, offset: int = BEFORE_THE_LOG) -> None:
+        """`initial` is what stands before the log, or what a snapshot has up to an offset."""
+        self._offsets = [offset]
         self._values = [initial]
 
     @property
@@ -60,7 +61,7 @@ class History(Generic[T]):
         self._values.append(value)
 
     def truncate(self, offset: int) -> None:
-        """Forget what records from an offset on said; what is before every record stays."""
+        """Forget what records from an offset on said; what came first stays."""
         place = max(bisect_left(self._offsets, offset), 1)
         del self._offsets[place:], self._values[place:]
 

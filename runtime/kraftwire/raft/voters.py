@@ -125,6 +125,9 @@ class VoterSet:
         return VoterSet(voter if one is before else one for one in self.voters)
 
 
+NO_VOTERS = VoterSet(())
+
+
 def encode_voters(voters: VoterSet) -> VotersRecord:
     """The record that says a set, with all that is known of its voters."""
     return VotersRecord(

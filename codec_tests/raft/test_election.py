@@ -1,0 +1,46 @@
+"""Elections as `quorum-state` keeps them, beside the bytes that a real controller wrote."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.raft.election import Election, decode_election, encode_election
+from kraftwire.raft.voters import ReplicaKey
+
+from stored_files import CONTROLLER
+
+KEYS = st.builds(ReplicaKey, st.integers(0, 2**31 - 1), st.uuids())
+LEADERS = st.none() | st.integers(0, 2**31 - 1)
+
+
+def test_a_real_controllers_file_is_written_the_same() -> None:
+    data = (CONTROLLER / "__cluster_metadata-0" / "quorum-state").read_bytes()
+    election = decode_election(data)
+    assert election == Election(epoch=1, leader_id=1)
+    assert encode_election(election, kraft_version=1) == data
+
+
+@given(st.integers(0, 2**31 - 1), LEADERS, st.none() | KEYS)
+def test_what_is_written_is_read(epoch: int, leader: int | None, voted: ReplicaKey | None) -> None:
+    election = Election(epoch, leader, voted)
+    assert decode_election(encode_election(election, kraft_version=1)) == election
+    without = election._replace(voted=voted and ReplicaKey(voted.id))
+    assert decode_election(encode_election(election, kraft_version=0)) == without
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"leaderId":1,"leaderEpoch":-1,"votedId":-1,'
+        b'"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}',
+        b'{"leaderId":1,"leaderEpoch":1,"votedId":-1,'
+        b'"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAQ","data_version":1}',
+        b"",
+    ],
+)
+def test_what_is_no_election_is_told(data: bytes) -> None:
+    with pytest.raises(CorruptBatch):
+        decode_election(data)

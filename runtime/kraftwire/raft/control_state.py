@@ -1,0 +1,75 @@
+"""What control records say of a quorum: its voter set and kraft.version.
+
+They are read from snapshots and from all of the log, committed or not. Shipped records hold
+a whole set (KIP-853); those of the drafts add and remove one voter each (KIP-856), whose
+listeners are those that the configuration has for its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kraftwire.log.batch import Batch
+from kraftwire.raft.batches import Control, controls_of
+from kraftwire.raft.history import History
+from kraftwire.raft.log_state import OffsetAndEpoch
+from kraftwire.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet, decode_voters
+from kraftwire_messages import kafka, kip_856
+from kraftwire_wire.registry import Registry
+
+
+class ControlState:
+    """The voter set and kraft.version at every offset of a log."""
+
+    def __init__(self, static: VoterSet, registry: Registry = kafka.registry) -> None:
+        """`static` is what the configuration has; `registry` knows the control records."""
+        self._static = static
+        self._registry = registry
+        self.voters = History(static)
+        self.kraft_version = History(0)
+
+    def apply(self, batch: Batch) -> None:
+        """Take in a batch at the end of the log; `KraftwireError` where it cannot be read."""
+        for offset, control in controls_of(batch, self._registry):
+            voters = self._voters_after(self.voters.last, control)
+            if voters is not None:
+                self.voters.add(offset, voters)
+            elif isinstance(control.message, kafka.KRaftVersionRecord):
+                self.kraft_version.add(offset, control.message.kraft_version)
+
+    def load(self, snapshot: OffsetAndEpoch, batches: Iterable[Batch]) -> None:
+        """Begin anew with what a snapshot says; `KraftwireError` where it cannot be read."""
+        voters, kraft_version = NO_VOTERS, 0
+        for batch in batches:
+            for _, control in controls_of(batch, self._registry):
+                changed = self._voters_after(voters, control)
+                voters = voters if changed is None else changed
+                if isinstance(control.message, kafka.KRaftVersionRecord):
+                    kraft_version = control.message.kraft_version
+        self.voters = History(voters if len(voters) else self._static, snapshot.offset - 1)
+        self.kraft_version = History(kraft_version, snapshot.offset - 1)
+
+    def truncate(self, offset: int) -> None:
+        """Forget what records from an offset on said."""
+        self.voters.truncate(offset)
+        self.kraft_version.truncate(offset)
+
+    def forget_before(self, offset: int) -> None:
+        """Forget what was in force only before an offset, where the log begins now."""
+        self.voters.forget_before(offset)
+        self.kraft_version.forget_before(offset)
+
+    def _voters_after(self, voters: VoterSet, control: Control) -> VoterSet | None:
+        """The set that a record leaves; None where it says nothing of voters."""
+        message = control.message
+        if isinstance(message, kafka.VotersRecord):
+            return decode_voters(message)
+        if isinstance(message, kip_856.AddVoterRecord):
+            key = ReplicaKey(message.voter_id, message.voter_uuid)
+            listeners = [one.listeners for one in self._static.of_id(key.id)]
+            added = Voter(key, listeners[0] if listeners else ())
+            return voters if key in voters.keys else voters.adding(added)
+        if isinstance(message, kip_856.RemoveVoterRecord):
+            key = ReplicaKey(message.voter_id, message.voter_uuid)
+            return voters.removing(key) if key in voters.keys else voters
+        return None
