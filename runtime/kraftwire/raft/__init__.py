@@ -11,4 +11,9 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     election       what is remembered of an election
     recovery       from bytes to what is known of a log
     store          what a replica keeps; memory_store does so in memory, with crashes
+    inputs         what can happen to a replica
+    effects        what it wants done
+    config         what it is told once
+    roles          its states
+    votes          whom it votes for
 """

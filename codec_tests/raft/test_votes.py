@@ -1,0 +1,79 @@
+"""Who gets a vote: the whole table of states, votes and logs."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from kraftwire.raft.effects import Address
+from kraftwire.raft.roles import (
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Role,
+    Unattached,
+    Votes,
+)
+from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.votes import grants_pre_vote, grants_vote
+
+A, B = UUID(int=10), UUID(int=11)
+ASKING = ReplicaKey(2, A)
+LEADER = Address("127.0.0.1", 9093)
+
+FOLLOWER = Follower(5, 1, LEADER, 2000)
+FETCHED = Follower(5, 1, LEADER, 2000, has_fetched=True)
+OTHERS = [
+    Candidate(5, 1000),
+    FOLLOWER,
+    FETCHED,
+    Leader(5, 0, frozenset(), 3000),
+    Resigned(5, 1000),
+]
+
+
+@pytest.mark.parametrize("kind", [Unattached, Prospective])
+@pytest.mark.parametrize("is_up_to_date", [True, False])
+@pytest.mark.parametrize(
+    ("voted", "leader", "granted"),
+    [
+        (None, None, None),  # the log decides
+        (None, 1, False),
+        (ReplicaKey(2, A), None, True),
+        (ReplicaKey(2), None, True),
+        (ReplicaKey(2, B), None, False),
+        (ReplicaKey(3, A), None, False),
+        (ReplicaKey(2, A), 1, True),
+    ],
+)
+def test_votes_of_who_has_no_leader(
+    kind: type[Unattached | Prospective],
+    voted: ReplicaKey | None,
+    leader: int | None,
+    granted: bool | None,
+    is_up_to_date: bool,
+) -> None:
+    role = kind(5, 1000, leader_id=leader, voted=voted)
+    expected = is_up_to_date if granted is None else granted
+    assert grants_vote(role, ASKING, is_up_to_date=is_up_to_date) == expected
+    assert grants_pre_vote(role, is_up_to_date=is_up_to_date) == is_up_to_date
+
+
+@pytest.mark.parametrize("role", OTHERS, ids=lambda role: type(role).__name__)
+def test_no_other_state_votes(role: Role) -> None:
+    assert not grants_vote(role, ASKING, is_up_to_date=True)
+    would = role not in (FETCHED, OTHERS[3])
+    assert grants_pre_vote(role, is_up_to_date=True) == would
+    assert not grants_pre_vote(role, is_up_to_date=False)
+
+
+def test_a_later_answer_counts() -> None:
+    votes = Votes()
+    votes.note(ASKING, granted=False)
+    votes.note(ASKING, granted=True)
+    assert (votes.granted, votes.refused) == ({ASKING}, set())
+    votes.note(ASKING, granted=False)
+    assert (votes.granted, votes.refused) == (set(), {ASKING})

@@ -1,0 +1,59 @@
+"""What a replica is told once: who it is, whom it may ask, how long it waits.
+
+Times are in ms, sizes in bytes; the defaults are Kafka's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kraftwire.raft.effects import Address
+from kraftwire.raft.voters import NO_VOTERS, Listener, ReplicaKey, VoterSet
+
+
+class Membership(StrEnum):
+    """By which rules voters come and go."""
+
+    SHIPPED = "shipped"
+    """Those of Kafka 4: VotersRecord holds the whole set."""
+    KIP_856 = "kip-856"
+    """Those of the document: AddVoterRecord and RemoveVoterRecord, configured ids."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """See the module."""
+
+    key: ReplicaKey
+    can_vote: bool = True
+    """Whether this is a controller, which may be a voter; brokers only observe."""
+    cluster_id: str | None = None
+    listeners: tuple[Listener, ...] = ()
+    """Where this replica listens, the default listener first."""
+    bootstrap: tuple[Address, ...] = ()
+    """Whom to ask for the leader while no voter is known."""
+    static_voters: VoterSet = NO_VOTERS
+    """The voters of `controller.quorum.voters`."""
+    membership: Membership = Membership.SHIPPED
+    supported_kraft_versions: range = range(2)
+
+    election_timeout_ms: int = 1000
+    """Elections wait between this and twice as long."""
+    fetch_timeout_ms: int = 2000
+    request_timeout_ms: int = 2000
+    retry_backoff_ms: int = 20
+    fetch_max_wait_ms: int = 500
+    fetch_max_bytes: int = 8 << 20
+    max_batch_bytes: int = 8 << 20
+    observer_session_ms: int = 300_000
+
+    @property
+    def check_quorum_ms(self) -> int:
+        """How long a leader stays one without fetches of a majority."""
+        return self.fetch_timeout_ms * 3 // 2
+
+    @property
+    def begin_quorum_ms(self) -> int:
+        """How often a leader tells voters that have not fetched yet."""
+        return self.fetch_timeout_ms // 2

@@ -1,0 +1,118 @@
+"""The states of a replica within an epoch (KIP-595, KIP-996).
+
+Being a voter is none of them: that is what the voter set says. Times are in ms, as the clock
+that a replica is stepped with counts them.
+
+    Unattached    no leader to follow: of a new epoch, or after a lost election
+    Prospective   asks whether it would be elected, without a new epoch
+    Candidate     asks for votes in an epoch of its own
+    Leader        was elected
+    Follower      fetches from the leader
+    Resigned      was leader, and waits for the next epoch
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kraftwire.raft.effects import Address
+from kraftwire.raft.voters import ReplicaKey
+
+
+@dataclass
+class Unattached:
+    """No leader is followed; one may be known that has told no address."""
+
+    epoch: int
+    election_deadline: int | None
+    """When a voter looks for votes; None for an observer."""
+    leader_id: int | None = None
+    voted: ReplicaKey | None = None
+
+
+@dataclass
+class Votes:
+    """The answers to a question that all voters are asked; its own is yes."""
+
+    granted: set[ReplicaKey] = field(default_factory=set)
+    refused: set[ReplicaKey] = field(default_factory=set)
+
+    def note(self, voter: ReplicaKey, *, granted: bool) -> None:
+        """Take in an answer; a later one of the same voter counts."""
+        (self.refused if granted else self.granted).discard(voter)
+        (self.granted if granted else self.refused).add(voter)
+
+
+@dataclass
+class Prospective:
+    """Asks voters whether they would elect it; the epoch stays, and with it leader and vote."""
+
+    epoch: int
+    election_deadline: int
+    leader_id: int | None = None
+    leader_address: Address | None = None
+    voted: ReplicaKey | None = None
+    votes: Votes = field(default_factory=Votes)
+
+
+@dataclass
+class Candidate:
+    """Asks voters for their votes in its epoch, and has voted for itself."""
+
+    epoch: int
+    election_deadline: int
+    votes: Votes = field(default_factory=Votes)
+
+
+@dataclass
+class Follower:
+    """Fetches from the leader; voters look for votes when that does not answer in time."""
+
+    epoch: int
+    leader_id: int
+    leader_address: Address
+    fetch_deadline: int
+    voted: ReplicaKey | None = None
+    has_fetched: bool = False
+    """Whether this leader has answered a Fetch."""
+
+
+@dataclass
+class Resigned:
+    """Was the leader of this epoch, and takes no part in it any more."""
+
+    epoch: int
+    election_deadline: int
+
+
+@dataclass
+class Progress:
+    """What a leader knows of another replica; -1 is a time that never was."""
+
+    key: ReplicaKey
+    end_offset: int | None = None
+    """Up to where it has the log: the offset of its last valid Fetch."""
+    last_fetch_ms: int = -1
+    last_caught_up_ms: int = -1
+    has_acknowledged: bool = False
+    """Whether it has fetched in this epoch, and needs no BeginQuorumEpoch."""
+
+
+@dataclass
+class Leader:
+    """Was elected; `epoch_start` is the offset of its LeaderChangeMessage."""
+
+    epoch: int
+    epoch_start: int
+    granted: frozenset[ReplicaKey]
+    """Who has voted for it."""
+    check_quorum_deadline: int | None
+    """When it resigns unless a majority fetches before; None for a sole voter."""
+    high_watermark: int | None = None
+    """None until records of this epoch are committed."""
+    flushed: int = 0
+    """Up to where its own log is durable."""
+    progress: dict[ReplicaKey, Progress] = field(default_factory=dict)
+
+
+Role = Unattached | Prospective | Candidate | Leader | Follower | Resigned
