@@ -16,4 +16,6 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     config         what it is told once
     roles          its states
     votes          whom it votes for
+    messages       the one partition within requests and responses
+    connections    one request at a time to each node, and pauses
 """
