@@ -15,9 +15,9 @@ from kraftwire.raft.roles import (
     Resigned,
     Role,
     Unattached,
-    Votes,
 )
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.tally import Tally
+from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet
 from kraftwire.raft.votes import grants_pre_vote, grants_vote
 
 A, B = UUID(int=10), UUID(int=11)
@@ -26,8 +26,9 @@ LEADER = Address("127.0.0.1", 9093)
 
 FOLLOWER = Follower(5, 1, LEADER, 2000)
 FETCHED = Follower(5, 1, LEADER, 2000, has_fetched=True)
+TALLY = Tally(VoterSet([Voter(ReplicaKey(1)), Voter(ReplicaKey(4))]), ReplicaKey(4))
 OTHERS = [
-    Candidate(5, 1000),
+    Candidate(5, 1000, TALLY),
     FOLLOWER,
     FETCHED,
     Leader(5, 0, frozenset(), 3000),
@@ -35,7 +36,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("kind", [Unattached, Prospective])
+@pytest.mark.parametrize("is_prospective", [False, True])
 @pytest.mark.parametrize("is_up_to_date", [True, False])
 @pytest.mark.parametrize(
     ("voted", "leader", "granted"),
@@ -50,13 +51,15 @@ OTHERS = [
     ],
 )
 def test_votes_of_who_has_no_leader(
-    kind: type[Unattached | Prospective],
+    is_prospective: bool,
     voted: ReplicaKey | None,
     leader: int | None,
     granted: bool | None,
     is_up_to_date: bool,
 ) -> None:
-    role = kind(5, 1000, leader_id=leader, voted=voted)
+    role: Role = Unattached(5, 1000, leader, voted)
+    if is_prospective:
+        role = Prospective(5, 1000, TALLY, leader, None, voted)
     expected = is_up_to_date if granted is None else granted
     assert grants_vote(role, ASKING, is_up_to_date=is_up_to_date) == expected
     assert grants_pre_vote(role, is_up_to_date=is_up_to_date) == is_up_to_date
@@ -68,12 +71,3 @@ def test_no_other_state_votes(role: Role) -> None:
     would = role not in (FETCHED, OTHERS[3])
     assert grants_pre_vote(role, is_up_to_date=True) == would
     assert not grants_pre_vote(role, is_up_to_date=False)
-
-
-def test_a_later_answer_counts() -> None:
-    votes = Votes()
-    votes.note(ASKING, granted=False)
-    votes.note(ASKING, granted=True)
-    assert (votes.granted, votes.refused) == ({ASKING}, set())
-    votes.note(ASKING, granted=False)
-    assert (votes.granted, votes.refused) == (set(), {ASKING})

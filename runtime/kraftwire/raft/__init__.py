@@ -14,6 +14,7 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     inputs         what can happen to a replica
     effects        what it wants done
     config         what it is told once
+    tally          the answers of voters
     roles          its states
     votes          whom it votes for
     messages       the one partition within requests and responses

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kraftwire.raft.effects import Address
+from kraftwire.raft.tally import Tally
 from kraftwire.raft.voters import ReplicaKey
 
 
@@ -31,28 +32,15 @@ class Unattached:
 
 
 @dataclass
-class Votes:
-    """The answers to a question that all voters are asked; its own is yes."""
-
-    granted: set[ReplicaKey] = field(default_factory=set)
-    refused: set[ReplicaKey] = field(default_factory=set)
-
-    def note(self, voter: ReplicaKey, *, granted: bool) -> None:
-        """Take in an answer; a later one of the same voter counts."""
-        (self.refused if granted else self.granted).discard(voter)
-        (self.granted if granted else self.refused).add(voter)
-
-
-@dataclass
 class Prospective:
     """Asks voters whether they would elect it; the epoch stays, and with it leader and vote."""
 
     epoch: int
     election_deadline: int
+    tally: Tally
     leader_id: int | None = None
     leader_address: Address | None = None
     voted: ReplicaKey | None = None
-    votes: Votes = field(default_factory=Votes)
 
 
 @dataclass
@@ -61,7 +49,7 @@ class Candidate:
 
     epoch: int
     election_deadline: int
-    votes: Votes = field(default_factory=Votes)
+    tally: Tally
 
 
 @dataclass
