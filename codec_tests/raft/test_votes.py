@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.effects import Address
 from kraftwire.raft.roles import (
     Candidate,
     Follower,
@@ -17,12 +16,12 @@ from kraftwire.raft.roles import (
     Unattached,
 )
 from kraftwire.raft.tally import Tally
-from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet
+from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
 from kraftwire.raft.votes import grants_pre_vote, grants_vote
 
 A, B = UUID(int=10), UUID(int=11)
 ASKING = ReplicaKey(2, A)
-LEADER = Address("127.0.0.1", 9093)
+LEADER = (Listener("CONTROLLER", "127.0.0.1", 9093),)
 
 FOLLOWER = Follower(5, 1, LEADER, 2000)
 FETCHED = Follower(5, 1, LEADER, 2000, has_fetched=True)
@@ -59,7 +58,7 @@ def test_votes_of_who_has_no_leader(
 ) -> None:
     role: Role = Unattached(5, 1000, leader, voted)
     if is_prospective:
-        role = Prospective(5, 1000, TALLY, leader, None, voted)
+        role = Prospective(5, 1000, TALLY, leader, (), voted)
     expected = is_up_to_date if granted is None else granted
     assert grants_vote(role, ASKING, is_up_to_date=is_up_to_date) == expected
     assert grants_pre_vote(role, is_up_to_date=is_up_to_date) == is_up_to_date

@@ -30,7 +30,9 @@ class Config:
     """Whether this is a controller, which may be a voter; brokers only observe."""
     cluster_id: str | None = None
     listeners: tuple[Listener, ...] = ()
-    """Where this replica listens, the default listener first."""
+    """Where this replica listens."""
+    default_listener: str = "CONTROLLER"
+    """The listener that replicas speak to one another on."""
     bootstrap: tuple[Address, ...] = ()
     """Whom to ask for the leader while no voter is known."""
     static_voters: VoterSet = NO_VOTERS

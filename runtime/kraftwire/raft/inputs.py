@@ -10,11 +10,15 @@ from kraftwire_wire.message import Message
 
 
 class Request(NamedTuple):
-    """A request of another node or of a client; the reply names the token."""
+    """A request of another node or of a client, and the name of the listener that it came to.
+
+    The reply names the token.
+    """
 
     token: object
     message: Message
     version: int
+    listener: str
 
 
 class Response(NamedTuple):

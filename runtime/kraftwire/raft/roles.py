@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kraftwire.raft.effects import Address
 from kraftwire.raft.tally import Tally
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.voters import Listener, ReplicaKey
 
 
 @dataclass
@@ -39,7 +38,7 @@ class Prospective:
     election_deadline: int
     tally: Tally
     leader_id: int | None = None
-    leader_address: Address | None = None
+    leader_listeners: tuple[Listener, ...] = ()
     voted: ReplicaKey | None = None
 
 
@@ -58,7 +57,8 @@ class Follower:
 
     epoch: int
     leader_id: int
-    leader_address: Address
+    leader_listeners: tuple[Listener, ...]
+    """Where the leader listens, as far as it was told; there is at least one."""
     fetch_deadline: int
     voted: ReplicaKey | None = None
     has_fetched: bool = False

@@ -1,0 +1,213 @@
+"""What all handlers of a replica share: its log and voters, its state, and how that changes.
+
+A change of state is made durable before anything else is done about it (`SaveElection` is
+the next effect), and gives up what was asked of other nodes in the state before. Where a
+change would contradict what the replica knows, `ValueError` says so: handlers check first.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from kraftwire.raft.config import Config
+from kraftwire.raft.connections import Connections
+from kraftwire.raft.effects import Effect, SaveElection
+from kraftwire.raft.election import Election
+from kraftwire.raft.roles import (
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Role,
+    Unattached,
+)
+from kraftwire.raft.store import Recovered
+from kraftwire.raft.tally import Tally
+from kraftwire.raft.voters import Listener, ReplicaKey, VoterSet
+
+
+class Core:
+    """A replica between two inputs; times are in ms."""
+
+    def __init__(self, config: Config, recovered: Recovered, chance: Random, now: int) -> None:
+        """It begins in the state that `recovered` leaves, which is kept anew."""
+        self.config = config
+        self.log = recovered.log
+        self.control = recovered.control
+        self.chance = chance
+        self.now = now
+        self.effects: list[Effect] = []
+        self.committed = 0
+        """Up to where records are known to be committed; it never falls."""
+        self.connections: Connections[int, object] = Connections(
+            request_timeout_ms=config.request_timeout_ms,
+            retry_backoff_ms=config.retry_backoff_ms,
+        )
+        self.role: Role = self._first_role(recovered.election or Election(0))
+        self._save()
+
+    # -- what is known -------------------------------------------------------------------------
+
+    @property
+    def key(self) -> ReplicaKey:
+        """The key of this replica."""
+        return self.config.key
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that it is in."""
+        return self.role.epoch
+
+    @property
+    def voters(self) -> VoterSet:
+        """The newest voter set, committed or not."""
+        return self.control.voters.last
+
+    @property
+    def is_voter(self) -> bool:
+        """Whether this replica is in it."""
+        return self.config.can_vote and self.voters.find(self.key) is not None
+
+    @property
+    def is_sole_voter(self) -> bool:
+        """Whether no other replica is."""
+        return self.is_voter and len(self.voters) == 1
+
+    @property
+    def leader_id(self) -> int | None:
+        """Who leads the epoch, where that is known; who has resigned still does."""
+        if isinstance(self.role, Leader | Resigned):
+            return self.key.id
+        return None if isinstance(self.role, Candidate) else self.role.leader_id
+
+    @property
+    def leader_listeners(self) -> tuple[Listener, ...]:
+        """Where the leader listens, as far as that is known."""
+        if isinstance(self.role, Leader | Resigned):
+            return self.config.listeners
+        if isinstance(self.role, Prospective | Follower):
+            return self.role.leader_listeners
+        return ()
+
+    @property
+    def voted(self) -> ReplicaKey | None:
+        """Whom it has voted for in the epoch; a leader's vote is not needed any more."""
+        if isinstance(self.role, Candidate):
+            return self.key
+        if isinstance(self.role, Unattached | Prospective | Follower):
+            return self.role.voted
+        return None
+
+    # -- changes -------------------------------------------------------------------------------
+
+    def become_unattached(self, epoch: int, leader_id: int | None = None) -> None:
+        """Wait for a leader in a later epoch, or in this one after an election that was lost."""
+        is_same = epoch == self.epoch
+        if epoch < self.epoch or (is_same and not isinstance(self.role, Prospective)):
+            raise ValueError(f"unattached in epoch {epoch} from {self.role}")
+        voted = self.voted if is_same else None
+        self._enter(Unattached(epoch, self._deadline_unattached(), leader_id, voted))
+
+    def become_follower(self, epoch: int, leader_id: int, listeners: tuple[Listener, ...]) -> None:
+        """Follow the leader of a later epoch, or of this one where none was followed so well."""
+        is_same = epoch == self.epoch
+        is_leading = isinstance(self.role, Leader | Resigned)
+        knows_less = len(listeners) <= len(self.leader_listeners)
+        if (
+            not listeners
+            or leader_id == self.key.id
+            or epoch < self.epoch
+            or (is_same and is_leading)
+            or (is_same and isinstance(self.role, Follower) and knows_less)
+        ):
+            raise ValueError(f"follower of {leader_id} in epoch {epoch} from {self.role}")
+        deadline = self.now + self.config.fetch_timeout_ms
+        voted = self.voted if is_same else None
+        self._enter(Follower(epoch, leader_id, listeners, deadline, voted))
+
+    def become_prospective(self) -> None:
+        """Ask voters whether they would elect this one; nothing changes that has to be kept."""
+        if not self.is_voter or isinstance(self.role, Leader | Prospective):
+            raise ValueError(f"prospective from {self.role}")
+        self.role = Prospective(
+            self.epoch,
+            self._election_deadline(),
+            Tally(self.voters, self.key),
+            self.leader_id if not isinstance(self.role, Resigned) else None,
+            self.leader_listeners if isinstance(self.role, Follower) else (),
+            self.voted,
+        )
+        self.connections.forget()
+
+    def become_candidate(self) -> None:
+        """Ask voters for their votes in the next epoch, with the vote of this one."""
+        if not isinstance(self.role, Prospective):
+            raise ValueError(f"candidate from {self.role}")
+        tally = Tally(self.voters, self.key)
+        self._enter(Candidate(self.epoch + 1, self._election_deadline(), tally))
+
+    def become_resigned(self) -> None:
+        """Lead no more, and wait for the next epoch; that it led is still kept."""
+        if not isinstance(self.role, Leader):
+            raise ValueError(f"resigned from {self.role}")
+        self.role = Resigned(self.epoch, self._election_deadline())
+        self.connections.forget()
+
+    def vote(self, candidate: ReplicaKey) -> None:
+        """Keep a vote for another replica, and wait anew for the outcome."""
+        role = self.role
+        if not isinstance(role, Unattached | Prospective) or role.voted or candidate == self.key:
+            raise ValueError(f"a vote for {candidate} from {role}")
+        role.voted = candidate
+        role.election_deadline = self._election_deadline()
+        self._save()
+
+    def _enter(self, role: Role) -> None:
+        self.role = role
+        self._save()
+        self.connections.forget()
+
+    def _save(self) -> None:
+        election = Election(self.epoch, self.leader_id, self.voted)
+        self.effects.append(SaveElection(election, self.control.kraft_version.last))
+
+    def _first_role(self, election: Election) -> Role:
+        """The state that a replica goes on in after a start."""
+        epoch, leader_id, voted = election
+        if epoch < self.log.last_epoch:  # its file is older than its log: it may have voted since
+            return Unattached(self.log.last_epoch, self._election_deadline())
+        if leader_id == self.key.id:
+            return Resigned(epoch, self._election_deadline())
+        if voted is not None and self._is_me(voted) and self.is_voter:
+            return Candidate(epoch, self._election_deadline(), Tally(self.voters, self.key))
+        listeners = self._listeners_of(leader_id)
+        if leader_id is not None and listeners:
+            deadline = self.now + self.config.fetch_timeout_ms
+            return Follower(epoch, leader_id, listeners, deadline, voted)
+        return Unattached(epoch, self._election_deadline(), leader_id, voted)
+
+    def _is_me(self, voted: ReplicaKey) -> bool:
+        return voted in (self.key, ReplicaKey(self.key.id))
+
+    def _listeners_of(self, replica_id: int | None) -> tuple[Listener, ...]:
+        """Where the voter set says that a replica listens."""
+        voters = () if replica_id is None else self.voters.of_id(replica_id)
+        return voters[-1].listeners if voters else ()
+
+    # -- waiting -------------------------------------------------------------------------------
+
+    def _election_deadline(self) -> int:
+        least = self.config.election_timeout_ms
+        return self.now + least + (self.chance.randrange(least) if least else 0)
+
+    def _deadline_unattached(self) -> int | None:
+        """A lost candidacy does not wait anew, or whoever loses first would never be heard."""
+        role = self.role
+        if not self.is_voter:
+            return None
+        if isinstance(role, Candidate | Unattached | Resigned) and role.election_deadline:
+            return role.election_deadline
+        if isinstance(role, Prospective) and not role.tally.is_lost:
+            return role.election_deadline
+        return self._election_deadline()
