@@ -3,49 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from random import Random
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.batches import data_batch
-from kraftwire.raft.config import Config
-from kraftwire.raft.core import Core
-from kraftwire.raft.effects import SaveElection
 from kraftwire.raft.election import Election
-from kraftwire.raft.memory_store import MemoryStore
 from kraftwire.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
-from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
+from kraftwire.raft.voters import ReplicaKey
 
-ME, TWO, THREE = (ReplicaKey(number, UUID(int=number)) for number in (1, 2, 3))
-
-
-def listeners_of(number: int) -> tuple[Listener, ...]:
-    return (Listener("CONTROLLER", "127.0.0.1", 9000 + number),)
-
-
-VOTERS = VoterSet(Voter(key, listeners_of(key.id)) for key in (ME, TWO, THREE))
-
-
-def core_of(
-    election: Election | None = None, *, log_epoch: int | None = None, voters: VoterSet = VOTERS
-) -> Core:
-    """A replica that begins with an election, and a record of an epoch in its log."""
-    store = MemoryStore(voters)
-    if election is not None:
-        store.save_election(election, 1)
-    if log_epoch is not None:
-        store.append(data_batch(0, log_epoch, 0, [b"record"]))
-    return Core(Config(key=ME, listeners=listeners_of(1)), store.recover(), Random(1), 5000)
-
-
-def saved(core: Core) -> Election:
-    """What was kept last."""
-    effect = core.effects[-1]
-    assert isinstance(effect, SaveElection)
-    return effect.election
+from raft.replicas import ME, THREE, TWO, VOTERS, core_of, listeners_of, saved
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,9 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     tally          the answers of voters
     roles          its states
     votes          whom it votes for
+    connections    one request at a time to each node, and pauses
     core           what all handlers share: log, voters, state, and how that changes
     messages       the one partition within requests and responses
-    connections    one request at a time to each node, and pauses
+    replies        responses that say how things stand
+    elections      Vote, BeginQuorumEpoch and EndQuorumEpoch, as they are answered
 """

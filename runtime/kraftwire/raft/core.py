@@ -181,7 +181,7 @@ class Core:
             return Resigned(epoch, self._election_deadline())
         if voted is not None and self._is_me(voted) and self.is_voter:
             return Candidate(epoch, self._election_deadline(), Tally(self.voters, self.key))
-        listeners = self._listeners_of(leader_id)
+        listeners = self.listeners_of(leader_id)
         if leader_id is not None and listeners:
             deadline = self.now + self.config.fetch_timeout_ms
             return Follower(epoch, leader_id, listeners, deadline, voted)
@@ -190,7 +190,7 @@ class Core:
     def _is_me(self, voted: ReplicaKey) -> bool:
         return voted in (self.key, ReplicaKey(self.key.id))
 
-    def _listeners_of(self, replica_id: int | None) -> tuple[Listener, ...]:
+    def listeners_of(self, replica_id: int | None) -> tuple[Listener, ...]:
         """Where the voter set says that a replica listens."""
         voters = () if replica_id is None else self.voters.of_id(replica_id)
         return voters[-1].listeners if voters else ()

@@ -1,0 +1,183 @@
+"""What other replicas ask and tell of elections: Vote, BeginQuorumEpoch, EndQuorumEpoch.
+
+The checks come in the order in which Kafka makes them, since clients can tell. Errors about the
+request as a whole are those of its cluster and form; all others are about the partition, and
+come with the epoch and the leader that this replica knows.
+
+A real controller ends when it is told of a second leader of an epoch. Here that is refused, and
+changes nothing: it says that somebody is wrong, and not who.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from kraftwire.raft.core import Core
+from kraftwire.raft.inputs import Request
+from kraftwire.raft.log_state import UpToDate
+from kraftwire.raft.messages import partition_of
+from kraftwire.raft.replies import Response, answer_begin, answer_end, answer_vote, refuse
+from kraftwire.raft.roles import Follower
+from kraftwire.raft.voters import NO_DIRECTORY, Listener, ReplicaKey
+from kraftwire.raft.votes import grants_pre_vote, grants_vote
+from kraftwire_messages.kafka import (
+    BeginQuorumEpochRequest,
+    BeginQuorumEpochResponse,
+    EndQuorumEpochRequest,
+    EndQuorumEpochResponse,
+    VoteRequest,
+    VoteResponse,
+)
+from kraftwire_wire.numbers import ErrorCode
+
+_NO_ID = -1
+_MAX_HAND_OVER_MS = 1000
+
+
+def handle_vote(core: Core, request: Request, message: VoteRequest) -> None:
+    """Answer whether a candidate gets the vote, or would get it."""
+    partition: VoteRequest.PartitionData | None = partition_of(message)
+    if not _is_acceptable(core, request, VoteResponse, message.cluster_id, partition):
+        return
+    assert partition is not None
+    epoch, last_epoch = partition.replica_epoch, partition.last_offset_epoch
+    is_ahead = last_epoch > epoch if partition.pre_vote else last_epoch >= epoch
+    if partition.last_offset < 0 or last_epoch < 0 or is_ahead:
+        answer_vote(core, request, ErrorCode.INVALID_REQUEST)
+        return
+    error = _check_voter(core, partition.replica_id, epoch)
+    if error:
+        answer_vote(core, request, error)
+        return
+    if epoch > core.epoch:  # of a pre-vote too: it is not asked in an epoch before
+        core.become_unattached(epoch)
+    if not _may_be_me(core, message.voter_id, partition.voter_directory_id):
+        answer_vote(core, request, ErrorCode.INVALID_VOTER_KEY)
+        return
+    candidate = ReplicaKey(partition.replica_id, partition.replica_directory_id)
+    is_up_to_date = UpToDate(last_epoch, partition.last_offset) >= core.log.up_to_date
+    if partition.pre_vote:
+        granted = grants_pre_vote(core.role, is_up_to_date=is_up_to_date)
+    else:
+        granted = candidate.id != core.key.id and grants_vote(
+            core.role, candidate, is_up_to_date=is_up_to_date
+        )
+        if granted and core.voted is None:
+            core.vote(candidate)
+    answer_vote(core, request, granted=granted)
+
+
+def handle_begin_quorum_epoch(
+    core: Core, request: Request, message: BeginQuorumEpochRequest
+) -> None:
+    """Follow the leader of an epoch that has begun."""
+    partition: BeginQuorumEpochRequest.PartitionData | None = partition_of(message)
+    if not _is_acceptable(core, request, BeginQuorumEpochResponse, message.cluster_id, partition):
+        return
+    assert partition is not None
+    leader_id, epoch = partition.leader_id, partition.leader_epoch
+    error = _check_voter(core, leader_id, epoch)
+    if error:
+        answer_begin(core, request, error)
+        return
+    told = tuple(Listener(one.name.upper(), one.host, one.port) for one in message.leader_endpoints)
+    if not learn_leader(core, epoch, leader_id, told or core.listeners_of(leader_id)):
+        refuse(core, request, BeginQuorumEpochResponse, ErrorCode.INVALID_REQUEST)
+    elif not _may_be_me(core, message.voter_id, partition.voter_directory_id):
+        answer_begin(core, request, ErrorCode.INVALID_VOTER_KEY)
+    else:
+        answer_begin(core, request)
+
+
+def handle_end_quorum_epoch(core: Core, request: Request, message: EndQuorumEpochRequest) -> None:
+    """Stand for election when the leader has given up, the sooner the more that prefers it."""
+    partition: EndQuorumEpochRequest.PartitionData | None = partition_of(message)
+    if not _is_acceptable(core, request, EndQuorumEpochResponse, message.cluster_id, partition):
+        return
+    assert partition is not None
+    leader_id, epoch = partition.leader_id, partition.leader_epoch
+    error = _check_voter(core, leader_id, epoch)
+    if error:
+        answer_end(core, request, error)
+        return
+    told = tuple(Listener(one.name.upper(), one.host, one.port) for one in message.leader_endpoints)
+    if not learn_leader(core, epoch, leader_id, told or core.listeners_of(leader_id)):
+        refuse(core, request, EndQuorumEpochResponse, ErrorCode.INVALID_REQUEST)
+        return
+    if isinstance(core.role, Follower) and core.role.leader_id == leader_id:
+        successors = [
+            ReplicaKey(one.candidate_id, one.candidate_directory_id)
+            for one in partition.preferred_candidates
+        ] or [ReplicaKey(number) for number in partition.preferred_successors]
+        places = [place for place, key in enumerate(successors) if _is_me(core, key)]
+        place = places[0] if places else len(successors)
+        core.role.fetch_deadline = core.now + hand_over_ms(place, len(successors))
+    answer_end(core, request)
+
+
+def hand_over_ms(place: int, count: int) -> int:
+    """How long a successor waits before it stands, by its place among `count` of them.
+
+    The first does not wait, others twice as long as the one before; who is not among them
+    the longest. Where there is no list, nobody waits.
+    """
+    if place == 0:
+        return 0
+    if place >= count:
+        return _MAX_HAND_OVER_MS
+    return min(_MAX_HAND_OVER_MS, (_MAX_HAND_OVER_MS >> (count - 1)) << (place - 1))
+
+
+def learn_leader(
+    core: Core, epoch: int, leader_id: int | None, listeners: tuple[Listener, ...]
+) -> bool:
+    """Take in who leads an epoch that is not below this replica's; whether that can be.
+
+    It cannot where this replica knows another leader of the epoch, or is said to lead itself.
+    """
+    if leader_id == core.key.id:
+        return core.leader_id == leader_id and epoch == core.epoch
+    is_later = epoch > core.epoch
+    if not is_later and leader_id is not None and core.leader_id not in (None, leader_id):
+        return False
+    if leader_id is not None and listeners:
+        knows_less = core.leader_id is None or len(listeners) > len(core.leader_listeners)
+        if is_later or knows_less:
+            core.become_follower(epoch, leader_id, listeners)
+    elif is_later:
+        core.become_unattached(epoch, leader_id)
+    return True
+
+
+def _is_acceptable(
+    core: Core,
+    request: Request,
+    kind: type[Response],
+    cluster_id: str | None,
+    partition: object | None,
+) -> bool:
+    """Whether a request is of this cluster and about its metadata; else it is refused."""
+    if None not in (cluster_id, core.config.cluster_id) and cluster_id != core.config.cluster_id:
+        refuse(core, request, kind, ErrorCode.INCONSISTENT_CLUSTER_ID)
+        return False
+    if partition is None:
+        refuse(core, request, kind, ErrorCode.INVALID_REQUEST)
+        return False
+    return True
+
+
+def _check_voter(core: Core, replica_id: int, epoch: int) -> ErrorCode | None:
+    """What is wrong with who asks, and with its epoch."""
+    if epoch < core.epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    return ErrorCode.INVALID_REQUEST if replica_id < 0 else None
+
+
+def _is_me(core: Core, key: ReplicaKey) -> bool:
+    """Whether this replica is meant."""
+    return key.id == core.key.id and key.directory_id in (NO_DIRECTORY, core.key.directory_id)
+
+
+def _may_be_me(core: Core, voter_id: int, directory_id: UUID) -> bool:
+    """Whether a request is for this replica; earlier versions do not say whom they are for."""
+    return voter_id == _NO_ID or _is_me(core, ReplicaKey(voter_id, directory_id))
