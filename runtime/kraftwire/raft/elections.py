@@ -10,13 +10,14 @@ changes nothing: it says that somebody is wrong, and not who.
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from kraftwire.raft.core import Core
 from kraftwire.raft.inputs import Request
 from kraftwire.raft.log_state import UpToDate
 from kraftwire.raft.messages import partition_of
-from kraftwire.raft.replies import Response, answer_begin, answer_end, answer_vote, refuse
+from kraftwire.raft.replies import R, Response, answer, refuse
 from kraftwire.raft.roles import Follower
 from kraftwire.raft.voters import NO_DIRECTORY, Listener, ReplicaKey
 from kraftwire.raft.votes import grants_pre_vote, grants_vote
@@ -43,16 +44,16 @@ def handle_vote(core: Core, request: Request, message: VoteRequest) -> None:
     epoch, last_epoch = partition.replica_epoch, partition.last_offset_epoch
     is_ahead = last_epoch > epoch if partition.pre_vote else last_epoch >= epoch
     if partition.last_offset < 0 or last_epoch < 0 or is_ahead:
-        answer_vote(core, request, ErrorCode.INVALID_REQUEST)
+        answer(core, request, VoteResponse, ErrorCode.INVALID_REQUEST)
         return
     error = _check_voter(core, partition.replica_id, epoch)
     if error:
-        answer_vote(core, request, error)
+        answer(core, request, VoteResponse, error)
         return
     if epoch > core.epoch:  # of a pre-vote too: it is not asked in an epoch before
         core.become_unattached(epoch)
     if not _may_be_me(core, message.voter_id, partition.voter_directory_id):
-        answer_vote(core, request, ErrorCode.INVALID_VOTER_KEY)
+        answer(core, request, VoteResponse, ErrorCode.INVALID_VOTER_KEY)
         return
     candidate = ReplicaKey(partition.replica_id, partition.replica_directory_id)
     is_up_to_date = UpToDate(last_epoch, partition.last_offset) >= core.log.up_to_date
@@ -64,47 +65,29 @@ def handle_vote(core: Core, request: Request, message: VoteRequest) -> None:
         )
         if granted and core.voted is None:
             core.vote(candidate)
-    answer_vote(core, request, granted=granted)
+    answer(core, request, VoteResponse, vote_granted=granted)
 
 
 def handle_begin_quorum_epoch(
     core: Core, request: Request, message: BeginQuorumEpochRequest
 ) -> None:
     """Follow the leader of an epoch that has begun."""
-    partition: BeginQuorumEpochRequest.PartitionData | None = partition_of(message)
-    if not _is_acceptable(core, request, BeginQuorumEpochResponse, message.cluster_id, partition):
+    partition: BeginQuorumEpochRequest.PartitionData | None
+    partition = _learn_from(core, request, BeginQuorumEpochResponse, message)
+    if partition is None:
         return
-    assert partition is not None
-    leader_id, epoch = partition.leader_id, partition.leader_epoch
-    error = _check_voter(core, leader_id, epoch)
-    if error:
-        answer_begin(core, request, error)
-        return
-    told = tuple(Listener(one.name.upper(), one.host, one.port) for one in message.leader_endpoints)
-    if not learn_leader(core, epoch, leader_id, told or core.listeners_of(leader_id)):
-        refuse(core, request, BeginQuorumEpochResponse, ErrorCode.INVALID_REQUEST)
-    elif not _may_be_me(core, message.voter_id, partition.voter_directory_id):
-        answer_begin(core, request, ErrorCode.INVALID_VOTER_KEY)
-    else:
-        answer_begin(core, request)
+    is_meant = _may_be_me(core, message.voter_id, partition.voter_directory_id)
+    error = ErrorCode.NONE if is_meant else ErrorCode.INVALID_VOTER_KEY
+    answer(core, request, BeginQuorumEpochResponse, error)
 
 
 def handle_end_quorum_epoch(core: Core, request: Request, message: EndQuorumEpochRequest) -> None:
     """Stand for election when the leader has given up, the sooner the more that prefers it."""
-    partition: EndQuorumEpochRequest.PartitionData | None = partition_of(message)
-    if not _is_acceptable(core, request, EndQuorumEpochResponse, message.cluster_id, partition):
+    partition: EndQuorumEpochRequest.PartitionData | None
+    partition = _learn_from(core, request, EndQuorumEpochResponse, message)
+    if partition is None:
         return
-    assert partition is not None
-    leader_id, epoch = partition.leader_id, partition.leader_epoch
-    error = _check_voter(core, leader_id, epoch)
-    if error:
-        answer_end(core, request, error)
-        return
-    told = tuple(Listener(one.name.upper(), one.host, one.port) for one in message.leader_endpoints)
-    if not learn_leader(core, epoch, leader_id, told or core.listeners_of(leader_id)):
-        refuse(core, request, EndQuorumEpochResponse, ErrorCode.INVALID_REQUEST)
-        return
-    if isinstance(core.role, Follower) and core.role.leader_id == leader_id:
+    if isinstance(core.role, Follower) and core.role.leader_id == partition.leader_id:
         successors = [
             ReplicaKey(one.candidate_id, one.candidate_directory_id)
             for one in partition.preferred_candidates
@@ -112,7 +95,32 @@ def handle_end_quorum_epoch(core: Core, request: Request, message: EndQuorumEpoc
         places = [place for place, key in enumerate(successors) if _is_me(core, key)]
         place = places[0] if places else len(successors)
         core.role.fetch_deadline = core.now + hand_over_ms(place, len(successors))
-    answer_end(core, request)
+    answer(core, request, EndQuorumEpochResponse)
+
+
+def _learn_from(
+    core: Core,
+    request: Request,
+    kind: type[R],
+    message: BeginQuorumEpochRequest | EndQuorumEpochRequest,
+) -> Any:
+    """Take in the leader that a request is from; what it says of the partition.
+
+    None where it was refused, and is answered.
+    """
+    partition = partition_of(message)
+    if not _is_acceptable(core, request, kind, message.cluster_id, partition):
+        return None
+    leader_id, epoch = partition.leader_id, partition.leader_epoch
+    error = _check_voter(core, leader_id, epoch)
+    if error:
+        answer(core, request, kind, error)
+        return None
+    told = tuple(Listener(one.name.upper(), one.host, one.port) for one in message.leader_endpoints)
+    if not learn_leader(core, epoch, leader_id, told or core.listeners_of(leader_id)):
+        refuse(core, request, kind, ErrorCode.INVALID_REQUEST)
+        return None
+    return partition
 
 
 def hand_over_ms(place: int, count: int) -> int:

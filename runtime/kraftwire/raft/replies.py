@@ -5,7 +5,7 @@ What they say of the leader is what is known behind the change that the request 
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.raft.core import Core
@@ -47,53 +47,29 @@ def leader_listener(core: Core, request: Request) -> Listener | None:
     return None
 
 
-def answer_vote(
-    core: Core, request: Request, error: ErrorCode = ErrorCode.NONE, *, granted: bool = False
+def answer(
+    core: Core,
+    request: Request,
+    kind: type[R],
+    error: ErrorCode = ErrorCode.NONE,
+    **more: Any,
 ) -> None:
-    """Answer a Vote about the partition."""
-    partition = VoteResponse.PartitionData(
+    """Answer about the partition; `more` are fields that only this kind of response has."""
+    partition = kind.PartitionData(
         partition_index=PARTITION,
         error_code=error,
         leader_id=_leader_of(core),
         leader_epoch=core.epoch,
-        vote_granted=granted,
+        **more,
     )
-    topic = VoteResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-    _answer(core, request, VoteResponse(topics=[topic]))
-
-
-def answer_begin(core: Core, request: Request, error: ErrorCode = ErrorCode.NONE) -> None:
-    """Answer a BeginQuorumEpoch about the partition."""
-    partition = BeginQuorumEpochResponse.PartitionData(
-        partition_index=PARTITION,
-        error_code=error,
-        leader_id=_leader_of(core),
-        leader_epoch=core.epoch,
-    )
-    topic = BeginQuorumEpochResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-    _answer(core, request, BeginQuorumEpochResponse(topics=[topic]))
-
-
-def answer_end(core: Core, request: Request, error: ErrorCode = ErrorCode.NONE) -> None:
-    """Answer an EndQuorumEpoch about the partition."""
-    partition = EndQuorumEpochResponse.PartitionData(
-        partition_index=PARTITION,
-        error_code=error,
-        leader_id=_leader_of(core),
-        leader_epoch=core.epoch,
-    )
-    topic = EndQuorumEpochResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-    _answer(core, request, EndQuorumEpochResponse(topics=[topic]))
-
-
-def _answer(core: Core, request: Request, response: R) -> None:
+    topic: Any = kind.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
+    response = kind(topics=[topic])
     listener = leader_listener(core, request)
     if listener is not None and request.version >= _FIRST_WITH_ENDPOINTS:
-        response.node_endpoints = [
-            type(response).NodeEndpoint(
-                node_id=_leader_of(core), host=listener.host, port=listener.port
-            )
-        ]
+        endpoint: Any = kind.NodeEndpoint(
+            node_id=_leader_of(core), host=listener.host, port=listener.port
+        )
+        response.node_endpoints.append(endpoint)
     reply(core, request, response)
 
 
