@@ -22,4 +22,8 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     messages       the one partition within requests and responses
     replies        responses that say how things stand
     elections      Vote, BeginQuorumEpoch and EndQuorumEpoch, as they are answered
+    leading        what a leader does
+    candidacy      standing for election
+    responses      what responses say of epoch and leader
+    replica        one input at a time
 """

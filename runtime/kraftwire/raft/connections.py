@@ -58,6 +58,11 @@ class Connections(Generic[Node, Asked]):
         self._paused.pop(node, None)
         return number
 
+    def node_of(self, number: int) -> Node | None:
+        """Whom a request was sent to; None where it was given up."""
+        one = self._in_flight.get(number)
+        return None if one is None else one.node
+
     def finish(self, number: int, now: int, *, failed: bool = False) -> Asked | None:
         """What was asked with a number, now that it is answered; None where it was given up."""
         one = self._in_flight.pop(number, None)

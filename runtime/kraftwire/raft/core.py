@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from random import Random
 
+from kraftwire.log.batch import Batch
 from kraftwire.raft.config import Config
 from kraftwire.raft.connections import Connections
-from kraftwire.raft.effects import Effect, SaveElection
+from kraftwire.raft.effects import Address, Append, Effect, Flush, SaveElection, Send
 from kraftwire.raft.election import Election
 from kraftwire.raft.roles import (
     Candidate,
@@ -25,6 +26,7 @@ from kraftwire.raft.roles import (
 from kraftwire.raft.store import Recovered
 from kraftwire.raft.tally import Tally
 from kraftwire.raft.voters import Listener, ReplicaKey, VoterSet
+from kraftwire_wire.message import Message
 
 
 class Core:
@@ -147,11 +149,17 @@ class Core:
         tally = Tally(self.voters, self.key)
         self._enter(Candidate(self.epoch + 1, self._election_deadline(), tally))
 
-    def become_resigned(self) -> None:
+    def become_leader(self, leader: Leader) -> None:
+        """Lead the epoch of a candidacy that was won."""
+        if not isinstance(self.role, Candidate) or not self.role.tally.is_won:
+            raise ValueError(f"leader from {self.role}")
+        self._enter(leader)
+
+    def become_resigned(self, successors: tuple[ReplicaKey, ...] = ()) -> None:
         """Lead no more, and wait for the next epoch; that it led is still kept."""
         if not isinstance(self.role, Leader):
             raise ValueError(f"resigned from {self.role}")
-        self.role = Resigned(self.epoch, self._election_deadline())
+        self.role = Resigned(self.epoch, self._election_deadline(), successors, self._others())
         self.connections.forget()
 
     def vote(self, candidate: ReplicaKey) -> None:
@@ -172,13 +180,38 @@ class Core:
         election = Election(self.epoch, self.leader_id, self.voted)
         self.effects.append(SaveElection(election, self.control.kraft_version.last))
 
+    # -- doing ---------------------------------------------------------------------------------
+
+    def append(self, batch: Batch) -> None:
+        """Put a batch at the end of the log, and take in what its control records say."""
+        header = batch.header
+        self.log.append(header.base_offset, header.last_offset, header.partition_leader_epoch)
+        self.control.apply(batch)
+        self.effects.append(Append(batch))
+
+    def flush(self) -> None:
+        """Have the log made durable."""
+        self.effects.append(Flush(self.log.end))
+
+    def send(self, node_id: int, address: Address, asked: object, message: Message) -> None:
+        """Ask a node that is ready; `asked` comes back with the response."""
+        number = self.connections.send(node_id, self.now, asked)
+        self.effects.append(Send(number, address, message))
+
+    def address_of(self, listeners: tuple[Listener, ...]) -> Address | None:
+        """Where replicas speak to one that listens so; None where that is not known."""
+        for name, host, port in listeners:
+            if name == self.config.default_listener:
+                return Address(host, port)
+        return None
+
     def _first_role(self, election: Election) -> Role:
         """The state that a replica goes on in after a start."""
         epoch, leader_id, voted = election
         if epoch < self.log.last_epoch:  # its file is older than its log: it may have voted since
             return Unattached(self.log.last_epoch, self._election_deadline())
         if leader_id == self.key.id:
-            return Resigned(epoch, self._election_deadline())
+            return Resigned(epoch, self._election_deadline(), (), self._others())
         if voted is not None and self._is_me(voted) and self.is_voter:
             return Candidate(epoch, self._election_deadline(), Tally(self.voters, self.key))
         listeners = self.listeners_of(leader_id)
@@ -186,6 +219,10 @@ class Core:
             deadline = self.now + self.config.fetch_timeout_ms
             return Follower(epoch, leader_id, listeners, deadline, voted)
         return Unattached(epoch, self._election_deadline(), leader_id, voted)
+
+    def _others(self) -> set[ReplicaKey]:
+        """The voters but for this replica."""
+        return {voter.key for voter in self.voters if voter.id != self.key.id}
 
     def _is_me(self, voted: ReplicaKey) -> bool:
         return voted in (self.key, ReplicaKey(self.key.id))

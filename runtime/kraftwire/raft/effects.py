@@ -2,11 +2,13 @@
 
 Whoever runs a replica does each effect to its end before the next: no request or reply may
 go out before all that stands before it is durable (Raft's rule that a vote or an
-acknowledgement outlives a crash). Calls that a store knows by the same name are the store's.
+acknowledgement outlives a crash). Nobody changes an effect; that they are not frozen makes them
+cheaper, and unlike tuples those of two kinds are never equal.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kraftwire.log.batch import Batch
@@ -15,32 +17,37 @@ from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire_wire.message import Message
 
 
-class SaveElection(NamedTuple):
+@dataclass(slots=True)
+class SaveElection:
     """Keep an election (`Store.save_election`)."""
 
     election: Election
     kraft_version: int
 
 
-class Append(NamedTuple):
+@dataclass(slots=True)
+class Append:
     """Put a batch at the end of the log (`Store.append`)."""
 
     batch: Batch
 
 
-class Flush(NamedTuple):
+@dataclass(slots=True)
+class Flush:
     """Make the log durable (`Store.flush`), then tell with `Flushed` up to where."""
 
     end: int
 
 
-class Truncate(NamedTuple):
+@dataclass(slots=True)
+class Truncate:
     """Remove the log from an offset on (`Store.truncate`)."""
 
     offset: int
 
 
-class WriteSnapshot(NamedTuple):
+@dataclass(slots=True)
+class WriteSnapshot:
     """Put bytes at the end of an unfinished snapshot (`Store.write_snapshot`)."""
 
     snapshot: OffsetAndEpoch
@@ -48,13 +55,15 @@ class WriteSnapshot(NamedTuple):
     data: bytes
 
 
-class InstallSnapshot(NamedTuple):
+@dataclass(slots=True)
+class InstallSnapshot:
     """Finish a snapshot and begin the log anew behind it, then tell with `SnapshotInstalled`."""
 
     snapshot: OffsetAndEpoch
 
 
-class Clean(NamedTuple):
+@dataclass(slots=True)
+class Clean:
     """Remove what a snapshot has (`Store.clean`)."""
 
     snapshot: OffsetAndEpoch
@@ -67,13 +76,16 @@ class Address(NamedTuple):
     port: int
 
 
-class Send(NamedTuple):
-    """Send a request; its response, or that there is none, comes with the same number."""
+@dataclass(slots=True)
+class Send:
+    """Send a request in the newest version that both ends have and that has room for it.
+
+    Its response, or that there is none, comes with the same number.
+    """
 
     number: int
     address: Address
     message: Message
-    version: int
 
 
 class LogSlice(NamedTuple):
@@ -91,7 +103,8 @@ class SnapshotSlice(NamedTuple):
     max_bytes: int
 
 
-class Reply(NamedTuple):
+@dataclass(slots=True)
+class Reply:
     """Answer the request that came with a token; `content` is read when the reply goes out."""
 
     token: object
@@ -100,25 +113,29 @@ class Reply(NamedTuple):
     content: LogSlice | SnapshotSlice | None = None
 
 
-class Committed(NamedTuple):
+@dataclass(slots=True)
+class Committed:
     """All records before the high watermark are committed; state machines may apply them."""
 
     high_watermark: int
 
 
-class Leading(NamedTuple):
+@dataclass(slots=True)
+class Leading:
     """This replica leads an epoch, and state machines may propose records in it."""
 
     epoch: int
 
 
-class StoppedLeading(NamedTuple):
+@dataclass(slots=True)
+class StoppedLeading:
     """This replica does not lead any more; what was proposed may or may not be committed."""
 
     epoch: int
 
 
-class Settled(NamedTuple):
+@dataclass(slots=True)
+class Settled:
     """What became of a proposal: the offset behind its last record, or None where it is lost."""
 
     token: object

@@ -71,6 +71,10 @@ class Resigned:
 
     epoch: int
     election_deadline: int
+    successors: tuple[ReplicaKey, ...] = ()
+    """Who should be next, best first."""
+    untold: set[ReplicaKey] = field(default_factory=set)
+    """The voters that have not answered that they know."""
 
 
 @dataclass
@@ -96,6 +100,8 @@ class Leader:
     """Who has voted for it."""
     check_quorum_deadline: int | None
     """When it resigns unless a majority fetches before; None for a sole voter."""
+    begin_quorum_deadline: int = 0
+    """When voters are told next that this epoch has begun."""
     high_watermark: int | None = None
     """None until records of this epoch are committed."""
     flushed: int = 0

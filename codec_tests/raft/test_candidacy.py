@@ -1,0 +1,144 @@
+"""Elections of a replica: what it asks, what becomes of the answers, how an epoch begins."""
+
+from __future__ import annotations
+
+from kraftwire.raft.batches import Control, controls_of
+from kraftwire.raft.candidacy import AskedVote, note_answer, note_unsupported, stand, time_out
+from kraftwire.raft.core import Core
+from kraftwire.raft.effects import Append, Committed, Flush, Leading, SaveElection, Send
+from kraftwire.raft.election import Election
+from kraftwire.raft.history import History
+from kraftwire.raft.leading import note_flushed
+from kraftwire.raft.messages import partition_of
+from kraftwire.raft.roles import Candidate, Follower, Leader, Prospective, Unattached
+from kraftwire.raft.voters import decode_voters
+from kraftwire_messages.kafka import LeaderChangeMessage, VotersRecord, registry
+from kraftwire_wire.records import ControlType
+
+from raft.replicas import ME, THREE, TWO, VOTERS, core_of, listeners_of, saved
+
+
+def asked(core: Core) -> list[tuple[int, int, bool]]:
+    """Who was asked since it was last looked: port, epoch, and whether it was a pre-vote."""
+    found = [effect for effect in core.effects if isinstance(effect, Send)]
+    core.effects.clear()
+    partitions = [(one.address.port, partition_of(one.message)) for one in found]
+    return [(port, one.replica_epoch, one.pre_vote) for port, one in partitions]
+
+
+def candidate() -> Core:
+    """A candidate of epoch 4."""
+    core = core_of(Election(3), log_epoch=2)
+    stand(core)
+    note_answer(core, AskedVote(TWO), granted=True)
+    return core
+
+
+def test_voters_are_asked_in_the_same_epoch_first() -> None:
+    core = core_of(Election(3), log_epoch=2)
+    stand(core)
+    assert asked(core) == [(9002, 3, True), (9003, 3, True)]
+    note_answer(core, AskedVote(TWO), granted=True)
+    assert isinstance(core.role, Candidate)
+    assert saved(core) == Election(4, None, ME)
+    assert isinstance(core.effects[0], SaveElection), "the vote is kept before others are asked"
+    assert asked(core) == [(9002, 4, False), (9003, 4, False)]
+
+
+def test_a_majority_elects() -> None:
+    core = candidate()
+    core.effects.clear()
+    note_answer(core, AskedVote(THREE), granted=True)
+    assert isinstance(core.role, Leader)
+    kinds = [type(effect) for effect in core.effects]
+    assert kinds == [SaveElection, Leading, Append, Flush]
+    assert saved(core) == Election(4, 1)
+    append = core.effects[2]
+    assert isinstance(append, Append)
+    ((_, control),) = controls_of(append.batch, registry)
+    assert isinstance(control.message, LeaderChangeMessage)
+    assert [one.voter_id for one in control.message.voters] == [1, 2, 3]
+    assert [one.voter_id for one in control.message.granting_voters] == [1, 3]
+    assert append.batch.header.partition_leader_epoch == 4
+
+
+def test_a_lost_question_ends_where_it_began() -> None:
+    for election, role in ((Election(3), Unattached), (Election(3, 2), Follower)):
+        core = core_of(election, log_epoch=2)
+        stand(core)
+        for voter in (TWO, THREE):
+            note_answer(core, AskedVote(voter), granted=False)
+        assert isinstance(core.role, role)
+        assert (core.epoch, core.leader_id) == (3, election.leader_id)
+
+
+def test_a_lost_candidate_waits_for_its_time() -> None:
+    core = candidate()
+    for voter in (TWO, THREE):
+        note_answer(core, AskedVote(voter), granted=False)
+    assert isinstance(core.role, Candidate)
+    core.effects.clear()
+    time_out(core)
+    assert isinstance(core.role, Prospective)
+    assert asked(core) == [(9002, 4, True), (9003, 4, True)]
+    time_out(core)
+    assert isinstance(core.role, Unattached)
+
+
+def test_a_voter_that_knows_no_pre_vote_is_asked_for_its_vote() -> None:
+    core = core_of(Election(3), log_epoch=2)
+    stand(core)
+    note_unsupported(core)
+    assert isinstance(core.role, Candidate)
+    assert core.epoch == 4
+    note_unsupported(core)
+    assert core.epoch == 4
+
+
+def test_who_did_not_answer_is_asked_again_and_no_other() -> None:
+    core = core_of(Election(3), log_epoch=2)
+    stand(core)
+    asked(core)
+    note_answer(core, AskedVote(TWO), granted=False)
+    assert asked(core) == []
+
+
+def test_a_sole_voter_elects_itself_and_commits_what_is_flushed() -> None:
+    alone = VOTERS.removing(TWO).removing(THREE)
+    core = core_of(Election(3), log_epoch=2, voters=alone)
+    stand(core)
+    assert isinstance(core.role, Leader)
+    assert core.epoch == 4
+    assert not [effect for effect in core.effects if isinstance(effect, Committed)]
+    note_flushed(core, core.log.end)
+    assert core.effects[-1] == Committed(2)
+    note_flushed(core, core.log.end)
+    assert core.effects.count(Committed(2)) == 1
+
+
+def test_what_was_flushed_before_the_epoch_commits_nothing() -> None:
+    core = core_of(Election(3), log_epoch=2, voters=VOTERS.removing(TWO).removing(THREE))
+    stand(core)
+    note_flushed(core, 1)
+    assert core.committed == 0, "an entry of an earlier epoch"
+
+
+def test_the_first_leader_writes_the_bootstrap_voters_into_the_log() -> None:
+    core = core_of(Election(0))
+    core.control.kraft_version = History(1)
+    stand(core)
+    for _ in range(2):
+        note_answer(core, AskedVote(TWO), granted=True)
+    (append,) = [effect for effect in core.effects if isinstance(effect, Append)]
+    said: list[Control] = [one for _, one in controls_of(append.batch, registry)]
+    assert [one.type for one in said] == [
+        ControlType.LEADER_CHANGE,
+        ControlType.KRAFT_VERSION,
+        ControlType.KRAFT_VOTERS,
+    ]
+    record = said[2].message
+    assert isinstance(record, VotersRecord)
+    mine = decode_voters(record).find(ME)
+    assert mine is not None
+    assert (mine.listeners, mine.max_kraft_version) == (listeners_of(1), 1)
+    assert core.voters == decode_voters(record)

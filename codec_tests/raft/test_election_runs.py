@@ -1,0 +1,169 @@
+"""Elections among replicas that lose, repeat and reorder what they say, and crash.
+
+Each run is made of a seed. Effects are done in their order; a crash may come between any two.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple
+from uuid import UUID
+
+import pytest
+
+from kraftwire.raft.config import Config
+from kraftwire.raft.effects import Append, Effect, Flush, Reply, SaveElection, Send
+from kraftwire.raft.inputs import Flushed, Input, Request, RequestFailed, Response, Tick
+from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.replica import Replica
+from kraftwire.raft.roles import Leader
+from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
+
+CLUSTER, LISTENER = "cluster", "CONTROLLER"
+
+
+class Token(NamedTuple):
+    """Who waits for a reply, and for which of its requests."""
+
+    sender: int
+    life: int
+    number: int
+
+
+class Node:
+    """A replica, its store, and how often it was started."""
+
+    def __init__(self, config: Config, voters: VoterSet, chance: Random) -> None:
+        self.config = config
+        self.store = MemoryStore(voters)
+        self.chance = chance
+        self.life = 0
+        self.replica: Replica | None = None
+
+
+class Quorum:
+    """Replicas, and what is on its way between them."""
+
+    def __init__(self, seed: int, size: int) -> None:
+        self.chance = Random(seed)
+        self.now = 0
+        self.faults = True
+        keys = [ReplicaKey(number, UUID(int=number)) for number in range(1, size + 1)]
+        listeners = {key: (Listener(LISTENER, "127.0.0.1", 9000 + key.id),) for key in keys}
+        voters = VoterSet(Voter(key, listeners[key]) for key in keys)
+        self.nodes = {
+            key.id: Node(
+                Config(key=key, cluster_id=CLUSTER, listeners=listeners[key]),
+                voters,
+                Random(seed * 31 + key.id),
+            )
+            for key in keys
+        }
+        self.on_the_way: list[tuple[int, Input, int]] = []
+        """The receiver, what it gets, and in which of its lives; -1 for any."""
+        self.leaders: dict[int, int] = {}
+        self.epochs = dict.fromkeys(self.nodes, 0)
+        for number in self.nodes:
+            self.start(number)
+
+    def start(self, number: int) -> None:
+        node = self.nodes[number]
+        node.life += 1
+        node.replica = Replica(node.config, node.store.recover(), node.chance, self.now)
+        self.do(number, node.replica.start())
+
+    def crash(self, number: int) -> None:
+        node = self.nodes[number]
+        node.replica = None
+        node.store.crash(self.chance)
+
+    def give(self, number: int, what: Input) -> None:
+        replica = self.nodes[number].replica
+        if replica is not None:
+            self.do(number, replica.step(self.now, what))
+
+    def do(self, number: int, effects: list[Effect]) -> None:
+        """Do effects in their order, unless a crash comes between them."""
+        node = self.nodes[number]
+        for effect in effects:
+            if self.faults and self.chance.random() < 0.02:
+                self.crash(number)
+                return
+            match effect:
+                case SaveElection():
+                    node.store.save_election(effect.election, effect.kraft_version)
+                case Append():
+                    node.store.append(effect.batch)
+                case Flush():
+                    node.store.flush()
+                    self.on_the_way.append((number, Flushed(effect.end), node.life))
+                case Send():
+                    token = Token(number, node.life, effect.number)
+                    newest = effect.message.VALID_VERSIONS[-1]
+                    request = Request(token, effect.message, newest, LISTENER)
+                    self.on_the_way.append((effect.address.port - 9000, request, -1))
+                case Reply():
+                    assert isinstance(effect.token, Token)
+                    response = Response(effect.token.number, effect.message)
+                    self.on_the_way.append((effect.token.sender, response, effect.token.life))
+        self.check(number)
+
+    def check(self, number: int) -> None:
+        """One leader in an epoch, and epochs that never fall, over crashes too."""
+        replica = self.nodes[number].replica
+        assert replica is not None
+        core = replica.core
+        assert core.epoch >= self.epochs[number]
+        self.epochs[number] = core.epoch
+        if isinstance(core.role, Leader):
+            assert self.leaders.setdefault(core.epoch, number) == number
+            assert set(core.voters.keys) >= core.role.granted
+
+    def event(self) -> None:
+        """One thing that happens."""
+        chance = self.chance
+        if self.on_the_way and chance.random() < 0.7:
+            place = chance.randrange(len(self.on_the_way)) if self.faults else 0
+            number, what, life = self.on_the_way.pop(place)
+            fate = chance.random() if self.faults else 1.0
+            if fate < 0.1 and not isinstance(what, Flushed):
+                if isinstance(what, Request) and isinstance(what.token, Token) and fate < 0.05:
+                    failed = RequestFailed(what.token.number)
+                    self.on_the_way.append((what.token.sender, failed, what.token.life))
+                return
+            if fate < 0.2 and not isinstance(what, Flushed):
+                self.on_the_way.append((number, what, life))
+            if life in (-1, self.nodes[number].life):
+                self.give(number, what)
+            return
+        number = chance.choice(list(self.nodes))
+        node = self.nodes[number]
+        if node.replica is None:
+            self.start(number)
+        elif self.faults and chance.random() < 0.05:
+            self.crash(number)
+        else:
+            self.now += chance.randrange(60)
+            self.give(number, Tick())
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("seed", range(12))
+def test_no_epoch_has_two_leaders_and_quiet_ones_have_one(seed: int, size: int) -> None:
+    quorum = Quorum(seed, size)
+    for _ in range(1500):
+        quorum.event()
+    quorum.faults = False
+    for number, node in quorum.nodes.items():
+        if node.replica is None:
+            quorum.start(number)
+    before = max(quorum.leaders, default=0)
+    for _ in range(4000):
+        quorum.event()
+        led = max(quorum.leaders, default=0)
+        if led > before or any(
+            node.replica is not None and isinstance(node.replica.core.role, Leader)
+            for node in quorum.nodes.values()
+        ):
+            return
+    raise AssertionError("nobody was elected")

@@ -1,0 +1,142 @@
+"""What a leader does: the beginning of its epoch, and what is committed in it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kraftwire.raft.batches import Control, control_batch
+from kraftwire.raft.core import Core
+from kraftwire.raft.effects import Committed, Leading, StoppedLeading
+from kraftwire.raft.history import BEFORE_THE_LOG
+from kraftwire.raft.messages import begin_quorum_epoch_request, end_quorum_epoch_request
+from kraftwire.raft.quorum import majority_end
+from kraftwire.raft.roles import Candidate, Leader, Progress, Resigned
+from kraftwire.raft.voters import ReplicaKey, Voter, encode_voters
+from kraftwire_messages.kafka import KRaftVersionRecord, LeaderChangeMessage
+from kraftwire_wire.records import ControlType
+
+_NOT_FETCHED = -1
+_NEVER = -1
+
+
+class AskedBegin(NamedTuple):
+    """A voter was told who leads."""
+
+
+class AskedEnd(NamedTuple):
+    """A voter was told that the epoch has ended."""
+
+    voter: ReplicaKey
+
+
+def begin_epoch(core: Core) -> None:
+    """Lead the epoch that was won, beginning with a batch that says so."""
+    candidate = core.role
+    assert isinstance(candidate, Candidate), "only candidates are elected"
+    deadline = core.now + core.config.check_quorum_ms
+    leader = Leader(
+        epoch=core.epoch,
+        epoch_start=core.log.end,
+        granted=candidate.tally.granted,
+        check_quorum_deadline=None if len(core.voters) == 1 else deadline,
+        begin_quorum_deadline=core.now,
+        flushed=core.log.end,
+        progress={voter.key: Progress(voter.key) for voter in core.voters},
+    )
+    core.become_leader(leader)
+    core.effects.append(Leading(core.epoch))
+    said = [_leader_change(core, leader), *_voter_records(core)]
+    core.append(control_batch(core.log.end, core.epoch, core.now, said))
+    core.flush()
+
+
+def _leader_change(core: Core, leader: Leader) -> Control:
+    def voters(keys: list[ReplicaKey]) -> list[LeaderChangeMessage.Voter]:
+        return [LeaderChangeMessage.Voter(voter_id=key.id) for key in keys]
+
+    message = LeaderChangeMessage(
+        leader_id=core.key.id,
+        voters=voters([voter.key for voter in core.voters]),
+        granting_voters=voters(sorted(leader.granted)),
+    )
+    return Control(ControlType.LEADER_CHANGE, message)
+
+
+def _voter_records(core: Core) -> list[Control]:
+    """The voter set, where the log has none yet, or has not what this replica has become."""
+    if core.control.kraft_version.last == 0:
+        return []
+    before = core.voters.find(core.key)
+    versions = core.config.supported_kraft_versions
+    mine = Voter(core.key, core.config.listeners, versions[0], versions[-1])
+    if core.control.voters.last_offset != BEFORE_THE_LOG and before == mine:
+        return []
+    version = KRaftVersionRecord(kraft_version=core.control.kraft_version.last)
+    voters = encode_voters(core.voters.updating(mine))
+    return [Control(ControlType.KRAFT_VERSION, version), Control(ControlType.KRAFT_VOTERS, voters)]
+
+
+def resign(core: Core, leader: Leader) -> None:
+    """Lead no more; those with the longest logs should be next."""
+    others = [voter.key for voter in core.voters if voter.id != core.key.id]
+    others.sort(key=lambda key: (-_end_of(core, leader, key), key))
+    core.become_resigned(tuple(others))
+    core.effects.append(StoppedLeading(core.epoch))
+
+
+def tell_voters(core: Core, leader: Leader) -> None:
+    """Tell voters that do not fetch who leads."""
+    leader.begin_quorum_deadline = core.now + core.config.begin_quorum_ms
+    for voter in core.voters:
+        progress = leader.progress.get(voter.key)
+        last = progress.last_fetch_ms if progress is not None else _NEVER
+        is_quiet = last == _NEVER or core.now - last >= core.config.begin_quorum_ms
+        address = core.address_of(voter.listeners)
+        if (
+            voter.id != core.key.id
+            and is_quiet
+            and address is not None
+            and core.connections.is_ready(voter.id, core.now)
+        ):
+            request = begin_quorum_epoch_request(
+                core.config.cluster_id, core.key.id, voter.key, core.epoch, core.config.listeners
+            )
+            core.send(voter.id, address, AskedBegin(), request)
+
+
+def tell_successors(core: Core, resigned: Resigned) -> None:
+    """Tell voters that have not answered yet that the epoch has ended, and who should be next."""
+    for key in sorted(resigned.untold):
+        voter = core.voters.find(key)
+        address = core.address_of(voter.listeners) if voter is not None else None
+        if address is not None and core.connections.is_ready(key.id, core.now):
+            request = end_quorum_epoch_request(
+                core.config.cluster_id, core.key.id, core.epoch, resigned.successors, ()
+            )
+            core.send(key.id, address, AskedEnd(key), request)
+
+
+def note_flushed(core: Core, end: int) -> None:
+    """Count the leader's own log as far as it is durable."""
+    if isinstance(core.role, Leader):
+        core.role.flushed = max(core.role.flushed, min(end, core.log.end))
+        advance(core, core.role)
+
+
+def advance(core: Core, leader: Leader) -> None:
+    """Commit what a majority has, once that reaches into this epoch (Raft, 5.4.2)."""
+    ends = [_end_of(core, leader, voter.key) for voter in core.voters]
+    end = majority_end(ends) if ends else _NOT_FETCHED
+    if end > leader.epoch_start and end > (leader.high_watermark or 0):
+        leader.high_watermark = end
+        if end > core.committed:
+            core.committed = end
+            core.effects.append(Committed(end))
+
+
+def _end_of(core: Core, leader: Leader, voter: ReplicaKey) -> int:
+    if core.voters.find(core.key) == core.voters.find(voter):
+        return leader.flushed
+    progress = leader.progress.get(voter)
+    end = progress.end_offset if progress is not None else None
+    return _NOT_FETCHED if end is None else end

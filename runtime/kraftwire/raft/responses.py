@@ -1,0 +1,82 @@
+"""What a response says of epoch and leader, which comes before what it was asked for.
+
+Where a real controller asks again at once, as after NOT_LEADER_OR_FOLLOWER from one that has
+resigned, this one pauses: nothing has changed that would change the answer.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from kraftwire.raft.core import Core
+from kraftwire.raft.elections import learn_leader
+from kraftwire.raft.messages import partition_of
+from kraftwire.raft.voters import Listener
+from kraftwire_messages.kafka import (
+    BeginQuorumEpochResponse,
+    EndQuorumEpochResponse,
+    VoteResponse,
+)
+from kraftwire_wire.message import Message
+from kraftwire_wire.numbers import ErrorCode
+
+
+class Outcome(Enum):
+    """What becomes of a response."""
+
+    TAKEN = "taken"
+    """It said something new of the quorum, or nothing that matters any more."""
+    FAILED = "failed"
+    """The node is left alone for a while."""
+    GOOD = "good"
+    """It answers what was asked."""
+
+
+_MOVED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+
+_READ = (VoteResponse, BeginQuorumEpochResponse, EndQuorumEpochResponse)
+
+
+def read_response(core: Core, response: Message) -> tuple[Outcome, Any]:
+    """Take in epoch and leader; what the response says of the partition, where that counts."""
+    if not isinstance(response, _READ):
+        return Outcome.FAILED, None
+    partition = partition_of(response)
+    if response.error_code or partition is None:
+        return Outcome.FAILED, None
+    leader_id = partition.leader_id if partition.leader_id >= 0 else None
+    listeners = _listeners(core, leader_id, response.node_endpoints)
+    outcome = take_leader(core, partition.error_code, partition.leader_epoch, leader_id, listeners)
+    return outcome, partition
+
+
+def take_leader(
+    core: Core,
+    error: int,
+    epoch: int,
+    leader_id: int | None,
+    listeners: tuple[Listener, ...],
+) -> Outcome:
+    """Take in what a response says of the quorum."""
+    if epoch < core.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
+        return Outcome.TAKEN
+    before = core.role
+    if epoch > core.epoch or error in _MOVED:
+        learn_leader(core, epoch, leader_id, listeners)
+        return Outcome.FAILED if core.role is before else Outcome.TAKEN
+    if leader_id is not None and core.leader_id is None:
+        if not learn_leader(core, epoch, leader_id, listeners):
+            return Outcome.FAILED
+        if core.role is not before:
+            return Outcome.TAKEN
+    return Outcome.FAILED if error else Outcome.GOOD
+
+
+def _listeners(core: Core, leader_id: int | None, endpoints: list[Any]) -> tuple[Listener, ...]:
+    """Where a response says that the leader listens; else the voter set may know."""
+    for one in endpoints:
+        if one.node_id == leader_id:
+            return (Listener(core.config.default_listener, one.host, one.port),)
+    return core.listeners_of(leader_id)
