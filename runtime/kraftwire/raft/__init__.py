@@ -23,7 +23,9 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     replies        responses that say how things stand
     elections      Vote, BeginQuorumEpoch and EndQuorumEpoch, as they are answered
     leading        what a leader does
+    fetch_server   Fetch, as a leader answers it
     candidacy      standing for election
     responses      what responses say of epoch and leader
+    following      Fetch, as a replica asks it
     replica        one input at a time
 """

@@ -12,7 +12,16 @@ from random import Random
 from kraftwire.log.batch import Batch
 from kraftwire.raft.config import Config
 from kraftwire.raft.connections import Connections
-from kraftwire.raft.effects import Address, Append, Effect, Flush, SaveElection, Send
+from kraftwire.raft.effects import (
+    Address,
+    Append,
+    Committed,
+    Effect,
+    Flush,
+    SaveElection,
+    Send,
+    Truncate,
+)
 from kraftwire.raft.election import Election
 from kraftwire.raft.roles import (
     Candidate,
@@ -42,6 +51,8 @@ class Core:
         self.effects: list[Effect] = []
         self.committed = 0
         """Up to where records are known to be committed; it never falls."""
+        self.has_news = False
+        """Whether there is something since the last look that a parked Fetch waits for."""
         self.connections: Connections[int, object] = Connections(
             request_timeout_ms=config.request_timeout_ms,
             retry_backoff_ms=config.retry_backoff_ms,
@@ -188,6 +199,19 @@ class Core:
         self.log.append(header.base_offset, header.last_offset, header.partition_leader_epoch)
         self.control.apply(batch)
         self.effects.append(Append(batch))
+        self.has_news = True
+
+    def truncate(self, offset: int) -> None:
+        """Remove the log from an offset on, and what its control records said."""
+        self.log.truncate(offset)
+        self.control.truncate(offset)
+        self.effects.append(Truncate(offset))
+
+    def commit(self, end: int) -> None:
+        """Note up to where records are committed; what was known before stands."""
+        if end > self.committed:
+            self.committed = end
+            self.effects.append(Committed(end))
 
     def flush(self) -> None:
         """Have the log made durable."""

@@ -17,7 +17,7 @@ from kraftwire.raft.core import Core
 from kraftwire.raft.inputs import Request
 from kraftwire.raft.log_state import UpToDate
 from kraftwire.raft.messages import partition_of
-from kraftwire.raft.replies import R, Response, answer, refuse
+from kraftwire.raft.replies import R, Response, answer, is_of_this_cluster, refuse
 from kraftwire.raft.roles import Follower
 from kraftwire.raft.voters import NO_DIRECTORY, Listener, ReplicaKey
 from kraftwire.raft.votes import grants_pre_vote, grants_vote
@@ -165,7 +165,7 @@ def _is_acceptable(
     partition: object | None,
 ) -> bool:
     """Whether a request is of this cluster and about its metadata; else it is refused."""
-    if None not in (cluster_id, core.config.cluster_id) and cluster_id != core.config.cluster_id:
+    if not is_of_this_cluster(core, cluster_id):
         refuse(core, request, kind, ErrorCode.INCONSISTENT_CLUSTER_ID)
         return False
     if partition is None:

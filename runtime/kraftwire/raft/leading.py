@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from kraftwire.raft.batches import Control, control_batch
+from kraftwire.raft.batches import Control, control_batch, data_batch
 from kraftwire.raft.core import Core
-from kraftwire.raft.effects import Committed, Leading, StoppedLeading
+from kraftwire.raft.effects import Leading, Settled, StoppedLeading
 from kraftwire.raft.history import BEFORE_THE_LOG
 from kraftwire.raft.messages import begin_quorum_epoch_request, end_quorum_epoch_request
-from kraftwire.raft.quorum import majority_end
+from kraftwire.raft.quorum import majority, majority_end
 from kraftwire.raft.roles import Candidate, Leader, Progress, Resigned
 from kraftwire.raft.voters import ReplicaKey, Voter, encode_voters
 from kraftwire_messages.kafka import KRaftVersionRecord, LeaderChangeMessage
@@ -47,7 +48,7 @@ def begin_epoch(core: Core) -> None:
     core.effects.append(Leading(core.epoch))
     said = [_leader_change(core, leader), *_voter_records(core)]
     core.append(control_batch(core.log.end, core.epoch, core.now, said))
-    core.flush()
+    core.flush()  # nobody waits for it yet
 
 
 def _leader_change(core: Core, leader: Leader) -> Control:
@@ -116,11 +117,50 @@ def tell_successors(core: Core, resigned: Resigned) -> None:
             core.send(key.id, address, AskedEnd(key), request)
 
 
+def propose(core: Core, token: object, values: Sequence[bytes]) -> None:
+    """Put records of the state machine into the log; only a leader can."""
+    leader = core.role
+    if not isinstance(leader, Leader):
+        core.effects.append(Settled(token, None))
+        return
+    core.append(data_batch(core.log.end, core.epoch, core.now, values))
+    leader.proposed.append((token, core.log.end))
+    core.flush()
+
+
 def note_flushed(core: Core, end: int) -> None:
     """Count the leader's own log as far as it is durable."""
     if isinstance(core.role, Leader):
         core.role.flushed = max(core.role.flushed, min(end, core.log.end))
         advance(core, core.role)
+
+
+def note_fetch(core: Core, leader: Leader, replica: ReplicaKey, offset: int) -> None:
+    """Take in that a replica has the log up to an offset; who has no id is not counted."""
+    voter = core.voters.find(replica)
+    key = replica if voter is None else voter.key
+    if key.id < 0:
+        return
+    progress = leader.progress.setdefault(key, Progress(key))
+    if offset >= core.log.end:
+        progress.last_caught_up_ms = core.now
+    elif 0 < progress.leader_end <= offset:  # it has what there was when it fetched before
+        progress.last_caught_up_ms = max(progress.last_caught_up_ms, progress.last_fetch_ms)
+    progress.end_offset = offset
+    progress.last_fetch_ms = core.now
+    progress.leader_end = core.log.end
+    if voter is not None:
+        note_heard(core, leader, voter.key)
+        advance(core, leader)
+
+
+def note_heard(core: Core, leader: Leader, voter: ReplicaKey) -> None:
+    """Stay leader for a while longer, once a majority with the leader has been heard."""
+    leader.heard.add(voter)
+    others = majority(len(core.voters)) - (1 if core.is_voter else 0)
+    if leader.check_quorum_deadline is not None and len(leader.heard) >= others:
+        leader.heard.clear()
+        leader.check_quorum_deadline = core.now + core.config.check_quorum_ms
 
 
 def advance(core: Core, leader: Leader) -> None:
@@ -129,9 +169,12 @@ def advance(core: Core, leader: Leader) -> None:
     end = majority_end(ends) if ends else _NOT_FETCHED
     if end > leader.epoch_start and end > (leader.high_watermark or 0):
         leader.high_watermark = end
-        if end > core.committed:
-            core.committed = end
-            core.effects.append(Committed(end))
+        core.has_news = True
+        core.commit(end)
+        for token, behind in leader.proposed:
+            if behind <= end:
+                core.effects.append(Settled(token, behind))
+        leader.proposed = [one for one in leader.proposed if one[1] > end]
 
 
 def _end_of(core: Core, leader: Leader, voter: ReplicaKey) -> int:

@@ -19,23 +19,39 @@ from kraftwire.raft.candidacy import (
 )
 from kraftwire.raft.config import Config
 from kraftwire.raft.core import Core
-from kraftwire.raft.effects import Effect
+from kraftwire.raft.effects import Effect, Settled
 from kraftwire.raft.elections import (
     handle_begin_quorum_epoch,
     handle_end_quorum_epoch,
     handle_vote,
 )
-from kraftwire.raft.inputs import Flushed, Input, Request, RequestFailed, Response
-from kraftwire.raft.leading import AskedEnd, note_flushed, resign, tell_successors, tell_voters
+from kraftwire.raft.fetch_server import answer_parked, handle_fetch, refuse_parked
+from kraftwire.raft.following import fetch, take_response
+from kraftwire.raft.inputs import Flushed, Input, Propose, Request, RequestFailed, Response
+from kraftwire.raft.leading import (
+    AskedEnd,
+    note_flushed,
+    propose,
+    resign,
+    tell_successors,
+    tell_voters,
+)
 from kraftwire.raft.responses import Outcome, read_response
 from kraftwire.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from kraftwire.raft.store import Recovered
-from kraftwire_messages.kafka import BeginQuorumEpochRequest, EndQuorumEpochRequest, VoteRequest
+from kraftwire_messages.kafka import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchResponse,
+    VoteRequest,
+)
 
 _HANDLERS: dict[type, Callable[[Core, Request, Any], None]] = {
     VoteRequest: handle_vote,
     BeginQuorumEpochRequest: handle_begin_quorum_epoch,
     EndQuorumEpochRequest: handle_end_quorum_epoch,
+    FetchRequest: handle_fetch,
 }
 
 
@@ -55,6 +71,7 @@ class Replica:
         """Take in what has happened at a time in ms, which never goes back."""
         core = self.core
         core.now = max(core.now, now)
+        before = core.role
         if isinstance(what, Request):
             _HANDLERS[type(what.message)](core, what, what.message)
         elif isinstance(what, Response):
@@ -65,7 +82,11 @@ class Replica:
                 note_unsupported(core)
         elif isinstance(what, Flushed):
             note_flushed(core, what.end)
+        elif isinstance(what, Propose):
+            propose(core, what.token, what.values)
         self._poll()
+        if isinstance(before, Leader) and core.role is not before:
+            self._leave(before)
         return self._taken()
 
     def next_deadline(self) -> int | None:
@@ -74,11 +95,17 @@ class Replica:
         times = [core.connections.next_deadline(core.now)]
         if isinstance(role, Leader):
             times += [role.check_quorum_deadline, role.begin_quorum_deadline]
+            times += [one.deadline for one in role.parked]
         elif isinstance(role, Follower):
             times.append(role.fetch_deadline if core.is_voter else None)
         else:
             times.append(role.election_deadline)
         return min((time for time in times if time is not None), default=None)
+
+    def _leave(self, leader: Leader) -> None:
+        """Answer those who have waited for this replica while it led."""
+        refuse_parked(self.core, leader.parked)
+        self.core.effects += [Settled(token, None) for token, _ in leader.proposed]
 
     def _taken(self) -> list[Effect]:
         effects, self.core.effects = self.core.effects, []
@@ -89,6 +116,10 @@ class Replica:
         node = core.connections.node_of(what.number)
         asked = core.connections.finish(what.number, core.now)
         if asked is None or node is None:
+            return
+        if isinstance(what.message, FetchResponse):
+            if take_response(core, what.message) is Outcome.FAILED:
+                core.connections.pause(node, core.now)
             return
         outcome, partition = read_response(core, what.message)
         if outcome is Outcome.FAILED:
@@ -106,6 +137,9 @@ class Replica:
         while core.role is not before:
             before = core.role
             self._look(before)
+        while core.has_news:
+            core.has_news = False
+            answer_parked(core)
 
     def _look(self, role: Any) -> None:
         core = self.core
@@ -113,6 +147,8 @@ class Replica:
             case Unattached(election_deadline=deadline):
                 if core.is_voter and deadline is not None and core.now >= deadline:
                     stand(core)
+                else:
+                    fetch(core)
             case Prospective() | Candidate():
                 if core.now >= role.election_deadline:
                     time_out(core)
@@ -121,12 +157,16 @@ class Replica:
             case Follower():
                 if core.is_voter and core.now >= role.fetch_deadline:
                     stand(core)
+                else:
+                    fetch(core)
             case Leader():
                 deadline = role.check_quorum_deadline
                 if deadline is not None and core.now >= deadline:
                     resign(core, role)
-                elif core.now >= role.begin_quorum_deadline:
+                    return
+                if core.now >= role.begin_quorum_deadline:
                     tell_voters(core, role)
+                answer_parked(core, due=True)
             case Resigned():
                 if core.now >= role.election_deadline:
                     core.become_unattached(role.epoch + 1)

@@ -38,6 +38,11 @@ def refuse(core: Core, request: Request, kind: type[Response], error: ErrorCode)
     reply(core, request, kind(error_code=error))
 
 
+def is_of_this_cluster(core: Core, cluster_id: str | None) -> bool:
+    """Whether a request is meant for this cluster, as far as either end knows."""
+    return None in (cluster_id, core.config.cluster_id) or cluster_id == core.config.cluster_id
+
+
 def leader_listener(core: Core, request: Request) -> Listener | None:
     """Where the leader listens on the listener that a request came to; None where not known."""
     if core.leader_id is not None:

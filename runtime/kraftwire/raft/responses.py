@@ -47,7 +47,7 @@ def read_response(core: Core, response: Message) -> tuple[Outcome, Any]:
     if response.error_code or partition is None:
         return Outcome.FAILED, None
     leader_id = partition.leader_id if partition.leader_id >= 0 else None
-    listeners = _listeners(core, leader_id, response.node_endpoints)
+    listeners = listeners_in(core, leader_id, response.node_endpoints)
     outcome = take_leader(core, partition.error_code, partition.leader_epoch, leader_id, listeners)
     return outcome, partition
 
@@ -74,7 +74,7 @@ def take_leader(
     return Outcome.FAILED if error else Outcome.GOOD
 
 
-def _listeners(core: Core, leader_id: int | None, endpoints: list[Any]) -> tuple[Listener, ...]:
+def listeners_in(core: Core, leader_id: int | None, endpoints: list[Any]) -> tuple[Listener, ...]:
     """Where a response says that the leader listens; else the voter set may know."""
     for one in endpoints:
         if one.node_id == leader_id:

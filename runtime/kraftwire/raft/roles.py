@@ -14,7 +14,9 @@ that a replica is stepped with counts them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from kraftwire.raft.inputs import Request
 from kraftwire.raft.tally import Tally
 from kraftwire.raft.voters import Listener, ReplicaKey
 
@@ -86,8 +88,15 @@ class Progress:
     """Up to where it has the log: the offset of its last valid Fetch."""
     last_fetch_ms: int = -1
     last_caught_up_ms: int = -1
-    has_acknowledged: bool = False
-    """Whether it has fetched in this epoch, and needs no BeginQuorumEpoch."""
+    leader_end: int = -1
+    """Where the leader's log ended when it last fetched."""
+
+
+class Parked(NamedTuple):
+    """A Fetch that waits for something to answer."""
+
+    request: Request
+    deadline: int
 
 
 @dataclass
@@ -107,6 +116,12 @@ class Leader:
     flushed: int = 0
     """Up to where its own log is durable."""
     progress: dict[ReplicaKey, Progress] = field(default_factory=dict)
+    """Of voters and observers, by the keys that the voter set has for them, or their own."""
+    heard: set[ReplicaKey] = field(default_factory=set)
+    """The voters that have fetched since a majority last had."""
+    parked: list[Parked] = field(default_factory=list)
+    proposed: list[tuple[object, int]] = field(default_factory=list)
+    """Proposals that are not committed: their tokens, and the offsets behind them."""
 
 
 Role = Unattached | Prospective | Candidate | Leader | Follower | Resigned

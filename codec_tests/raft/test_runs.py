@@ -1,4 +1,4 @@
-"""Elections among replicas that lose, repeat and reorder what they say, and crash.
+"""Replicas that lose, repeat and reorder what they say, and crash, and what they commit.
 
 Each run is made of a seed. Effects are done in their order; a crash may come between any two.
 """
@@ -11,13 +11,24 @@ from uuid import UUID
 
 import pytest
 
+from kraftwire.raft.batches import split_batches
 from kraftwire.raft.config import Config
-from kraftwire.raft.effects import Append, Effect, Flush, Reply, SaveElection, Send
-from kraftwire.raft.inputs import Flushed, Input, Request, RequestFailed, Response, Tick
+from kraftwire.raft.effects import (
+    Append,
+    Effect,
+    Flush,
+    LogSlice,
+    Reply,
+    SaveElection,
+    Send,
+    Truncate,
+)
+from kraftwire.raft.inputs import Flushed, Input, Propose, Request, RequestFailed, Response, Tick
 from kraftwire.raft.memory_store import MemoryStore
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.roles import Leader
 from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
+from kraftwire_messages.kafka import FetchResponse
 
 CLUSTER, LISTENER = "cluster", "CONTROLLER"
 
@@ -62,6 +73,8 @@ class Quorum:
         self.on_the_way: list[tuple[int, Input, int]] = []
         """The receiver, what it gets, and in which of its lives; -1 for any."""
         self.leaders: dict[int, int] = {}
+        self.committed: dict[int, bytes] = {}
+        self.checked = dict.fromkeys(self.nodes, 0)
         self.epochs = dict.fromkeys(self.nodes, 0)
         for number in self.nodes:
             self.start(number)
@@ -102,8 +115,14 @@ class Quorum:
                     newest = effect.message.VALID_VERSIONS[-1]
                     request = Request(token, effect.message, newest, LISTENER)
                     self.on_the_way.append((effect.address.port - 9000, request, -1))
+                case Truncate():
+                    node.store.truncate(effect.offset)
                 case Reply():
                     assert isinstance(effect.token, Token)
+                    if isinstance(effect.content, LogSlice):
+                        assert isinstance(effect.message, FetchResponse)
+                        records = node.store.read(effect.content.offset, effect.content.max_bytes)
+                        effect.message.responses[0].partitions[0].records = records
                     response = Response(effect.token.number, effect.message)
                     self.on_the_way.append((effect.token.sender, response, effect.token.life))
         self.check(number)
@@ -115,9 +134,26 @@ class Quorum:
         core = replica.core
         assert core.epoch >= self.epochs[number]
         self.epochs[number] = core.epoch
+        self.check_committed(number)
         if isinstance(core.role, Leader):
             assert self.leaders.setdefault(core.epoch, number) == number
             assert set(core.voters.keys) >= core.role.granted
+
+    def check_committed(self, number: int) -> None:
+        """What one replica knows to be committed is what all others know of it."""
+        node = self.nodes[number]
+        assert node.replica is not None
+        end = node.replica.core.committed
+        known = self.checked[number]
+        if end > known:
+            data = node.store.read(known, 1 << 30)
+            for batch in split_batches(data):
+                if batch.header.last_offset < end:
+                    assert (
+                        self.committed.setdefault(batch.header.base_offset, batch.data)
+                        == batch.data
+                    )
+            self.checked[number] = end
 
     def event(self) -> None:
         """One thing that happens."""
@@ -142,6 +178,8 @@ class Quorum:
             self.start(number)
         elif self.faults and chance.random() < 0.05:
             self.crash(number)
+        elif chance.random() < 0.2:
+            self.give(number, Propose("p", [b"%d" % self.now]))
         else:
             self.now += chance.randrange(60)
             self.give(number, Tick())

@@ -1,0 +1,237 @@
+"""Fetch: what a leader answers, what waits, what is counted; what a follower does with it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from kraftwire.raft.batches import data_batch
+from kraftwire.raft.candidacy import AskedVote, note_answer, stand
+from kraftwire.raft.core import Core
+from kraftwire.raft.effects import Append, Committed, Flush, LogSlice, Truncate
+from kraftwire.raft.election import Election
+from kraftwire.raft.fetch_server import answer_parked, handle_fetch
+from kraftwire.raft.following import take_response
+from kraftwire.raft.inputs import Request
+from kraftwire.raft.leading import note_flushed, propose
+from kraftwire.raft.log_state import OffsetAndEpoch
+from kraftwire.raft.messages import METADATA_TOPIC_ID, fetch_request, partition_of
+from kraftwire.raft.responses import Outcome
+from kraftwire.raft.roles import Follower, Leader
+from kraftwire.raft.voters import ReplicaKey
+from kraftwire_messages.kafka import FetchRequest, FetchResponse
+from kraftwire_wire.numbers import ErrorCode
+
+from raft.replicas import CLUSTER, LISTENER, ME, THREE, TWO, core_of, replies
+
+
+def leader() -> Core:
+    """The leader of epoch 4, whose log is a record of epoch 2 and the beginning of the epoch."""
+    core = core_of(Election(3), log_epoch=2)
+    stand(core)
+    for _ in range(2):
+        note_answer(core, AskedVote(TWO), granted=True)
+    note_flushed(core, core.log.end)
+    core.effects.clear()
+    return core
+
+
+def ask(
+    core: Core,
+    offset: int,
+    last_epoch: int,
+    *,
+    replica: ReplicaKey = TWO,
+    epoch: int = 4,
+    max_wait_ms: int = 500,
+    known: int = 1 << 62,
+) -> Any:
+    """Fetch over the wire; what was answered, or None where nothing was."""
+    before = len(replies(core))
+    message = fetch_request(
+        CLUSTER,
+        replica,
+        epoch,
+        OffsetAndEpoch(offset, last_epoch),
+        known,
+        max_wait_ms=max_wait_ms,
+        max_bytes=1000,
+    )
+    give(core, FetchRequest.decode(message.encode(18), 18))
+    return partition_of(replies(core)[-1].message) if len(replies(core)) > before else None
+
+
+def give(core: Core, message: FetchRequest) -> None:
+    handle_fetch(core, Request("token", message, 18, LISTENER), message)
+
+
+def test_a_follower_gets_what_it_lacks_and_is_counted() -> None:
+    core = leader()
+    partition = ask(core, 1, 2)
+    assert (partition.error_code, partition.high_watermark) == (0, -1)
+    assert replies(core)[-1].content == LogSlice(1, 1000)
+    assert [one.port for one in _endpoints(core)] == [9001]
+    assert isinstance(core.role, Leader)
+    assert core.role.progress[TWO].end_offset == 1
+    assert core.role.high_watermark is None
+
+
+def _endpoints(core: Core) -> list[FetchResponse.NodeEndpoint]:
+    message = replies(core)[-1].message
+    assert isinstance(message, FetchResponse)
+    return message.node_endpoints
+
+
+def test_what_a_majority_has_is_committed_and_told() -> None:
+    core = leader()
+    assert ask(core, 2, 4, replica=THREE) is None
+    assert core.effects == [Committed(2)]
+    assert core.has_news
+    answer_parked(core)
+    (reply,) = replies(core)
+    assert partition_of(reply.message).high_watermark == 2
+
+
+def test_a_fetch_waits_until_there_is_something() -> None:
+    core = leader()
+    ask(core, 2, 4, replica=THREE)
+    answer_parked(core)
+    core.effects.clear()
+    assert ask(core, 2, 4) is None
+    propose(core, "p", [b"value"])
+    answer_parked(core)
+    (reply,) = replies(core)
+    assert reply.content == LogSlice(2, 1000)
+    kinds = [type(effect) for effect in core.effects]
+    assert kinds.index(Append) < kinds.index(type(reply))
+
+
+def test_a_fetch_that_has_waited_is_answered_with_nothing() -> None:
+    core = leader()
+    ask(core, 2, 4)
+    core.effects.clear()
+    assert ask(core, 2, 4, replica=THREE) is None
+    core.now += 499
+    answer_parked(core, due=True)
+    assert replies(core) == []
+    core.now += 1
+    answer_parked(core, due=True)
+    assert [reply.content for reply in replies(core)] == [None, None]
+
+
+def test_who_knows_less_of_what_is_committed_does_not_wait() -> None:
+    core = leader()
+    ask(core, 2, 4, replica=THREE)
+    assert ask(core, 2, 4, known=1).high_watermark == 2
+    assert ask(core, 2, 4, known=2) is None
+    assert ask(core, 2, 4, max_wait_ms=0).high_watermark == 2
+
+
+def test_a_log_that_differs_is_told_where_and_not_counted() -> None:
+    core = leader()
+    partition = ask(core, 5, 3)
+    assert (partition.diverging_epoch.epoch, partition.diverging_epoch.end_offset) == (2, 1)
+    assert isinstance(core.role, Leader)
+    assert core.role.progress[TWO].end_offset is None
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ({"epoch": 3}, ErrorCode.FENCED_LEADER_EPOCH),
+        ({"epoch": 5}, ErrorCode.UNKNOWN_LEADER_EPOCH),
+        ({"max_wait_ms": -1}, ErrorCode.INVALID_REQUEST),
+        ({"replica": ME}, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_errors_of_fetches(more: dict[str, Any], error: ErrorCode) -> None:
+    core = leader()
+    partition = ask(core, 1, 2, **more)
+    assert (partition.error_code, partition.high_watermark) == (error, -1)
+    assert (partition.current_leader.leader_id, partition.current_leader.leader_epoch) == (1, 4)
+
+
+def test_errors_about_the_whole_request() -> None:
+    core = leader()
+    give(core, FetchRequest(cluster_id="other"))
+    give(core, FetchRequest(cluster_id=CLUSTER))
+    codes = [reply.message.error_code for reply in replies(core)]  # type: ignore[attr-defined]
+    assert codes == [ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REQUEST]
+
+
+def test_a_leader_that_hears_a_majority_stays_one() -> None:
+    core = leader()
+    assert isinstance(core.role, Leader)
+    core.now += 2900
+    ask(core, 1, 2, replica=ReplicaKey(2, UUID(int=99)))
+    assert core.role.check_quorum_deadline == 8000, "an observer does not count"
+    ask(core, 1, 2)
+    assert core.role.check_quorum_deadline == core.now + 3000
+
+
+# -- the other end ----------------------------------------------------------------------------
+
+
+def answered(core: Core, **partition: Any) -> Outcome:
+    """Let a follower take in an answer of replica 2, which leads epoch 3."""
+    told = FetchResponse.PartitionData(
+        current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=2, leader_epoch=3), **partition
+    )
+    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[told])
+    core.effects.clear()
+    return take_response(core, FetchResponse(responses=[topic]))
+
+
+def follower(log_epoch: int = 2) -> Core:
+    """A follower of replica 2 in epoch 3 with one record."""
+    core = core_of(Election(3, 2), log_epoch=log_epoch)
+    assert isinstance(core.role, Follower)
+    return core
+
+
+def test_what_is_fetched_is_durable_before_anything_else() -> None:
+    core = follower()
+    core.now += 700
+    batch = data_batch(1, 3, 0, [b"a", b"b"])
+    assert answered(core, records=batch.data, high_watermark=2) is Outcome.GOOD
+    assert [type(effect) for effect in core.effects] == [Append, Flush, Committed]
+    assert (core.log.end, core.committed) == (3, 2)
+    assert isinstance(core.role, Follower)
+    assert core.role.has_fetched
+    assert core.role.fetch_deadline == core.now + 2000
+
+
+def test_no_more_is_committed_than_there_is() -> None:
+    core = follower()
+    answered(core, records=b"", high_watermark=99)
+    assert core.committed == 1
+
+
+def test_a_batch_of_a_later_epoch_ends_what_is_taken() -> None:
+    core = follower()
+    data = data_batch(1, 3, 0, [b"a"]).data + data_batch(2, 4, 0, [b"b"]).data
+    assert answered(core, records=data) is Outcome.GOOD
+    assert core.log.end == 2
+
+
+def test_what_does_not_follow_or_is_damaged_is_not_taken() -> None:
+    core = follower()
+    assert answered(core, records=data_batch(5, 3, 0, [b"a"]).data) is Outcome.FAILED
+    damaged = bytearray(data_batch(1, 3, 0, [b"a"]).data)
+    damaged[-1] ^= 1
+    assert answered(core, records=bytes(damaged)) is Outcome.FAILED
+    assert core.log.end == 1
+
+
+def test_what_the_leader_has_not_is_removed_but_nothing_committed() -> None:
+    core = follower()
+    answered(core, records=data_batch(1, 3, 0, [b"a", b"b"]).data)
+    end = FetchResponse.EpochEndOffset(epoch=2, end_offset=1)
+    assert answered(core, diverging_epoch=end) is Outcome.GOOD
+    assert core.effects == [Truncate(1)]
+    answered(core, records=b"", high_watermark=1)
+    gone = FetchResponse.EpochEndOffset(epoch=0, end_offset=0)
+    assert answered(core, diverging_epoch=gone) is Outcome.FAILED
+    assert core.log.end == 1

@@ -1,0 +1,133 @@
+"""Fetch, as a replica asks it: of the leader, or of anybody who may know the leader.
+
+What a leader's log does not have is truncated, but never what is committed; what it has more is
+appended and made durable before it is asked for more, since the next Fetch acknowledges it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.raft.batches import split_batches
+from kraftwire.raft.core import Core
+from kraftwire.raft.effects import Address
+from kraftwire.raft.log_state import OffsetAndEpoch
+from kraftwire.raft.messages import fetch_request, partition_of
+from kraftwire.raft.responses import Outcome, listeners_in, take_leader
+from kraftwire.raft.roles import Follower, Unattached
+from kraftwire_messages.kafka import FetchResponse
+
+_FIRST_BOOTSTRAP = -2
+
+
+class AskedFetch(NamedTuple):
+    """A node was asked for the log."""
+
+
+def fetch(core: Core) -> None:
+    """Ask the leader for more, or somebody for the leader, where nothing is asked yet."""
+    role = core.role
+    assert isinstance(role, Unattached | Follower), "others do not fetch"
+    if not core.connections.is_idle:
+        return
+    if isinstance(role, Follower):
+        address = core.address_of(role.leader_listeners)
+        if address is not None and core.connections.is_ready(role.leader_id, core.now):
+            _send(core, role.leader_id, address)
+            return
+    nodes = _bootstrap(core)
+    ready = core.connections.ready(nodes, core.now)
+    if ready:
+        node = core.chance.choice(ready)
+        _send(core, node, nodes[node])
+
+
+def _bootstrap(core: Core) -> dict[int, Address]:
+    """Who may know the leader: configured servers, or else the configured voters."""
+    if core.config.bootstrap:
+        return {
+            _FIRST_BOOTSTRAP - place: address for place, address in enumerate(core.config.bootstrap)
+        }
+    found = {}
+    for voter in core.voters:
+        address = core.address_of(voter.listeners)
+        if address is not None and voter.id != core.key.id:
+            found[voter.id] = address
+    return found
+
+
+def _send(core: Core, node: int, address: Address) -> None:
+    request = fetch_request(
+        core.config.cluster_id,
+        core.key,
+        core.epoch,
+        OffsetAndEpoch(core.log.end, core.log.last_epoch),
+        core.committed,
+        max_wait_ms=core.config.fetch_max_wait_ms,
+        max_bytes=core.config.fetch_max_bytes,
+    )
+    core.send(node, address, AskedFetch(), request)
+
+
+def take_response(core: Core, response: FetchResponse) -> Outcome:
+    """Take in what a node has answered."""
+    partition: FetchResponse.PartitionData | None = partition_of(response)
+    if response.error_code or partition is None or partition.current_leader is None:
+        return Outcome.FAILED
+    told = partition.current_leader
+    leader_id = told.leader_id if told.leader_id >= 0 else None
+    listeners = listeners_in(core, leader_id, response.node_endpoints)
+    outcome = take_leader(core, partition.error_code, told.leader_epoch, leader_id, listeners)
+    role = core.role
+    if not isinstance(role, Follower) or role.epoch != told.leader_epoch or partition.error_code:
+        return outcome
+    if outcome is Outcome.FAILED or not _take(core, partition):
+        return Outcome.FAILED
+    role.fetch_deadline = core.now + core.config.fetch_timeout_ms
+    role.has_fetched = True
+    return Outcome.GOOD
+
+
+def _take(core: Core, partition: FetchResponse.PartitionData) -> bool:
+    """Take in log or divergence; whether that could be done."""
+    diverging = partition.diverging_epoch
+    if diverging is not None and diverging.epoch >= 0:
+        return _truncate(core, OffsetAndEpoch(diverging.end_offset, diverging.epoch))
+    if partition.snapshot_id is not None and partition.snapshot_id.end_offset >= 0:
+        return False  # fetching snapshots comes with FetchSnapshot
+    if not _append(core, partition.records or b""):
+        return False
+    core.commit(min(core.log.end, partition.high_watermark))
+    return True
+
+
+def _truncate(core: Core, leader: OffsetAndEpoch) -> bool:
+    """Remove what the leader has not; not what is committed, which every leader has."""
+    mine = core.log.end_of(leader.epoch)
+    offset = min(mine.offset, leader.offset) if mine.epoch == leader.epoch else mine.offset
+    offset = max(offset, core.log.start)
+    if offset < core.committed:
+        return False
+    if offset < core.log.end:
+        core.truncate(offset)
+    return True
+
+
+def _append(core: Core, data: bytes) -> bool:
+    """Append batches that follow the log, up to the first of a later epoch (KAFKA-18723)."""
+    try:
+        batches = list(split_batches(data))
+    except CorruptBatch:
+        return False
+    before = core.log.end
+    for batch in batches:
+        header = batch.header
+        if header.partition_leader_epoch > core.epoch:
+            break
+        if header.base_offset != core.log.end:
+            return False
+        core.append(batch)
+    if core.log.end > before:
+        core.flush()
+    return True
