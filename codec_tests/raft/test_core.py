@@ -119,6 +119,16 @@ def test_a_lost_election_waits_on_and_a_lost_leader_waits_anew() -> None:
     assert core.now + 1000 <= core.role.election_deadline < core.now + 2000
 
 
+def test_who_has_resigned_votes_for_nobody_else_in_its_epoch() -> None:
+    core = core_of(Election(3, 1))
+    assert isinstance(core.role, Resigned)
+    with pytest.raises(ValueError, match="prospective from"):
+        core.become_prospective()
+    core.become_unattached(4)
+    core.become_prospective()
+    assert core.epoch == 4
+
+
 CHANGES = st.lists(
     st.tuples(
         st.sampled_from(

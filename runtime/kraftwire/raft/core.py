@@ -141,13 +141,13 @@ class Core:
 
     def become_prospective(self) -> None:
         """Ask voters whether they would elect this one; nothing changes that has to be kept."""
-        if not self.is_voter or isinstance(self.role, Leader | Prospective):
+        if not self.is_voter or isinstance(self.role, Leader | Prospective | Resigned):
             raise ValueError(f"prospective from {self.role}")
         self.role = Prospective(
             self.epoch,
             self._election_deadline(),
             Tally(self.voters, self.key),
-            self.leader_id if not isinstance(self.role, Resigned) else None,
+            self.leader_id,
             self.leader_listeners if isinstance(self.role, Follower) else (),
             self.voted,
         )
