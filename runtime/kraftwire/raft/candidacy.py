@@ -36,9 +36,8 @@ def ask(core: Core) -> None:
     if role.tally.is_lost:
         return
     for key in role.tally.silent:
-        voter = core.voters.find(key)
-        address = core.address_of(voter.listeners) if voter is not None else None
-        if address is not None and core.connections.is_ready(key.id, core.now):
+        address = core.reach(key)
+        if address is not None:
             request = vote_request(
                 core.config.cluster_id,
                 core.key,

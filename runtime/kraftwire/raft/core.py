@@ -83,9 +83,9 @@ class Core:
         return self.config.can_vote and self.voters.find(self.key) is not None
 
     @property
-    def is_sole_voter(self) -> bool:
-        """Whether no other replica is."""
-        return self.is_voter and len(self.voters) == 1
+    def others(self) -> list[ReplicaKey]:
+        """The voters but for this replica, in the order of the set."""
+        return [voter.key for voter in self.voters if voter.id != self.key.id]
 
     @property
     def leader_id(self) -> int | None:
@@ -170,7 +170,7 @@ class Core:
         """Lead no more, and wait for the next epoch; that it led is still kept."""
         if not isinstance(self.role, Leader):
             raise ValueError(f"resigned from {self.role}")
-        self.role = Resigned(self.epoch, self._election_deadline(), successors, self._others())
+        self.role = Resigned(self.epoch, self._election_deadline(), successors, set(self.others))
         self.connections.forget()
 
     def vote(self, candidate: ReplicaKey) -> None:
@@ -229,27 +229,27 @@ class Core:
                 return Address(host, port)
         return None
 
+    def reach(self, key: ReplicaKey) -> Address | None:
+        """Where to ask a voter; None where that is not known, or it cannot be asked now."""
+        voter = self.voters.find(key)
+        if voter is None or not self.connections.is_ready(key.id, self.now):
+            return None
+        return self.address_of(voter.listeners)
+
     def _first_role(self, election: Election) -> Role:
         """The state that a replica goes on in after a start."""
         epoch, leader_id, voted = election
         if epoch < self.log.last_epoch:  # its file is older than its log: it may have voted since
             return Unattached(self.log.last_epoch, self._election_deadline())
         if leader_id == self.key.id:
-            return Resigned(epoch, self._election_deadline(), (), self._others())
-        if voted is not None and self._is_me(voted) and self.is_voter:
+            return Resigned(epoch, self._election_deadline(), (), set(self.others))
+        if voted is not None and voted.means(self.key) and self.is_voter:
             return Candidate(epoch, self._election_deadline(), Tally(self.voters, self.key))
         listeners = self.listeners_of(leader_id)
         if leader_id is not None and listeners:
             deadline = self.now + self.config.fetch_timeout_ms
             return Follower(epoch, leader_id, listeners, deadline, voted)
         return Unattached(epoch, self._election_deadline(), leader_id, voted)
-
-    def _others(self) -> set[ReplicaKey]:
-        """The voters but for this replica."""
-        return {voter.key for voter in self.voters if voter.id != self.key.id}
-
-    def _is_me(self, voted: ReplicaKey) -> bool:
-        return voted in (self.key, ReplicaKey(self.key.id))
 
     def listeners_of(self, replica_id: int | None) -> tuple[Listener, ...]:
         """Where the voter set says that a replica listens."""

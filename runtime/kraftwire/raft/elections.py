@@ -19,7 +19,7 @@ from kraftwire.raft.log_state import UpToDate
 from kraftwire.raft.messages import partition_of
 from kraftwire.raft.replies import R, Response, answer, is_of_this_cluster, refuse
 from kraftwire.raft.roles import Follower
-from kraftwire.raft.voters import NO_DIRECTORY, Listener, ReplicaKey
+from kraftwire.raft.voters import Listener, ReplicaKey
 from kraftwire.raft.votes import grants_pre_vote, grants_vote
 from kraftwire_messages.kafka import (
     BeginQuorumEpochRequest,
@@ -92,7 +92,7 @@ def handle_end_quorum_epoch(core: Core, request: Request, message: EndQuorumEpoc
             ReplicaKey(one.candidate_id, one.candidate_directory_id)
             for one in partition.preferred_candidates
         ] or [ReplicaKey(number) for number in partition.preferred_successors]
-        places = [place for place, key in enumerate(successors) if _is_me(core, key)]
+        places = [place for place, key in enumerate(successors) if key.means(core.key)]
         place = places[0] if places else len(successors)
         core.role.fetch_deadline = core.now + hand_over_ms(place, len(successors))
     answer(core, request, EndQuorumEpochResponse)
@@ -181,11 +181,6 @@ def _check_voter(core: Core, replica_id: int, epoch: int) -> ErrorCode | None:
     return ErrorCode.INVALID_REQUEST if replica_id < 0 else None
 
 
-def _is_me(core: Core, key: ReplicaKey) -> bool:
-    """Whether this replica is meant."""
-    return key.id == core.key.id and key.directory_id in (NO_DIRECTORY, core.key.directory_id)
-
-
 def _may_be_me(core: Core, voter_id: int, directory_id: UUID) -> bool:
     """Whether a request is for this replica; earlier versions do not say whom they are for."""
-    return voter_id == _NO_ID or _is_me(core, ReplicaKey(voter_id, directory_id))
+    return voter_id == _NO_ID or ReplicaKey(voter_id, directory_id).means(core.key)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from kraftwire.raft.core import Core
-from kraftwire.raft.effects import LogSlice, Reply
+from kraftwire.raft.effects import LogSlice
 from kraftwire.raft.inputs import Request
 from kraftwire.raft.leading import note_fetch
 from kraftwire.raft.log_state import Diverging, NeedsSnapshot, OffsetAndEpoch, Valid
 from kraftwire.raft.messages import METADATA_TOPIC_ID, PARTITION, partition_of
-from kraftwire.raft.replies import NOBODY, is_of_this_cluster, leader_listener, reply
+from kraftwire.raft.replies import is_of_this_cluster, leader_listener, leader_of, reply
 from kraftwire.raft.roles import Leader, Parked
 from kraftwire.raft.voters import ReplicaKey
 from kraftwire_messages.kafka import FetchRequest, FetchResponse
@@ -123,8 +123,7 @@ def _answer(core: Core, request: Request, found: _Found) -> None:
         high_watermark=_UNKNOWN if found.error else _high_watermark(core),
         log_start_offset=_UNKNOWN if found.error else core.log.start,
         current_leader=FetchResponse.LeaderIdAndEpoch(
-            leader_id=NOBODY if core.leader_id is None else core.leader_id,
-            leader_epoch=core.epoch,
+            leader_id=leader_of(core), leader_epoch=core.epoch
         ),
         records=b"",
     )
@@ -140,9 +139,7 @@ def _answer(core: Core, request: Request, found: _Found) -> None:
     listener = leader_listener(core, request)
     if listener is not None and request.version >= _FIRST_WITH_ENDPOINTS:
         endpoint = FetchResponse.NodeEndpoint(
-            node_id=partition.current_leader.leader_id if partition.current_leader else NOBODY,
-            host=listener.host,
-            port=listener.port,
+            node_id=leader_of(core), host=listener.host, port=listener.port
         )
         response.node_endpoints.append(endpoint)
-    core.effects.append(Reply(request.token, response, request.version, found.content))
+    reply(core, request, response, found.content)

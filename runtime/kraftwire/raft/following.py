@@ -14,7 +14,7 @@ from kraftwire.raft.core import Core
 from kraftwire.raft.effects import Address
 from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire.raft.messages import fetch_request, partition_of
-from kraftwire.raft.responses import Outcome, listeners_in, take_leader
+from kraftwire.raft.responses import Outcome, take_leader
 from kraftwire.raft.roles import Follower, Unattached
 from kraftwire_messages.kafka import FetchResponse
 
@@ -49,12 +49,8 @@ def _bootstrap(core: Core) -> dict[int, Address]:
         return {
             _FIRST_BOOTSTRAP - place: address for place, address in enumerate(core.config.bootstrap)
         }
-    found = {}
-    for voter in core.voters:
-        address = core.address_of(voter.listeners)
-        if address is not None and voter.id != core.key.id:
-            found[voter.id] = address
-    return found
+    addresses = {key.id: core.address_of(core.listeners_of(key.id)) for key in core.others}
+    return {node: address for node, address in addresses.items() if address is not None}
 
 
 def _send(core: Core, node: int, address: Address) -> None:
@@ -76,9 +72,7 @@ def take_response(core: Core, response: FetchResponse) -> Outcome:
     if response.error_code or partition is None or partition.current_leader is None:
         return Outcome.FAILED
     told = partition.current_leader
-    leader_id = told.leader_id if told.leader_id >= 0 else None
-    listeners = listeners_in(core, leader_id, response.node_endpoints)
-    outcome = take_leader(core, partition.error_code, told.leader_epoch, leader_id, listeners)
+    outcome = take_leader(core, partition.error_code, told, response.node_endpoints)
     role = core.role
     if not isinstance(role, Follower) or role.epoch != told.leader_epoch or partition.error_code:
         return outcome

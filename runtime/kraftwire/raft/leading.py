@@ -42,13 +42,13 @@ def begin_epoch(core: Core) -> None:
         check_quorum_deadline=None if len(core.voters) == 1 else deadline,
         begin_quorum_deadline=core.now,
         flushed=core.log.end,
-        progress={voter.key: Progress(voter.key) for voter in core.voters},
+        progress={voter.key: Progress() for voter in core.voters},
     )
     core.become_leader(leader)
     core.effects.append(Leading(core.epoch))
     said = [_leader_change(core, leader), *_voter_records(core)]
     core.append(control_batch(core.log.end, core.epoch, core.now, said))
-    core.flush()  # nobody waits for it yet
+    core.flush()
 
 
 def _leader_change(core: Core, leader: Leader) -> Control:
@@ -79,38 +79,31 @@ def _voter_records(core: Core) -> list[Control]:
 
 def resign(core: Core, leader: Leader) -> None:
     """Lead no more; those with the longest logs should be next."""
-    others = [voter.key for voter in core.voters if voter.id != core.key.id]
-    others.sort(key=lambda key: (-_end_of(core, leader, key), key))
-    core.become_resigned(tuple(others))
+    successors = sorted(core.others, key=lambda key: (-_end_of(leader, key), key))
+    core.become_resigned(tuple(successors))
     core.effects.append(StoppedLeading(core.epoch))
 
 
 def tell_voters(core: Core, leader: Leader) -> None:
     """Tell voters that do not fetch who leads."""
     leader.begin_quorum_deadline = core.now + core.config.begin_quorum_ms
-    for voter in core.voters:
-        progress = leader.progress.get(voter.key)
+    for key in core.others:
+        progress = leader.progress.get(key)
         last = progress.last_fetch_ms if progress is not None else _NEVER
         is_quiet = last == _NEVER or core.now - last >= core.config.begin_quorum_ms
-        address = core.address_of(voter.listeners)
-        if (
-            voter.id != core.key.id
-            and is_quiet
-            and address is not None
-            and core.connections.is_ready(voter.id, core.now)
-        ):
+        address = core.reach(key)
+        if is_quiet and address is not None:
             request = begin_quorum_epoch_request(
-                core.config.cluster_id, core.key.id, voter.key, core.epoch, core.config.listeners
+                core.config.cluster_id, core.key.id, key, core.epoch, core.config.listeners
             )
-            core.send(voter.id, address, AskedBegin(), request)
+            core.send(key.id, address, AskedBegin(), request)
 
 
 def tell_successors(core: Core, resigned: Resigned) -> None:
     """Tell voters that have not answered yet that the epoch has ended, and who should be next."""
     for key in sorted(resigned.untold):
-        voter = core.voters.find(key)
-        address = core.address_of(voter.listeners) if voter is not None else None
-        if address is not None and core.connections.is_ready(key.id, core.now):
+        address = core.reach(key)
+        if address is not None:
             request = end_quorum_epoch_request(
                 core.config.cluster_id, core.key.id, core.epoch, resigned.successors, ()
             )
@@ -141,7 +134,7 @@ def note_fetch(core: Core, leader: Leader, replica: ReplicaKey, offset: int) -> 
     key = replica if voter is None else voter.key
     if key.id < 0:
         return
-    progress = leader.progress.setdefault(key, Progress(key))
+    progress = leader.progress.setdefault(key, Progress())
     if offset >= core.log.end:
         progress.last_caught_up_ms = core.now
     elif 0 < progress.leader_end <= offset:  # it has what there was when it fetched before
@@ -165,7 +158,8 @@ def note_heard(core: Core, leader: Leader, voter: ReplicaKey) -> None:
 
 def advance(core: Core, leader: Leader) -> None:
     """Commit what a majority has, once that reaches into this epoch (Raft, 5.4.2)."""
-    ends = [_end_of(core, leader, voter.key) for voter in core.voters]
+    own = core.voters.find(core.key)
+    ends = [leader.flushed if voter is own else _end_of(leader, voter.key) for voter in core.voters]
     end = majority_end(ends) if ends else _NOT_FETCHED
     if end > leader.epoch_start and end > (leader.high_watermark or 0):
         leader.high_watermark = end
@@ -177,9 +171,8 @@ def advance(core: Core, leader: Leader) -> None:
         leader.proposed = [one for one in leader.proposed if one[1] > end]
 
 
-def _end_of(core: Core, leader: Leader, voter: ReplicaKey) -> int:
-    if core.voters.find(core.key) == core.voters.find(voter):
-        return leader.flushed
+def _end_of(leader: Leader, voter: ReplicaKey) -> int:
+    """Up to where another voter is known to have the log."""
     progress = leader.progress.get(voter)
     end = progress.end_offset if progress is not None else None
     return _NOT_FETCHED if end is None else end

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.raft.core import Core
-from kraftwire.raft.effects import Reply
+from kraftwire.raft.effects import LogSlice, Reply
 from kraftwire.raft.inputs import Request
 from kraftwire.raft.messages import PARTITION
 from kraftwire.raft.voters import Listener
@@ -28,9 +28,9 @@ Response = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse
 R = TypeVar("R", VoteResponse, BeginQuorumEpochResponse, EndQuorumEpochResponse)
 
 
-def reply(core: Core, request: Request, message: Message) -> None:
+def reply(core: Core, request: Request, message: Message, content: LogSlice | None = None) -> None:
     """Answer a request."""
-    core.effects.append(Reply(request.token, message, request.version))
+    core.effects.append(Reply(request.token, message, request.version, content))
 
 
 def refuse(core: Core, request: Request, kind: type[Response], error: ErrorCode) -> None:
@@ -63,7 +63,7 @@ def answer(
     partition = kind.PartitionData(
         partition_index=PARTITION,
         error_code=error,
-        leader_id=_leader_of(core),
+        leader_id=leader_of(core),
         leader_epoch=core.epoch,
         **more,
     )
@@ -72,11 +72,12 @@ def answer(
     listener = leader_listener(core, request)
     if listener is not None and request.version >= _FIRST_WITH_ENDPOINTS:
         endpoint: Any = kind.NodeEndpoint(
-            node_id=_leader_of(core), host=listener.host, port=listener.port
+            node_id=leader_of(core), host=listener.host, port=listener.port
         )
         response.node_endpoints.append(endpoint)
     reply(core, request, response)
 
 
-def _leader_of(core: Core) -> int:
+def leader_of(core: Core) -> int:
+    """The id of the leader as responses have it."""
     return NOBODY if core.leader_id is None else core.leader_id

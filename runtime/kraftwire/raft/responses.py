@@ -34,8 +34,6 @@ class Outcome(Enum):
 
 
 _MOVED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-
-
 _READ = (VoteResponse, BeginQuorumEpochResponse, EndQuorumEpochResponse)
 
 
@@ -46,20 +44,17 @@ def read_response(core: Core, response: Message) -> tuple[Outcome, Any]:
     partition = partition_of(response)
     if response.error_code or partition is None:
         return Outcome.FAILED, None
-    leader_id = partition.leader_id if partition.leader_id >= 0 else None
-    listeners = listeners_in(core, leader_id, response.node_endpoints)
-    outcome = take_leader(core, partition.error_code, partition.leader_epoch, leader_id, listeners)
-    return outcome, partition
+    return take_leader(core, partition.error_code, partition, response.node_endpoints), partition
 
 
-def take_leader(
-    core: Core,
-    error: int,
-    epoch: int,
-    leader_id: int | None,
-    listeners: tuple[Listener, ...],
-) -> Outcome:
-    """Take in what a response says of the quorum."""
+def take_leader(core: Core, error: int, told: Any, endpoints: list[Any]) -> Outcome:
+    """Take in what a response says of the quorum.
+
+    `told` has `leader_id` and `leader_epoch`, `endpoints` where nodes listen.
+    """
+    epoch = told.leader_epoch
+    leader_id = told.leader_id if told.leader_id >= 0 else None
+    listeners = _listeners_in(core, leader_id, endpoints)
     if epoch < core.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
         return Outcome.TAKEN
     before = core.role
@@ -74,7 +69,7 @@ def take_leader(
     return Outcome.FAILED if error else Outcome.GOOD
 
 
-def listeners_in(core: Core, leader_id: int | None, endpoints: list[Any]) -> tuple[Listener, ...]:
+def _listeners_in(core: Core, leader_id: int | None, endpoints: list[Any]) -> tuple[Listener, ...]:
     """Where a response says that the leader listens; else the voter set may know."""
     for one in endpoints:
         if one.node_id == leader_id:

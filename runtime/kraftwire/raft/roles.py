@@ -83,7 +83,6 @@ class Resigned:
 class Progress:
     """What a leader knows of another replica; -1 is a time that never was."""
 
-    key: ReplicaKey
     end_offset: int | None = None
     """Up to where it has the log: the offset of its last valid Fetch."""
     last_fetch_ms: int = -1

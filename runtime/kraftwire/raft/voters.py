@@ -26,6 +26,10 @@ class ReplicaKey(NamedTuple):
     id: int
     directory_id: UUID = NO_DIRECTORY
 
+    def means(self, replica: ReplicaKey) -> bool:
+        """Whether this key is that of a replica; without a directory it is any of its id."""
+        return self.id == replica.id and self.directory_id in (NO_DIRECTORY, replica.directory_id)
+
 
 class Listener(NamedTuple):
     """Where a voter listens: the listener's name, host and port."""

@@ -7,7 +7,7 @@ than the other's.
 from __future__ import annotations
 
 from kraftwire.raft.roles import Follower, Leader, Prospective, Role, Unattached
-from kraftwire.raft.voters import NO_DIRECTORY, ReplicaKey
+from kraftwire.raft.voters import ReplicaKey
 
 
 def grants_vote(role: Role, candidate: ReplicaKey, *, is_up_to_date: bool) -> bool:
@@ -19,8 +19,7 @@ def grants_vote(role: Role, candidate: ReplicaKey, *, is_up_to_date: bool) -> bo
     if not isinstance(role, Unattached | Prospective):
         return False
     if role.voted is not None:
-        directory = role.voted.directory_id
-        return role.voted.id == candidate.id and directory in (NO_DIRECTORY, candidate.directory_id)
+        return role.voted.means(candidate)
     return role.leader_id is None and is_up_to_date
 
 
