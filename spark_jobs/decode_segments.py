@@ -15,7 +15,7 @@ from pyspark_kraftwire.export import CODECS
 from pyspark_kraftwire.jobs.arguments import named_values, paths_argument, source_option
 from pyspark_kraftwire.jobs.counts import print_counts
 from pyspark_kraftwire.jobs.decode import WRITERS, Request, prepare, run
-from pyspark_kraftwire.jobs.session import failing_in_one_line, spark_session
+from pyspark_kraftwire.jobs.session import failing_in_one_line, on_spark
 from pyspark_kraftwire.options import AUTO, DECODERS
 
 
@@ -82,8 +82,7 @@ def decode_segments(
             write_options=write_options,
         )
         export = prepare(request)
-        with spark_session("decode_segments") as spark:
-            counts = run(spark, export)
+        counts = on_spark("decode_segments", lambda spark: run(spark, export))
         print_counts(counts, as_json=wants_json(output))
         if any(one.corrupt for one in counts):
             raise click.exceptions.Exit(EXIT_FINDINGS)

@@ -6,6 +6,7 @@ spark-submit spark_jobs/group_offsets.py /var/lib/kafka/data --out /data/offsets
 from __future__ import annotations
 
 import click
+from pyspark.sql import SparkSession
 
 from kraftwire.cli.failures import EXIT_FINDINGS
 from kraftwire.cli.output import output_option
@@ -16,7 +17,7 @@ from pyspark_kraftwire.jobs.arguments import (
     source_option,
 )
 from pyspark_kraftwire.jobs.group_offsets import find_log, latest, offsets
-from pyspark_kraftwire.jobs.session import failing_in_one_line, spark_session
+from pyspark_kraftwire.jobs.session import failing_in_one_line, on_spark
 from pyspark_kraftwire.jobs.tables import print_frame, write_table
 
 
@@ -53,13 +54,17 @@ def group_offsets(
     """
     with failing_in_one_line():
         log = find_log(paths, options)
-        with spark_session("group_offsets") as spark, offsets(spark, log) as found:
-            table = latest(found.history) if only_latest else found.history
-            if out is None:
-                print_frame(table, output)
-            else:
-                write_table(table, out, format_, overwrite=overwrite)
-        if found.problems:
+
+        def tell(spark: SparkSession) -> int:
+            with offsets(spark, log) as found:
+                table = latest(found.history) if only_latest else found.history
+                if out is None:
+                    print_frame(table, output)
+                else:
+                    write_table(table, out, format_, overwrite=overwrite)
+            return found.problems
+
+        if on_spark("group_offsets", tell):
             raise click.exceptions.Exit(EXIT_FINDINGS)
 
 

@@ -6,6 +6,7 @@ spark-submit spark_jobs/metadata_history.py /var/lib/kafka/metadata --out /data/
 from __future__ import annotations
 
 import click
+from pyspark.sql import SparkSession
 
 from kraftwire.cli.failures import EXIT_FINDINGS
 from kraftwire.cli.output import output_option
@@ -18,7 +19,7 @@ from pyspark_kraftwire.jobs.arguments import (
 )
 from pyspark_kraftwire.jobs.metadata_history import TABLES, history
 from pyspark_kraftwire.jobs.metadata_log import find_log
-from pyspark_kraftwire.jobs.session import failing_in_one_line, spark_session
+from pyspark_kraftwire.jobs.session import failing_in_one_line, on_spark
 from pyspark_kraftwire.jobs.tables import print_frame, write_table
 
 
@@ -61,14 +62,18 @@ def metadata_history(
         if not log.knows_state:
             note = f"there is no state before offset {log.start}: what was there then is not told"
             click.echo(note, err=True)
-        with spark_session("metadata_history") as spark, history(spark, log) as told:
-            for name in TABLES if table is None else (table,):
-                if out is None:
-                    print_frame(told.table(name), output)
-                else:
-                    place = f"{out.rstrip('/')}/{name}"
-                    write_table(told.table(name), place, format_, overwrite=overwrite)
-        if told.problems:
+
+        def tell(spark: SparkSession) -> int:
+            with history(spark, log) as told:
+                for name in TABLES if table is None else (table,):
+                    if out is None:
+                        print_frame(told.table(name), output)
+                    else:
+                        place = f"{out.rstrip('/')}/{name}"
+                        write_table(told.table(name), place, format_, overwrite=overwrite)
+            return told.problems
+
+        if on_spark("metadata_history", tell):
             raise click.exceptions.Exit(EXIT_FINDINGS)
 
 

@@ -7,15 +7,15 @@ something was wrong with the data, 2 could not do it, 130 interrupted.
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from typing import TypeVar
 
 import click
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -30,6 +30,8 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 
 _ERROR = re.compile(r"^(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Batch|Version|Exception): (.+)$", re.M)
 """How Python ends a traceback, be it within one of the JVM's."""
+
+Result = TypeVar("Result")
 
 _SECONDS = 10.0
 _POLL = 0.25
@@ -52,9 +54,39 @@ def reason_of(error: Exception) -> str:
     return found[-1] if found else text.strip().partition("\n")[0]
 
 
-@contextmanager
-def spark_session(name: str) -> Iterator[SparkSession]:
-    """The session of a script, stopped when it ends."""
+def on_spark(name: str, work: Callable[[SparkSession], Result]) -> Result:
+    """What `work` makes of the session of a script, which is stopped then.
+
+    Both run in a thread of their own, so that an interrupt never comes in the middle of a call
+    to the JVM; and where it comes while Spark starts, no JVM is left behind.
+    """
+    started: Future[SparkSession] = Future()
+    finished: Future[Result] = Future()
+
+    def run() -> None:
+        _settle(started, lambda: _start(name))
+        _settle(finished, lambda: work(started.result()))
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        return finished.result()
+    except KeyboardInterrupt:
+        started.result().sparkContext.setLogLevel("OFF")  # else each task cut off has a traceback
+        raise
+    finally:
+        if started.exception() is None:
+            _stop(started.result())
+            wait([finished], _SECONDS)
+
+
+def _settle(future: Future[Result], work: Callable[[], Result]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:  # noqa: BLE001  # raised where it is waited for
+        future.set_exception(error)
+
+
+def _start(name: str) -> SparkSession:
     builder = SparkSession.builder.appName(name)
     if _SUBMITTED not in os.environ:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -62,23 +94,18 @@ def spark_session(name: str) -> Iterator[SparkSession]:
         builder = builder.config("spark.ui.showConsoleProgress", "false")
         # The usual 200 are for clusters.
         builder = builder.config("spark.sql.shuffle.partitions", str(os.cpu_count() or 1))
-    # In a thread of its own Spark starts without pyspark's handler of interrupts, which calls the
-    # JVM in the middle of other calls; and the JVM is not left behind by one that comes early.
-    with ThreadPoolExecutor(1) as starter:
-        spark = starter.submit(builder.getOrCreate).result()
-    logging.getLogger().addFilter(_is_no_interrupt)
-    try:
-        yield spark
-    except KeyboardInterrupt:
-        spark.sparkContext.setLogLevel("OFF")  # else each task that is cut off has a traceback
-        raise
-    finally:
-        spark.stop()
+    return builder.getOrCreate()
 
 
-def _is_no_interrupt(record: logging.LogRecord) -> bool:
-    """Whether a line of the log is not py4j's about an interrupt, which has a traceback."""
-    return not str(record.msg).startswith("KeyboardInterrupt while sending")
+def _stop(spark: SparkSession) -> None:
+    """Stop Spark, without the traceback that pyspark's server of accumulators may print.
+
+    It does where the JVM hangs up on it before it is shut down itself; nothing is lost by that.
+    """
+    server = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda request, client_address: None
+    spark.stop()
 
 
 @contextmanager
