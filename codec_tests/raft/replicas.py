@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 from uuid import UUID
 
+from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.raft.batches import data_batch
+from kraftwire.raft.candidacy import AskedVote, note_answer, stand
 from kraftwire.raft.config import Config
 from kraftwire.raft.core import Core
-from kraftwire.raft.effects import Reply, SaveElection
+from kraftwire.raft.effects import Effect, Reply, SaveElection, Send
 from kraftwire.raft.election import Election
+from kraftwire.raft.inputs import Flushed, Request, SnapshotTaken
+from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
 from kraftwire.raft.memory_store import MemoryStore
-from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
+from kraftwire.raft.messages import fetch_request
+from kraftwire.raft.replica import Replica
+from kraftwire.raft.roles import Leader
+from kraftwire.raft.snapshots import begin_snapshot
+from kraftwire.raft.voters import (
+    NO_VOTERS,
+    Listener,
+    ReplicaKey,
+    Voter,
+    VoterSet,
+    encode_voters,
+)
+from kraftwire_messages.kafka import TopicRecord
+from kraftwire_wire.message import Message
 
 CLUSTER = "cluster"
 LISTENER = "CONTROLLER"
@@ -48,3 +66,80 @@ def saved(core: Core) -> Election:
 def replies(core: Core) -> list[Reply]:
     """What was answered."""
     return [effect for effect in core.effects if isinstance(effect, Reply)]
+
+
+def replica_of(
+    election: Election, *, kraft_version: int = 1, voters: VoterSet = VOTERS, **more: Any
+) -> Replica:
+    """Replica 1 as it begins with an election, under a kraft.version."""
+    store = MemoryStore(voters if kraft_version == 0 else NO_VOTERS)
+    if kraft_version:
+        writer = SnapshotWriter(BOOTSTRAP.epoch)
+        writer.begin(0, 0, kraft_version=kraft_version, voters=encode_voters(voters))
+        store.snapshots[BOOTSTRAP] = writer.finish(0)
+    store.save_election(election, 1)
+    config = Config(key=ME, cluster_id=CLUSTER, listeners=listeners_of(1), **more)
+    return Replica(config, store.recover(), Random(1), 5000)
+
+
+def elected(*, kraft_version: int = 1, voters: VoterSet = VOTERS, **more: Any) -> Replica:
+    """Replica 1 as it leads epoch 4, with all that it has committed."""
+    replica = replica_of(Election(3), kraft_version=kraft_version, voters=voters, **more)
+    core = replica.core
+    stand(core)
+    for key in core.others:
+        for _ in range(2):
+            note_answer(core, AskedVote(key), granted=True)
+    replica.step(5000, Flushed(core.log.end))
+    for key in core.others:
+        fetched(replica, key)
+    return replica
+
+
+def lead(replica: Replica) -> Leader:
+    """What a leader knows."""
+    role = replica.core.role
+    assert isinstance(role, Leader)
+    return role
+
+
+def fetched(replica: Replica, key: ReplicaKey, offset: int | None = None) -> list[Effect]:
+    """Let a replica have the leader's log up to an offset, or all of it; what the leader does."""
+    core = replica.core
+    place = OffsetAndEpoch(core.log.end if offset is None else offset, core.log.last_epoch)
+    message = fetch_request(CLUSTER, key, core.epoch, place, 0, max_wait_ms=0, max_bytes=1000)
+    return replica.step(core.now, Request("fetch", message, 18, LISTENER))
+
+
+def ask(replica: Replica, message: Message, version: int | None = None) -> Any:
+    """Ask over the wire; the response, over the wire too, or None where there is none yet."""
+    version = message.VALID_VERSIONS[-1] if version is None else version
+    sent = type(message).decode(message.encode(version), version)
+    request = Request("asked", sent, version, LISTENER)
+    return reply_in(replica.step(replica.core.now, request))
+
+
+def reply_in(effects: list[Effect], token: object = "asked") -> Any:
+    """The response to what was asked with a token, over the wire."""
+    found = [one for one in effects if isinstance(one, Reply) and one.token == token]
+    if not found:
+        return None
+    (reply,) = found
+    return type(reply.message).decode(reply.message.encode(reply.version), reply.version)
+
+
+def sent(effects: list[Effect], kind: type[Message]) -> list[Send]:
+    """The requests of a kind that were sent."""
+    return [one for one in effects if isinstance(one, Send) and isinstance(one.message, kind)]
+
+
+def take_snapshot(replica: Replica, end: int | None = None) -> tuple[OffsetAndEpoch, bytes]:
+    """Take a snapshot of what is committed, all or up to an offset: its id and content."""
+    core = replica.core
+    snapshot = replica.snapshot_id(core.committed if end is None else end)
+    assert snapshot is not None
+    writer = begin_snapshot(core, snapshot, core.now)
+    writer.append([(TopicRecord(name=f"topic {number}"), 0) for number in range(9)], core.now)
+    content = writer.finish(core.now)
+    replica.step(core.now, SnapshotTaken(snapshot, len(content)))
+    return snapshot, content

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kraftwire.raft.effects import SaveElection
 from kraftwire.raft.election import Election
 from kraftwire.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from kraftwire.raft.voters import ReplicaKey
@@ -178,3 +179,16 @@ def test_epochs_never_fall_and_a_vote_is_given_once(
         if not isinstance(core.role, Leader | Resigned):
             assert kept.epoch == core.epoch
             assert kept.voted == core.voted
+
+
+def test_what_is_kept_has_the_voters() -> None:
+    core = core_of(Election(3))
+    (effect,) = core.effects
+    assert effect == SaveElection(Election(3), 0, (1, 2, 3))
+
+
+def test_an_observer_waits_for_no_election_after_a_start_either() -> None:
+    for election in (Election(3), Election(3, 9)):
+        core = core_of(election, voters=VOTERS.removing(ME))
+        assert isinstance(core.role, Unattached)
+        assert core.role.election_deadline is None

@@ -31,6 +31,21 @@ def test_what_is_written_is_read(epoch: int, leader: int | None, voted: ReplicaK
     assert decode_election(encode_election(election, kraft_version=0)) == without
 
 
+def test_under_kraft_version_0_the_file_has_the_voters_and_nobody_reads_them() -> None:
+    election = Election(3, 2)
+    data = encode_election(election, 0, [1, 2])
+    assert data == (
+        b'{"clusterId":"","leaderId":2,"leaderEpoch":3,"votedId":-1,"appliedOffset":0,'
+        b'"currentVoters":[{"voterId":1},{"voterId":2}],"data_version":0}'
+    )
+    assert decode_election(data) == election
+    assert decode_election(data.replace(b'[{"voterId":1},{"voterId":2}]', b"null")) == election
+
+
+def test_under_kraft_version_1_the_file_has_no_voters() -> None:
+    assert encode_election(Election(3), 1, [1, 2]) == encode_election(Election(3), 1)
+
+
 @pytest.mark.parametrize(
     "data",
     [

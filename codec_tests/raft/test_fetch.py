@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.batches import data_batch
+from kraftwire.raft.batches import Control, control_batch, data_batch
 from kraftwire.raft.candidacy import AskedVote, note_answer, stand
 from kraftwire.raft.core import Core
 from kraftwire.raft.effects import Append, Committed, Flush, LogSlice, Truncate
@@ -21,8 +21,9 @@ from kraftwire.raft.messages import METADATA_TOPIC_ID, fetch_request, partition_
 from kraftwire.raft.responses import Outcome
 from kraftwire.raft.roles import Follower, Leader
 from kraftwire.raft.voters import ReplicaKey
-from kraftwire_messages.kafka import FetchRequest, FetchResponse
+from kraftwire_messages.kafka import FetchRequest, FetchResponse, VotersRecord
 from kraftwire_wire.numbers import ErrorCode
+from kraftwire_wire.records import ControlType
 
 from raft.replicas import CLUSTER, LISTENER, ME, THREE, TWO, core_of, replies
 
@@ -223,6 +224,57 @@ def test_what_does_not_follow_or_is_damaged_is_not_taken() -> None:
     damaged[-1] ^= 1
     assert answered(core, records=bytes(damaged)) is Outcome.FAILED
     assert core.log.end == 1
+
+
+def test_what_came_before_something_bad_is_durable_all_the_same() -> None:
+    core = follower()
+    data = data_batch(1, 3, 0, [b"a"]).data + data_batch(9, 3, 0, [b"b"]).data
+    assert answered(core, records=data) is Outcome.FAILED
+    assert [type(effect) for effect in core.effects] == [Append, Flush]
+    assert core.log.end == 2
+
+
+def test_control_records_that_cannot_be_read_are_not_appended() -> None:
+    core = follower()
+    twice = VotersRecord(voters=[VotersRecord.Voter(voter_id=1)] * 2)
+    batch = control_batch(1, 3, 0, [Control(ControlType.KRAFT_VOTERS, twice)])
+    assert answered(core, records=batch.data) is Outcome.FAILED
+    assert (core.effects, core.log.end) == ([], 1)
+
+
+def test_epochs_do_not_fall_in_a_log() -> None:
+    core = follower()
+    assert answered(core, records=data_batch(1, 1, 0, [b"a"]).data) is Outcome.FAILED
+    assert core.log.end == 1
+
+
+def test_a_batch_is_not_cut_in_two() -> None:
+    core = follower()
+    answered(core, records=data_batch(1, 3, 0, [b"a", b"b"]).data)
+    end = FetchResponse.EpochEndOffset(epoch=3, end_offset=2)
+    assert answered(core, diverging_epoch=end) is Outcome.FAILED
+    assert core.log.end == 3
+
+
+def test_who_has_nothing_is_named_the_newest_snapshot() -> None:
+    core = leader()
+    ask(core, 2, 4, replica=THREE)
+    snapshot = OffsetAndEpoch(2, 4)
+    core.log.add_snapshot(snapshot, 100)
+    partition = ask(core, 0, 0)
+    assert (partition.snapshot_id.end_offset, partition.snapshot_id.epoch) == snapshot
+    assert isinstance(core.role, Leader)
+    assert core.role.progress[TWO].end_offset is None, "who needs one is not counted"
+
+
+def test_who_is_behind_where_the_log_begins_is_named_the_newest_snapshot() -> None:
+    core = leader()
+    ask(core, 2, 4, replica=THREE)
+    core.log.add_snapshot(OffsetAndEpoch(2, 4), 100)
+    core.log.clean(OffsetAndEpoch(2, 4))
+    assert ask(core, 1, 2).snapshot_id.end_offset == 2
+    partition = ask(core, 2, 4, max_wait_ms=0)
+    assert (partition.snapshot_id, partition.log_start_offset) == (None, 2)
 
 
 def test_what_the_leader_has_not_is_removed_but_nothing_committed() -> None:

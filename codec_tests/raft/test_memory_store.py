@@ -41,8 +41,8 @@ def snapshot_bytes(*ids: int) -> bytes:
     return writer.finish(0)
 
 
-def take_snapshot(store: MemoryStore, offset: int, *ids: int) -> OffsetAndEpoch:
-    snapshot = OffsetAndEpoch(offset, EPOCH)
+def take_snapshot(store: MemoryStore, offset: int, *ids: int, epoch: int = EPOCH) -> OffsetAndEpoch:
+    snapshot = OffsetAndEpoch(offset, epoch)
     store.write_snapshot(snapshot, 0, snapshot_bytes(*ids))
     store.finish_snapshot(snapshot)
     return snapshot
@@ -80,6 +80,49 @@ def test_an_installation_that_was_cut_off_is_done_at_the_next_start() -> None:
     assert (found.log.start, found.log.end, found.log.snapshots) == (50, 50, (snapshot,))
     assert found.control.voters.last == voters_of(4, 5)
     assert bytes(store.log) == b""
+
+
+def test_a_snapshot_of_a_later_epoch_takes_the_place_of_a_longer_log() -> None:
+    store = MemoryStore()
+    store.append(data_batch(0, EPOCH, 0, [b"never committed"] * 9))
+    snapshot = take_snapshot(store, 5, 4, epoch=EPOCH + 1)
+    found = store.recover().log
+    assert (found.start, found.end, found.snapshots) == (5, 5, (snapshot,))
+
+
+def test_snapshots_are_found_with_their_sizes() -> None:
+    store = MemoryStore()
+    for offset in range(3):
+        store.append(data_batch(offset, EPOCH, 0, [b"value"]))
+    first, second = take_snapshot(store, 1), take_snapshot(store, 2, 4, 5)
+    log = store.recover().log
+    assert log.size_of(first) == store.snapshot_size(first)
+    assert log.size_of(second) == store.snapshot_size(second) > store.snapshot_size(first)
+
+
+def test_a_snapshot_from_before_the_log_is_left_alone() -> None:
+    store = MemoryStore()
+    for offset in range(3):
+        store.append(data_batch(offset, EPOCH, 0, [b"value"]))
+    store.clean(take_snapshot(store, 2))
+    take_snapshot(store, 1)
+    assert store.recover().log.snapshots == (OffsetAndEpoch(2, EPOCH),)
+
+
+def test_a_log_that_lacks_what_a_snapshot_of_an_earlier_epoch_has_is_damaged() -> None:
+    store = MemoryStore()
+    store.append(data_batch(0, EPOCH, 0, [b"value"]))
+    take_snapshot(store, 2, epoch=EPOCH - 1)
+    with pytest.raises(CorruptBatch, match="ends at 1, before snapshot"):
+        store.recover()
+
+
+def test_what_was_begun_before_a_snapshot_that_is_installed_is_gone() -> None:
+    store = MemoryStore()
+    store.write_snapshot(OffsetAndEpoch(5, EPOCH), 0, b"part")
+    store.write_snapshot(OffsetAndEpoch(70, EPOCH), 0, b"part")
+    store.install(take_snapshot(store, 50))
+    assert set(store.unfinished) == {OffsetAndEpoch(70, EPOCH)}
 
 
 def test_the_bootstrap_checkpoint_stands_before_the_log() -> None:

@@ -15,20 +15,34 @@ from kraftwire.raft.batches import split_batches
 from kraftwire.raft.config import Config
 from kraftwire.raft.effects import (
     Append,
+    Clean,
     Effect,
     Flush,
+    InstallSnapshot,
     LogSlice,
     Reply,
     SaveElection,
     Send,
+    SnapshotSlice,
     Truncate,
+    WriteSnapshot,
 )
-from kraftwire.raft.inputs import Flushed, Input, Propose, Request, RequestFailed, Response, Tick
+from kraftwire.raft.inputs import (
+    Flushed,
+    Input,
+    Propose,
+    Request,
+    RequestFailed,
+    Response,
+    SnapshotTaken,
+    Tick,
+)
 from kraftwire.raft.memory_store import MemoryStore
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.roles import Leader
+from kraftwire.raft.snapshots import begin_snapshot
 from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
-from kraftwire_messages.kafka import FetchResponse
+from kraftwire_messages.kafka import FetchResponse, FetchSnapshotResponse
 
 CLUSTER, LISTENER = "cluster", "CONTROLLER"
 
@@ -59,12 +73,23 @@ class Quorum:
         self.chance = Random(seed)
         self.now = 0
         self.faults = True
+        self.away: int | None = None
+        """Who does not come back from a crash."""
+        self.installed = 0
+        """How often a fetched snapshot has taken the place of a log."""
         keys = [ReplicaKey(number, UUID(int=number)) for number in range(1, size + 1)]
         listeners = {key: (Listener(LISTENER, "127.0.0.1", 9000 + key.id),) for key in keys}
         voters = VoterSet(Voter(key, listeners[key]) for key in keys)
         self.nodes = {
             key.id: Node(
-                Config(key=key, cluster_id=CLUSTER, listeners=listeners[key]),
+                Config(
+                    key=key,
+                    cluster_id=CLUSTER,
+                    listeners=listeners[key],
+                    retained_snapshots=1 + seed % 2,
+                    clean_interval_ms=200,
+                    fetch_snapshot_max_bytes=70,
+                ),
                 voters,
                 Random(seed * 31 + key.id),
             )
@@ -104,7 +129,9 @@ class Quorum:
                 return
             match effect:
                 case SaveElection():
-                    node.store.save_election(effect.election, effect.kraft_version)
+                    node.store.save_election(
+                        effect.election, effect.kraft_version, effect.voter_ids
+                    )
                 case Append():
                     node.store.append(effect.batch)
                 case Flush():
@@ -117,12 +144,27 @@ class Quorum:
                     self.on_the_way.append((effect.address.port - 9000, request, -1))
                 case Truncate():
                     node.store.truncate(effect.offset)
+                case WriteSnapshot():
+                    node.store.write_snapshot(effect.snapshot, effect.position, effect.data)
+                case InstallSnapshot():
+                    node.store.finish_snapshot(effect.snapshot)
+                    if self.faults and self.chance.random() < 0.1:
+                        self.crash(number)
+                        return
+                    node.store.install(effect.snapshot)
+                    self.installed += 1
+                case Clean():
+                    node.store.clean(effect.snapshot)
                 case Reply():
                     assert isinstance(effect.token, Token)
                     if isinstance(effect.content, LogSlice):
                         assert isinstance(effect.message, FetchResponse)
                         records = node.store.read(effect.content.offset, effect.content.max_bytes)
                         effect.message.responses[0].partitions[0].records = records
+                    if isinstance(effect.content, SnapshotSlice):
+                        assert isinstance(effect.message, FetchSnapshotResponse)
+                        piece = node.store.read_snapshot(*effect.content)
+                        effect.message.topics[0].partitions[0].unaligned_records = piece
                     response = Response(effect.token.number, effect.message)
                     self.on_the_way.append((effect.token.sender, response, effect.token.life))
         self.check(number)
@@ -135,16 +177,45 @@ class Quorum:
         assert core.epoch >= self.epochs[number]
         self.epochs[number] = core.epoch
         self.check_committed(number)
+        if self.chance.random() < 0.1:
+            self.check_disk(number)
         if isinstance(core.role, Leader):
             assert self.leaders.setdefault(core.epoch, number) == number
-            assert set(core.voters.keys) >= core.role.granted
+            self.check_granted(core.role, core.voters)
+
+    def check_granted(self, leader: Leader, voters: VoterSet) -> None:
+        """Voters have elected it."""
+        assert set(voters.keys) >= leader.granted
+
+    def check_disk(self, number: int) -> None:
+        """What a replica knows is what it would know after a start."""
+        node = self.nodes[number]
+        assert node.replica is not None
+        core, found = node.replica.core, node.store.copy().recover()
+        for name in ("start", "end", "epochs", "snapshots", "last_epoch"):
+            assert getattr(core.log, name) == getattr(found.log, name)
+        for snapshot in core.log.snapshots:
+            assert core.log.size_of(snapshot) == found.log.size_of(snapshot)
+        assert core.voters == found.control.voters.last
+
+    def take_snapshot(self, number: int) -> None:
+        """Take a snapshot of what a replica knows to be committed, where there may be one."""
+        node = self.nodes[number]
+        assert node.replica is not None
+        core = node.replica.core
+        snapshot = node.replica.snapshot_id(core.committed)
+        if snapshot is not None:
+            content = begin_snapshot(core, snapshot, 0).finish(0)
+            node.store.write_snapshot(snapshot, 0, content)
+            node.store.finish_snapshot(snapshot)
+            self.give(number, SnapshotTaken(snapshot, len(content)))
 
     def check_committed(self, number: int) -> None:
         """What one replica knows to be committed is what all others know of it."""
         node = self.nodes[number]
         assert node.replica is not None
         end = node.replica.core.committed
-        known = self.checked[number]
+        known = max(self.checked[number], node.replica.core.log.start)
         if end > known:
             data = node.store.read(known, 1 << 30)
             for batch in split_batches(data):
@@ -175,14 +246,24 @@ class Quorum:
         number = chance.choice(list(self.nodes))
         node = self.nodes[number]
         if node.replica is None:
-            self.start(number)
+            if number != self.away:
+                self.start(number)
         elif self.faults and chance.random() < 0.05:
             self.crash(number)
+        elif chance.random() < 0.05:
+            self.take_snapshot(number)
         elif chance.random() < 0.2:
             self.give(number, Propose("p", [b"%d" % self.now]))
         else:
             self.now += chance.randrange(60)
             self.give(number, Tick())
+
+    def calm(self) -> None:
+        """From here on nothing is lost, and everybody runs."""
+        self.faults = False
+        for number, node in self.nodes.items():
+            if node.replica is None:
+                self.start(number)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
@@ -191,10 +272,7 @@ def test_no_epoch_has_two_leaders_and_quiet_ones_have_one(seed: int, size: int) 
     quorum = Quorum(seed, size)
     for _ in range(1500):
         quorum.event()
-    quorum.faults = False
-    for number, node in quorum.nodes.items():
-        if node.replica is None:
-            quorum.start(number)
+    quorum.calm()
     before = max(quorum.leaders, default=0)
     for _ in range(4000):
         quorum.event()
@@ -205,3 +283,24 @@ def test_no_epoch_has_two_leaders_and_quiet_ones_have_one(seed: int, size: int) 
         ):
             return
     raise AssertionError("nobody was elected")
+
+
+def test_who_was_away_catches_up_by_a_snapshot() -> None:
+    quorum = Quorum(2, 3)
+    quorum.faults = False
+    for _ in range(2000):
+        quorum.event()
+    quorum.crash(3)
+    quorum.away = 3
+    for _ in range(3000):
+        quorum.event()
+    assert not quorum.installed
+    quorum.away = None
+    start = max(node.store.copy().recover().log.start for node in quorum.nodes.values())
+    assert start > quorum.checked[3]
+    for _ in range(2000):
+        quorum.event()
+    found = quorum.nodes[3].replica
+    assert found is not None
+    assert quorum.installed
+    assert found.core.committed > start

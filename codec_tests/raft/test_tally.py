@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +54,8 @@ def test_a_voter_without_a_directory_is_known_by_its_id() -> None:
     assert tally.silent == [ReplicaKey(2)]
 
 
-def test_who_is_no_voter_cannot_ask() -> None:
-    with pytest.raises(ValueError, match="no voter"):
-        Tally(VoterSet([Voter(ReplicaKey(1))]), ReplicaKey(2))
+def test_who_is_no_voter_may_ask_and_does_not_count() -> None:
+    tally = Tally(VoterSet([Voter(ReplicaKey(1))]), ReplicaKey(2))
+    assert (tally.is_won, tally.is_lost, tally.silent) == (False, False, [ReplicaKey(1)])
+    tally.note(ReplicaKey(1), granted=True)
+    assert tally.is_won

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from kraftwire.log.batch import Batch, parse_batch
 from kraftwire.log.encode import BatchSettings, control_record, encode_batch
+from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.header import HEADER, LOG_OVERHEAD
 from kraftwire.log.record import Record
 from kraftwire_wire.message import Message
@@ -68,8 +69,12 @@ def controls_of(batch: Batch, registry: Registry) -> Iterator[tuple[int, Control
 
     `KraftwireError` where one cannot be read.
     """
-    if not batch.header.is_control:
+    header = batch.header
+    if not header.is_control:
         return
+    offsets = range(header.base_offset, header.last_offset + 1)
+    if [record.offset for record in batch.records] != list(offsets):
+        raise CorruptBatch(batch.file, header.position, f"its records have not {offsets}")
     for record in batch.records:
         number = int(decode_control_key(record.key or b""))
         if number in _KNOWN or number in registry.control_records:

@@ -39,6 +39,8 @@ class Config:
     """The voters of `controller.quorum.voters`."""
     membership: Membership = Membership.SHIPPED
     supported_kraft_versions: range = range(2)
+    auto_join: bool = False
+    """Whether an observer that can vote asks to become a voter, in the place of its id."""
 
     election_timeout_ms: int = 1000
     """Elections wait between this and twice as long."""
@@ -47,8 +49,17 @@ class Config:
     retry_backoff_ms: int = 20
     fetch_max_wait_ms: int = 500
     fetch_max_bytes: int = 8 << 20
+    fetch_snapshot_max_bytes: int = 1 << 20
     max_batch_bytes: int = 8 << 20
     observer_session_ms: int = 300_000
+    caught_up_ms: int = 3_600_000
+    """How long ago a replica may have fetched that is to become a voter."""
+    shutdown_ms: int = 5000
+    """How long a replica that shuts down waits for another leader."""
+    retained_snapshots: int = 2
+    """How many snapshots are kept, with the log from the first of them on; at least 1."""
+    clean_interval_ms: int = 60_000
+    """How long a snapshot, and the log before the next, may stay beyond those."""
 
     @property
     def check_quorum_ms(self) -> int:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kraftwire.log.batch import Batch
+from kraftwire.log.errors import CorruptBatch
 from kraftwire.raft.batches import Control, controls_of
-from kraftwire.raft.history import History
+from kraftwire.raft.history import Change, History
 from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet, decode_voters
 from kraftwire_messages import kafka, kip_856
@@ -29,23 +30,23 @@ class ControlState:
         self.kraft_version = History(0)
 
     def apply(self, batch: Batch) -> None:
-        """Take in a batch at the end of the log; `KraftwireError` where it cannot be read."""
-        for offset, control in controls_of(batch, self._registry):
-            voters = self._voters_after(self.voters.last, control)
-            if voters is not None:
-                self.voters.add(offset, voters)
-            elif isinstance(control.message, kafka.KRaftVersionRecord):
-                self.kraft_version.add(offset, control.message.kraft_version)
+        """Take in a batch at the end of the log.
+
+        `KraftwireError` where it cannot be read, and then nothing of it is taken in.
+        """
+        voters, kraft_versions = self._read(batch, self.voters.last)
+        for change in voters:
+            self.voters.add(*change)
+        for version in kraft_versions:
+            self.kraft_version.add(*version)
 
     def load(self, snapshot: OffsetAndEpoch, batches: Iterable[Batch]) -> None:
         """Begin anew with what a snapshot says; `KraftwireError` where it cannot be read."""
         voters, kraft_version = NO_VOTERS, 0
         for batch in batches:
-            for _, control in controls_of(batch, self._registry):
-                changed = self._voters_after(voters, control)
-                voters = voters if changed is None else changed
-                if isinstance(control.message, kafka.KRaftVersionRecord):
-                    kraft_version = control.message.kraft_version
+            changed, kraft_versions = self._read(batch, voters)
+            voters = changed[-1].value if changed else voters
+            kraft_version = kraft_versions[-1].value if kraft_versions else kraft_version
         self.voters = History(voters if len(voters) else self._static, snapshot.offset - 1)
         self.kraft_version = History(kraft_version, snapshot.offset - 1)
 
@@ -58,6 +59,24 @@ class ControlState:
         """Forget what was in force only before an offset, where the log begins now."""
         self.voters.forget_before(offset)
         self.kraft_version.forget_before(offset)
+
+    def _read(
+        self, batch: Batch, voters: VoterSet
+    ) -> tuple[list[Change[VoterSet]], list[Change[int]]]:
+        """What a batch behind a voter set says."""
+        changed: list[Change[VoterSet]] = []
+        kraft_versions: list[Change[int]] = []
+        try:
+            for offset, control in controls_of(batch, self._registry):
+                after = self._voters_after(voters, control)
+                if after is not None:
+                    voters = after
+                    changed.append(Change(offset, after))
+                elif isinstance(control.message, kafka.KRaftVersionRecord):
+                    kraft_versions.append(Change(offset, control.message.kraft_version))
+        except ValueError as error:  # a voter that is there twice
+            raise CorruptBatch(batch.file, batch.header.position, str(error)) from None
+        return changed, kraft_versions
 
     def _voters_after(self, voters: VoterSet, control: Control) -> VoterSet | None:
         """The set that a record leaves; None where it says nothing of voters."""

@@ -7,6 +7,7 @@ change would contradict what the replica knows, `ValueError` says so: handlers c
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
 
 from kraftwire.log.batch import Batch
@@ -18,11 +19,13 @@ from kraftwire.raft.effects import (
     Committed,
     Effect,
     Flush,
+    InstallSnapshot,
     SaveElection,
     Send,
     Truncate,
 )
 from kraftwire.raft.election import Election
+from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire.raft.roles import (
     Candidate,
     Follower,
@@ -34,7 +37,7 @@ from kraftwire.raft.roles import (
 )
 from kraftwire.raft.store import Recovered
 from kraftwire.raft.tally import Tally
-from kraftwire.raft.voters import Listener, ReplicaKey, VoterSet
+from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
 from kraftwire_wire.message import Message
 
 
@@ -49,10 +52,16 @@ class Core:
         self.chance = chance
         self.now = now
         self.effects: list[Effect] = []
-        self.committed = 0
+        latest = self.log.latest_snapshot
+        self.committed = 0 if latest is None else latest.offset
         """Up to where records are known to be committed; it never falls."""
+        self.clean_deadline: int | None = None
+        """When there are more snapshots than are kept, until when they stay."""
         self.has_news = False
         """Whether there is something since the last look that a parked Fetch waits for."""
+        self.stop_deadline: int | None = None
+        """When this replica stops whatever happens; None while nobody wants it to."""
+        self.has_stopped = False
         self.connections: Connections[int, object] = Connections(
             request_timeout_ms=config.request_timeout_ms,
             retry_backoff_ms=config.retry_backoff_ms,
@@ -81,6 +90,25 @@ class Core:
     def is_voter(self) -> bool:
         """Whether this replica is in it."""
         return self.config.can_vote and self.voters.find(self.key) is not None
+
+    @property
+    def may_stand(self) -> bool:
+        """Whether this replica may be elected: a voter, or one whose removal is not committed.
+
+        A leader that removes itself as one of two voters, and crashes, may be the only one with
+        that record: nobody else gets its vote, and the other voter's is all that it needs (Ongaro,
+        4.2.2). A real one does not stand, and then no leader is ever elected.
+        """
+        voters = self.control.voters
+        if self.is_voter or not self.config.can_vote or voters.is_committed(self.committed):
+            return self.is_voter
+        return voters.before(voters.last_offset).find(self.key) is not None
+
+    @property
+    def myself(self) -> Voter:
+        """What a voter set should say of this replica."""
+        versions = self.config.supported_kraft_versions
+        return Voter(self.key, self.config.listeners, versions[0], versions[-1])
 
     @property
     def others(self) -> list[ReplicaKey]:
@@ -135,13 +163,12 @@ class Core:
             or (is_same and isinstance(self.role, Follower) and knows_less)
         ):
             raise ValueError(f"follower of {leader_id} in epoch {epoch} from {self.role}")
-        deadline = self.now + self.config.fetch_timeout_ms
         voted = self.voted if is_same else None
-        self._enter(Follower(epoch, leader_id, listeners, deadline, voted))
+        self._enter(self._follower(epoch, leader_id, listeners, voted))
 
     def become_prospective(self) -> None:
         """Ask voters whether they would elect this one; nothing changes that has to be kept."""
-        if not self.is_voter or isinstance(self.role, Leader | Prospective | Resigned):
+        if not self.may_stand or isinstance(self.role, Leader | Prospective | Resigned):
             raise ValueError(f"prospective from {self.role}")
         self.role = Prospective(
             self.epoch,
@@ -189,15 +216,19 @@ class Core:
 
     def _save(self) -> None:
         election = Election(self.epoch, self.leader_id, self.voted)
-        self.effects.append(SaveElection(election, self.control.kraft_version.last))
+        voter_ids = tuple(voter.id for voter in self.voters)
+        self.effects.append(SaveElection(election, self.control.kraft_version.last, voter_ids))
 
     # -- doing ---------------------------------------------------------------------------------
 
     def append(self, batch: Batch) -> None:
-        """Put a batch at the end of the log, and take in what its control records say."""
+        """Put a batch at the end of the log, and take in what its control records say.
+
+        `KraftwireError` where they cannot be read; then it is not appended.
+        """
         header = batch.header
-        self.log.append(header.base_offset, header.last_offset, header.partition_leader_epoch)
         self.control.apply(batch)
+        self.log.append(header.base_offset, header.last_offset, header.partition_leader_epoch)
         self.effects.append(Append(batch))
         self.has_news = True
 
@@ -206,6 +237,16 @@ class Core:
         self.log.truncate(offset)
         self.control.truncate(offset)
         self.effects.append(Truncate(offset))
+
+    def install(self, snapshot: OffsetAndEpoch, size: int, controls: Iterable[Batch]) -> None:
+        """Begin the log anew behind a snapshot that is written, with what its batches say.
+
+        `KraftwireError` where they cannot be read; then nothing has changed.
+        """
+        self.control.load(snapshot, controls)
+        self.log.install(snapshot, size)
+        self.effects.append(InstallSnapshot(snapshot))
+        self.commit(snapshot.offset)
 
     def commit(self, end: int) -> None:
         """Note up to where records are committed; what was known before stands."""
@@ -240,16 +281,29 @@ class Core:
         """The state that a replica goes on in after a start."""
         epoch, leader_id, voted = election
         if epoch < self.log.last_epoch:  # its file is older than its log: it may have voted since
-            return Unattached(self.log.last_epoch, self._election_deadline())
+            return Unattached(self.log.last_epoch, self._deadline_to_stand())
         if leader_id == self.key.id:
             return Resigned(epoch, self._election_deadline(), (), set(self.others))
-        if voted is not None and voted.means(self.key) and self.is_voter:
+        # Where somebody leads the epoch the candidacy is lost, and the log may have records of it.
+        is_mine = leader_id is None and voted is not None and voted.means(self.key)
+        if is_mine and self.may_stand:
             return Candidate(epoch, self._election_deadline(), Tally(self.voters, self.key))
         listeners = self.listeners_of(leader_id)
         if leader_id is not None and listeners:
-            deadline = self.now + self.config.fetch_timeout_ms
-            return Follower(epoch, leader_id, listeners, deadline, voted)
-        return Unattached(epoch, self._election_deadline(), leader_id, voted)
+            return self._follower(epoch, leader_id, listeners, voted)
+        return Unattached(epoch, self._deadline_to_stand(), leader_id, voted)
+
+    def _follower(
+        self,
+        epoch: int,
+        leader_id: int,
+        listeners: tuple[Listener, ...],
+        voted: ReplicaKey | None,
+    ) -> Follower:
+        deadline = self.now + self.config.fetch_timeout_ms
+        return Follower(
+            epoch, leader_id, listeners, deadline, voted=voted, update_deadline=deadline
+        )
 
     def listeners_of(self, replica_id: int | None) -> tuple[Listener, ...]:
         """Where the voter set says that a replica listens."""
@@ -262,10 +316,13 @@ class Core:
         least = self.config.election_timeout_ms
         return self.now + least + (self.chance.randrange(least) if least else 0)
 
+    def _deadline_to_stand(self) -> int | None:
+        return self._election_deadline() if self.may_stand else None
+
     def _deadline_unattached(self) -> int | None:
         """A lost candidacy does not wait anew, or whoever loses first would never be heard."""
         role = self.role
-        if not self.is_voter:
+        if not self.may_stand:
             return None
         if isinstance(role, Candidate | Unattached | Resigned) and role.election_deadline:
             return role.election_deadline

@@ -15,6 +15,7 @@ from kraftwire.log.batch import Batch
 from kraftwire.raft.election import Election
 from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire_wire.message import Message
+from kraftwire_wire.numbers import ErrorCode
 
 
 @dataclass(slots=True)
@@ -23,6 +24,8 @@ class SaveElection:
 
     election: Election
     kraft_version: int
+    voter_ids: tuple[int, ...] = ()
+    """The voters of the newest set, which the file has under kraft.version 0."""
 
 
 @dataclass(slots=True)
@@ -57,7 +60,10 @@ class WriteSnapshot:
 
 @dataclass(slots=True)
 class InstallSnapshot:
-    """Finish a snapshot and begin the log anew behind it, then tell with `SnapshotInstalled`."""
+    """Finish a snapshot and begin the log anew behind it (`Store.finish_snapshot`, `install`).
+
+    State machines begin anew with it too, before what is committed behind it.
+    """
 
     snapshot: OffsetAndEpoch
 
@@ -142,6 +148,30 @@ class Settled:
     end: int | None
 
 
+@dataclass(slots=True)
+class Upgraded:
+    """What became of an `UpgradeKRaftVersion`; the reason is for people."""
+
+    token: object
+    error: ErrorCode = ErrorCode.NONE
+    reason: str | None = None
+
+
+@dataclass(slots=True)
+class Disconnect:
+    """There is no answer to the request that came with a token: close its connection."""
+
+    token: object
+
+
+@dataclass(slots=True)
+class Stopped:
+    """Nothing is left to do behind a `ShutDown`; the replica is not stepped any more."""
+
+    is_clean: bool
+    """Whether nobody waits for it: else it was given no more time."""
+
+
 Effect = (
     SaveElection
     | Append
@@ -156,4 +186,7 @@ Effect = (
     | Leading
     | StoppedLeading
     | Settled
+    | Upgraded
+    | Disconnect
+    | Stopped
 )

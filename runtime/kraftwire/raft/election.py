@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kraftwire.log.errors import CorruptBatch
@@ -20,8 +21,11 @@ class Election(NamedTuple):
     voted: ReplicaKey | None = None
 
 
-def encode_election(election: Election, kraft_version: int) -> bytes:
-    """The content of `quorum-state`; under kraft.version 0 it has no directory of the vote."""
+def encode_election(election: Election, kraft_version: int, voter_ids: Iterable[int] = ()) -> bytes:
+    """The content of `quorum-state`.
+
+    Under kraft.version 0 it has no directory of the vote, but the voters, which nobody reads.
+    """
     voted = election.voted or ReplicaKey(_NOBODY)
     message = QuorumStateData(
         leader_id=_NOBODY if election.leader_id is None else election.leader_id,
@@ -31,6 +35,8 @@ def encode_election(election: Election, kraft_version: int) -> bytes:
     version = 1 if kraft_version else 0
     if version:
         message.voted_directory_id = voted.directory_id
+    else:
+        message.current_voters = [QuorumStateData.Voter(voter_id=one) for one in voter_ids]
     return encode_quorum_state(QuorumState(message, version))
 
 

@@ -16,7 +16,7 @@ from uuid import UUID
 from kraftwire.raft.core import Core
 from kraftwire.raft.inputs import Request
 from kraftwire.raft.log_state import UpToDate
-from kraftwire.raft.messages import partition_of
+from kraftwire.raft.messages import listeners_in, partition_of
 from kraftwire.raft.replies import R, Response, answer, is_of_this_cluster, refuse
 from kraftwire.raft.roles import Follower
 from kraftwire.raft.voters import Listener, ReplicaKey
@@ -116,7 +116,7 @@ def _learn_from(
     if error:
         answer(core, request, kind, error)
         return None
-    told = tuple(Listener(one.name.upper(), one.host, one.port) for one in message.leader_endpoints)
+    told = listeners_in(message.leader_endpoints)
     if not learn_leader(core, epoch, leader_id, told or core.listeners_of(leader_id)):
         refuse(core, request, kind, ErrorCode.INVALID_REQUEST)
         return None

@@ -14,7 +14,7 @@ from kraftwire.raft.inputs import Request
 from kraftwire.raft.leading import note_fetch
 from kraftwire.raft.log_state import Diverging, NeedsSnapshot, OffsetAndEpoch, Valid
 from kraftwire.raft.messages import METADATA_TOPIC_ID, PARTITION, partition_of
-from kraftwire.raft.replies import is_of_this_cluster, leader_listener, leader_of, reply
+from kraftwire.raft.replies import is_of_this_cluster, leader_of, reply, tell_endpoint
 from kraftwire.raft.roles import Leader, Parked
 from kraftwire.raft.voters import ReplicaKey
 from kraftwire_messages.kafka import FetchRequest, FetchResponse
@@ -136,10 +136,5 @@ def _answer(core: Core, request: Request, found: _Found) -> None:
         partition.snapshot_id = FetchResponse.SnapshotId(end_offset=offset, epoch=epoch)
     topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[partition])
     response = FetchResponse(responses=[topic])
-    listener = leader_listener(core, request)
-    if listener is not None and request.version >= _FIRST_WITH_ENDPOINTS:
-        endpoint = FetchResponse.NodeEndpoint(
-            node_id=leader_of(core), host=listener.host, port=listener.port
-        )
-        response.node_endpoints.append(endpoint)
+    tell_endpoint(core, request, response, since=_FIRST_WITH_ENDPOINTS)
     reply(core, request, response, found.content)

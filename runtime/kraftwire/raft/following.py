@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kraftwire.log.batch import Batch
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.raft.batches import split_batches
 from kraftwire.raft.core import Core
 from kraftwire.raft.effects import Address
 from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire.raft.messages import fetch_request, partition_of
-from kraftwire.raft.responses import Outcome, take_leader
+from kraftwire.raft.responses import Outcome, note_fetched, take_leader
 from kraftwire.raft.roles import Follower, Unattached
+from kraftwire.raft.snapshot_fetching import ask_piece, begin_download
 from kraftwire_messages.kafka import FetchResponse
+from kraftwire_wire.errors import KraftwireError
 
 _FIRST_BOOTSTRAP = -2
 
@@ -34,7 +37,10 @@ def fetch(core: Core) -> None:
     if isinstance(role, Follower):
         address = core.address_of(role.leader_listeners)
         if address is not None and core.connections.is_ready(role.leader_id, core.now):
-            _send(core, role.leader_id, address)
+            if role.download is None or role.download.is_doubtful:
+                _send(core, role.leader_id, address)
+            else:
+                ask_piece(core, role, role.download, address)
             return
     nodes = _bootstrap(core)
     ready = core.connections.ready(nodes, core.now)
@@ -76,20 +82,22 @@ def take_response(core: Core, response: FetchResponse) -> Outcome:
     role = core.role
     if not isinstance(role, Follower) or role.epoch != told.leader_epoch or partition.error_code:
         return outcome
-    if outcome is Outcome.FAILED or not _take(core, partition):
+    if outcome is Outcome.FAILED or not _take(core, role, partition):
         return Outcome.FAILED
-    role.fetch_deadline = core.now + core.config.fetch_timeout_ms
-    role.has_fetched = True
+    note_fetched(core, role)
     return Outcome.GOOD
 
 
-def _take(core: Core, partition: FetchResponse.PartitionData) -> bool:
-    """Take in log or divergence; whether that could be done."""
-    diverging = partition.diverging_epoch
+def _take(core: Core, role: Follower, partition: FetchResponse.PartitionData) -> bool:
+    """Take in log, or divergence, or which snapshot to fetch; whether that could be done."""
+    diverging, snapshot = partition.diverging_epoch, partition.snapshot_id
+    is_snapshot = snapshot is not None and max(snapshot.end_offset, snapshot.epoch) >= 0
     if diverging is not None and diverging.epoch >= 0:
+        role.download = None
         return _truncate(core, OffsetAndEpoch(diverging.end_offset, diverging.epoch))
-    if partition.snapshot_id is not None and partition.snapshot_id.end_offset >= 0:
-        return False  # fetching snapshots comes with FetchSnapshot
+    if snapshot is not None and is_snapshot:
+        return begin_download(core, role, OffsetAndEpoch(snapshot.end_offset, snapshot.epoch))
+    role.download = None
     if not _append(core, partition.records or b""):
         return False
     core.commit(min(core.log.end, partition.high_watermark))
@@ -101,7 +109,7 @@ def _truncate(core: Core, leader: OffsetAndEpoch) -> bool:
     mine = core.log.end_of(leader.epoch)
     offset = min(mine.offset, leader.offset) if mine.epoch == leader.epoch else mine.offset
     offset = max(offset, core.log.start)
-    if offset < core.committed:
+    if offset < core.committed or not core.log.is_boundary(offset):
         return False
     if offset < core.log.end:
         core.truncate(offset)
@@ -109,19 +117,28 @@ def _truncate(core: Core, leader: OffsetAndEpoch) -> bool:
 
 
 def _append(core: Core, data: bytes) -> bool:
-    """Append batches that follow the log, up to the first of a later epoch (KAFKA-18723)."""
-    try:
-        batches = list(split_batches(data))
-    except CorruptBatch:
-        return False
+    """Append batches that follow the log, up to the first of a later epoch (KAFKA-18723).
+
+    Whether there were no others; those before such a one are appended.
+    """
     before = core.log.end
-    for batch in batches:
-        header = batch.header
-        if header.partition_leader_epoch > core.epoch:
-            break
-        if header.base_offset != core.log.end:
-            return False
-        core.append(batch)
-    if core.log.end > before:
-        core.flush()
+    try:
+        for batch in list(split_batches(data)):
+            if batch.header.partition_leader_epoch > core.epoch:
+                break
+            _append_next(core, batch)
+    except KraftwireError:
+        return False
+    finally:
+        if core.log.end > before:
+            core.flush()
     return True
+
+
+def _append_next(core: Core, batch: Batch) -> None:
+    """Append a batch; `KraftwireError` where it does not follow, or cannot be read."""
+    header = batch.header
+    follows = core.log.end == header.base_offset <= header.last_offset
+    if not follows or header.partition_leader_epoch < core.log.last_epoch:
+        raise CorruptBatch(batch.file, header.position, f"it does not follow {core.log.up_to_date}")
+    core.append(batch)

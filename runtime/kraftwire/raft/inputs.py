@@ -61,26 +61,36 @@ class Flushed:
 
 @dataclass(slots=True)
 class SnapshotTaken:
-    """The state machine has finished a snapshot of what is committed."""
+    """The state machine has finished a snapshot of what is committed, of so many bytes.
+
+    Its id is one that `Replica.snapshot_id` has given.
+    """
 
     snapshot: OffsetAndEpoch
-
-
-@dataclass(slots=True)
-class SnapshotInstalled:
-    """A fetched snapshot is finished, and the log begins behind it: what the store has now."""
-
-    snapshot: OffsetAndEpoch
+    size: int
 
 
 @dataclass(slots=True)
 class Resign:
     """Give up the leadership, and say who may be next."""
 
+    epoch: int | None = None
+    """Of which epoch; a later one is not meant. None for any."""
+
 
 @dataclass(slots=True)
 class ShutDown:
-    """Give up the leadership, and answer nothing more."""
+    """Give up the leadership, stand for no other, and tell with `Stopped` when that is done."""
+
+
+@dataclass(slots=True)
+class UpgradeKRaftVersion:
+    """Raise kraft.version as the leader of an epoch, or only see whether that could be."""
+
+    token: object
+    epoch: int
+    version: int
+    validate_only: bool = False
 
 
 Input = (
@@ -91,7 +101,7 @@ Input = (
     | Propose
     | Flushed
     | SnapshotTaken
-    | SnapshotInstalled
     | Resign
     | ShutDown
+    | UpgradeKRaftVersion
 )

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from kraftwire.raft.batches import Control, control_batch, data_batch
 from kraftwire.raft.core import Core
-from kraftwire.raft.effects import Leading, Settled, StoppedLeading
-from kraftwire.raft.history import BEFORE_THE_LOG
+from kraftwire.raft.effects import Leading, Settled
+from kraftwire.raft.membership import policy_of
 from kraftwire.raft.messages import begin_quorum_epoch_request, end_quorum_epoch_request
 from kraftwire.raft.quorum import majority, majority_end
 from kraftwire.raft.roles import Candidate, Leader, Progress, Resigned
-from kraftwire.raft.voters import ReplicaKey, Voter, encode_voters
-from kraftwire_messages.kafka import KRaftVersionRecord, LeaderChangeMessage
+from kraftwire.raft.voters import NO_DIRECTORY, ReplicaKey, VoterSet
+from kraftwire_messages.kafka import LeaderChangeMessage
 from kraftwire_wire.records import ControlType
 
 _NOT_FETCHED = -1
@@ -34,21 +34,21 @@ def begin_epoch(core: Core) -> None:
     """Lead the epoch that was won, beginning with a batch that says so."""
     candidate = core.role
     assert isinstance(candidate, Candidate), "only candidates are elected"
-    deadline = core.now + core.config.check_quorum_ms
+    policy = policy_of(core.config)
     leader = Leader(
         epoch=core.epoch,
         epoch_start=core.log.end,
         granted=candidate.tally.granted,
-        check_quorum_deadline=None if len(core.voters) == 1 else deadline,
+        check_quorum_deadline=None,
         begin_quorum_deadline=core.now,
         flushed=core.log.end,
-        progress={voter.key: Progress() for voter in core.voters},
     )
+    if core.control.kraft_version.last < policy.needed_kraft_version:
+        leader.described = core.voters.updating(core.myself)
     core.become_leader(leader)
     core.effects.append(Leading(core.epoch))
-    said = [_leader_change(core, leader), *_voter_records(core)]
-    core.append(control_batch(core.log.end, core.epoch, core.now, said))
-    core.flush()
+    said = policy.first_records(core.control, core.myself)
+    append_controls(core, leader, [_leader_change(core, leader), *said])
 
 
 def _leader_change(core: Core, leader: Leader) -> Control:
@@ -63,25 +63,44 @@ def _leader_change(core: Core, leader: Leader) -> Control:
     return Control(ControlType.LEADER_CHANGE, message)
 
 
-def _voter_records(core: Core) -> list[Control]:
-    """The voter set, where the log has none yet, or has not what this replica has become."""
-    if core.control.kraft_version.last == 0:
-        return []
-    before = core.voters.find(core.key)
-    versions = core.config.supported_kraft_versions
-    mine = Voter(core.key, core.config.listeners, versions[0], versions[-1])
-    if core.control.voters.last_offset != BEFORE_THE_LOG and before == mine:
-        return []
-    version = KRaftVersionRecord(kraft_version=core.control.kraft_version.last)
-    voters = encode_voters(core.voters.updating(mine))
-    return [Control(ControlType.KRAFT_VERSION, version), Control(ControlType.KRAFT_VOTERS, voters)]
+def append_controls(core: Core, leader: Leader, said: Sequence[Control]) -> None:
+    """Put control records into the log; a voter set among them is in force at once."""
+    before = core.voters
+    core.append(control_batch(core.log.end, core.epoch, core.now, said))
+    _note_voters(core, leader, before)
+    core.flush()
+
+
+def _note_voters(core: Core, leader: Leader, before: VoterSet) -> None:
+    """Go on with another voter set: what is known of a replica stays, voter or not."""
+
+    def now(key: ReplicaKey) -> ReplicaKey:
+        is_told = key in before.keys and key.directory_id == NO_DIRECTORY
+        same_id = core.voters.of_id(key.id) if is_told else ()
+        return same_id[-1].key if same_id else key
+
+    known = {now(key): progress for key, progress in leader.progress.items()}
+    leader.progress = {voter.key: Progress() for voter in core.voters} | known
+    leader.heard &= core.voters.keys
+    if len(core.voters) == 1:
+        leader.check_quorum_deadline = None
+    elif leader.check_quorum_deadline is None:
+        leader.check_quorum_deadline = core.now + core.config.check_quorum_ms
+
+
+def is_removed(core: Core, leader: Leader) -> bool:
+    """Whether this leader is no voter any more, and that is committed: it has to resign.
+
+    Up to then it leads, and is not counted (KIP-853).
+    """
+    end = leader.high_watermark
+    return not core.is_voter and end is not None and core.control.voters.is_committed(end)
 
 
 def resign(core: Core, leader: Leader) -> None:
     """Lead no more; those with the longest logs should be next."""
     successors = sorted(core.others, key=lambda key: (-_end_of(leader, key), key))
     core.become_resigned(tuple(successors))
-    core.effects.append(StoppedLeading(core.epoch))
 
 
 def tell_voters(core: Core, leader: Leader) -> None:

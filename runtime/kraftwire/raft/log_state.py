@@ -6,7 +6,8 @@ if not, up to where it may be (KIP-595), or whether it needs a snapshot (KIP-630
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from array import array
+from bisect import bisect_left, bisect_right, insort
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -56,8 +57,11 @@ class LogState:
     def __init__(self) -> None:
         self.start = 0
         self.end = 0
+        self._ends = array("q")
+        """The offset behind each batch."""
         self._epochs: list[EpochEntry] = []
         self._snapshots: list[OffsetAndEpoch] = []
+        self._sizes: dict[OffsetAndEpoch, int] = {}
 
     @property
     def epochs(self) -> tuple[EpochEntry, ...]:
@@ -68,6 +72,15 @@ class LogState:
     def snapshots(self) -> tuple[OffsetAndEpoch, ...]:
         """The ids of the snapshots, in their order."""
         return tuple(self._snapshots)
+
+    @property
+    def latest_snapshot(self) -> OffsetAndEpoch | None:
+        """The snapshot that has the most."""
+        return self._snapshots[-1] if self._snapshots else None
+
+    def size_of(self, snapshot: OffsetAndEpoch) -> int | None:
+        """The bytes of a snapshot; None where it is not there."""
+        return self._sizes.get(snapshot)
 
     @property
     def last_epoch(self) -> int:
@@ -90,38 +103,63 @@ class LogState:
             raise ValueError(f"epoch {epoch} behind epoch {self.last_epoch}")
         if not self._epochs or self._epochs[-1].epoch < epoch:
             self._epochs.append(EpochEntry(epoch, base_offset))
+        self._ends.append(last_offset + 1)
         self.end = last_offset + 1
 
+    def is_boundary(self, offset: int) -> bool:
+        """Whether the log could end at an offset: where it begins, or behind a batch."""
+        place = bisect_left(self._ends, offset)
+        return offset == self.start or (place < len(self._ends) and self._ends[place] == offset)
+
+    def id_of(self, offset: int) -> OffsetAndEpoch | None:
+        """The id of a snapshot of all before an offset; None where no batch ends there."""
+        place = bisect_left(self._epochs, offset, key=attrgetter("start_offset"))
+        if place == 0 or not self.is_boundary(offset):
+            return None
+        return OffsetAndEpoch(offset, self._epochs[place - 1].epoch)
+
     def truncate(self, offset: int) -> None:
-        """Forget what lies from an offset on; `ValueError` below the start."""
-        if offset < self.start:
-            raise ValueError(f"offset {offset} lies before the start at {self.start}")
-        if offset < self.end:
-            first_gone = bisect_left(self._epochs, offset, key=attrgetter("start_offset"))
-            del self._epochs[first_gone:]
-            self.end = offset
+        """Forget what lies from an offset on; `ValueError` below the start or within a batch."""
+        if offset >= self.end:
+            return
+        if not self.is_boundary(offset):
+            raise ValueError(f"no batch of the log from {self.start} on ends at {offset}")
+        first_gone = bisect_left(self._epochs, offset, key=attrgetter("start_offset"))
+        del self._epochs[first_gone:]
+        del self._ends[bisect_right(self._ends, offset) :]
+        self.end = offset
 
-    def add_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Take in a snapshot of what this log has; `ValueError` behind its end."""
-        if snapshot.offset > self.end:
-            raise ValueError(f"snapshot {snapshot} of a log that ends at {self.end}")
-        if snapshot not in self._snapshots:
-            self._snapshots.insert(bisect_left(self._snapshots, snapshot), snapshot)
+    def is_behind(self, snapshot: OffsetAndEpoch) -> bool:
+        """Whether a snapshot has more than this log, so that the log must begin anew behind it."""
+        return (snapshot.epoch, snapshot.offset) > self.up_to_date
 
-    def install(self, snapshot: OffsetAndEpoch) -> None:
+    def add_snapshot(self, snapshot: OffsetAndEpoch, size: int) -> None:
+        """Take in a snapshot of so many bytes; `ValueError` where the log has not what it has."""
+        if not self.start <= snapshot.offset <= self.end:
+            place = f"from {self.start} to {self.end}"
+            raise ValueError(f"snapshot {snapshot} of a log {place}")
+        if snapshot not in self._sizes:
+            insort(self._snapshots, snapshot)
+        self._sizes[snapshot] = size
+
+    def install(self, snapshot: OffsetAndEpoch, size: int) -> None:
         """Begin anew behind a snapshot of another log, which is ahead of this one."""
         self.start = self.end = snapshot.offset
         self._epochs.clear()
+        del self._ends[:]
         self._snapshots = [snapshot]
+        self._sizes = {snapshot: size}
 
     def clean(self, snapshot: OffsetAndEpoch) -> None:
         """Forget what a snapshot has, and the snapshots before it; `ValueError` for no snapshot."""
-        if snapshot not in self._snapshots:
+        if snapshot not in self._sizes:
             raise ValueError(f"there is no snapshot {snapshot}")
         self._snapshots = [one for one in self._snapshots if one >= snapshot]
+        self._sizes = {one: self._sizes[one] for one in self._snapshots}
         if snapshot.offset <= self.start:
             return
         self.start = snapshot.offset
+        del self._ends[: bisect_right(self._ends, self.start)]
         # The epoch that the first record left is of begins there now.
         place = bisect_right(self._epochs, self.start, key=attrgetter("start_offset"))
         kept = self._epochs[place:]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from contextlib import suppress
 
 from kraftwire.log.batch import Batch
@@ -55,9 +56,11 @@ class MemoryStore:
         election = None if self.election is None else decode_election(self.election)
         return Recovered(election, found.log, found.control)
 
-    def save_election(self, election: Election, kraft_version: int) -> None:
+    def save_election(
+        self, election: Election, kraft_version: int, voter_ids: Iterable[int] = ()
+    ) -> None:
         """See `Store.save_election`."""
-        self.election = encode_election(election, kraft_version)
+        self.election = encode_election(election, kraft_version, voter_ids)
 
     def append(self, batch: Batch) -> None:
         """See `Store.append`."""
@@ -130,13 +133,25 @@ class MemoryStore:
         self._positions = [position - gone for position in self._positions[place:]]
 
     def _forget_snapshots(self, before: OffsetAndEpoch) -> None:
-        for snapshot in [one for one in self.snapshots if one < before]:
-            del self.snapshots[snapshot]
+        for found in (self.snapshots, self.unfinished):
+            for snapshot in [one for one in found if one < before]:
+                del found[snapshot]
+
+    @property
+    def unflushed(self) -> int:
+        """Bytes of the log that a crash may take."""
+        return len(self.log) - self._flushed
+
+    def copy(self) -> MemoryStore:
+        """Another disk with the same bytes."""
+        copy = MemoryStore(self._static, self._registry)
+        copy.election, copy.log, copy._start = self.election, bytearray(self.log), self._start
+        copy.snapshots = dict(self.snapshots)
+        return copy
 
     def crash(self, chance: random.Random) -> None:
         """Lose what a crash may take: of unflushed bytes any number, from the end on."""
-        unflushed = len(self.log) - self._flushed
-        del self.log[self._flushed + chance.randint(0, unflushed) :]
+        del self.log[self._flushed + chance.randint(0, self.unflushed) :]
         self.unfinished.clear()
 
     def damage(self, chance: random.Random) -> None:

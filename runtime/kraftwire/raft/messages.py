@@ -6,14 +6,15 @@ about another, or about none, or about several, is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.raft.log_state import OffsetAndEpoch, UpToDate
-from kraftwire.raft.voters import Listener, ReplicaKey
+from kraftwire.raft.voters import Listener, ReplicaKey, Voter
 from kraftwire_messages.kafka import (
+    AddRaftVoterRequest,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     DescribeQuorumRequest,
@@ -24,6 +25,8 @@ from kraftwire_messages.kafka import (
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
+    RemoveRaftVoterRequest,
+    UpdateRaftVoterRequest,
     VoteRequest,
     VoteResponse,
 )
@@ -31,6 +34,8 @@ from kraftwire_wire.message import Message
 
 METADATA_TOPIC_ID = UUID(int=1)
 PARTITION = 0
+
+E = TypeVar("E")
 
 _METADATA = (METADATA_TOPIC, METADATA_TOPIC_ID)
 
@@ -78,10 +83,7 @@ def begin_quorum_epoch_request(
         cluster_id=cluster_id,
         voter_id=voter.id,
         topics=[topic],
-        leader_endpoints=[
-            BeginQuorumEpochRequest.LeaderEndpoint(name=name, host=host, port=port)
-            for name, host, port in listeners
-        ],
+        leader_endpoints=endpoints(BeginQuorumEpochRequest.LeaderEndpoint, listeners),
     )
 
 
@@ -110,10 +112,7 @@ def end_quorum_epoch_request(
     return EndQuorumEpochRequest(
         cluster_id=cluster_id,
         topics=[topic],
-        leader_endpoints=[
-            EndQuorumEpochRequest.LeaderEndpoint(name=name, host=host, port=port)
-            for name, host, port in listeners
-        ],
+        leader_endpoints=endpoints(EndQuorumEpochRequest.LeaderEndpoint, listeners),
     )
 
 
@@ -170,6 +169,54 @@ def fetch_snapshot_request(
     return FetchSnapshotRequest(
         cluster_id=cluster_id, replica_id=replica.id, max_bytes=max_bytes, topics=[topic]
     )
+
+
+def add_raft_voter_request(
+    cluster_id: str | None, voter: Voter, *, timeout_ms: int, ack_when_committed: bool
+) -> AddRaftVoterRequest:
+    """Ask the leader to make a replica a voter."""
+    return AddRaftVoterRequest(
+        cluster_id=cluster_id,
+        timeout_ms=timeout_ms,
+        voter_id=voter.id,
+        voter_directory_id=voter.key.directory_id,
+        listeners=endpoints(AddRaftVoterRequest.Listener, voter.listeners),
+        ack_when_committed=ack_when_committed,
+    )
+
+
+def remove_raft_voter_request(cluster_id: str | None, voter: ReplicaKey) -> RemoveRaftVoterRequest:
+    """Ask the leader to make a voter an observer."""
+    return RemoveRaftVoterRequest(
+        cluster_id=cluster_id, voter_id=voter.id, voter_directory_id=voter.directory_id
+    )
+
+
+def update_raft_voter_request(
+    cluster_id: str | None, epoch: int, voter: Voter
+) -> UpdateRaftVoterRequest:
+    """Tell the leader of an epoch where a voter listens, and which kraft.version it has."""
+    return UpdateRaftVoterRequest(
+        cluster_id=cluster_id,
+        current_leader_epoch=epoch,
+        voter_id=voter.id,
+        voter_directory_id=voter.key.directory_id,
+        listeners=endpoints(UpdateRaftVoterRequest.Listener, voter.listeners),
+        kraft_version_feature=UpdateRaftVoterRequest.KRaftVersionFeature(
+            min_supported_version=voter.min_kraft_version,
+            max_supported_version=voter.max_kraft_version,
+        ),
+    )
+
+
+def endpoints(kind: Callable[..., E], listeners: Iterable[Listener]) -> list[E]:
+    """Where a replica listens, in the structs that a kind of message has for that."""
+    return [kind(name=name, host=host, port=port) for name, host, port in listeners]
+
+
+def listeners_in(told: Iterable[Any]) -> tuple[Listener, ...]:
+    """Where a request says that a replica listens; names of listeners are in capitals."""
+    return tuple(Listener(one.name.upper(), one.host, one.port) for one in told)
 
 
 class _Place(NamedTuple):

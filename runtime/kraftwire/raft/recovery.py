@@ -7,7 +7,7 @@ so the replica must not go on as if it had never had it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from kraftwire.log.batch import Batch
@@ -38,35 +38,40 @@ def recover_log(
     `control` has what the configuration says, and takes in the rest. Where the latest
     snapshot is ahead of the log, its installation was cut off, and is done now.
     """
-    log = _begin(start, sorted(snapshots))
+    log = _begin(start, snapshots)
     batches = _whole_batches(source)
-    latest = max(snapshots, default=None)
-    if latest is not None:
-        control.load(latest, read_batches(snapshots[latest]))
     for batch in batches:
         header = batch.header
         try:
             log.append(header.base_offset, header.last_offset, header.partition_leader_epoch)
         except ValueError as error:
             raise CorruptBatch(source.name, header.position, f"{error}; {_MEND}") from None
-        if latest is None or header.base_offset >= latest.offset:
+    latest = max(snapshots, default=None)
+    if latest is not None:
+        control.load(latest, read_batches(snapshots[latest]))
+        if log.is_behind(latest):
+            log.install(latest, snapshots[latest].size)
+            return RecoveredLog(log, control, [], 0)
+    for snapshot, content in snapshots.items():
+        if snapshot.offset > log.end:
+            reason = f"it ends at {log.end}, before snapshot {snapshot}; {_MEND}"
+            raise CorruptBatch(source.name, 0, reason)
+        if snapshot.offset >= start:  # others were left when it was cleaned
+            log.add_snapshot(snapshot, content.size)
+    for batch in batches:
+        if latest is None or batch.header.base_offset >= latest.offset:
             control.apply(batch)
-    if latest is not None and latest.offset > log.end:
-        log.install(latest)
-        return RecoveredLog(log, control, [], 0)
-    for snapshot in snapshots:
-        log.add_snapshot(snapshot)
     size = batches[-1].header.end if batches else 0
     return RecoveredLog(log, control, batches, size)
 
 
-def _begin(start: int, snapshots: Iterable[OffsetAndEpoch]) -> LogState:
+def _begin(start: int, snapshots: Mapping[OffsetAndEpoch, Source]) -> LogState:
     log = LogState()
     if start:
         at_start = [snapshot for snapshot in snapshots if snapshot.offset == start]
         if not at_start:
             raise CorruptBatch("log", 0, f"it begins at offset {start}, where no snapshot is")
-        log.install(at_start[-1])
+        log.install(max(at_start), snapshots[max(at_start)].size)
     return log
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from kraftwire.raft.apis import handle_api_versions
 from kraftwire.raft.candidacy import (
     AskedVote,
     ask,
@@ -19,7 +20,8 @@ from kraftwire.raft.candidacy import (
 )
 from kraftwire.raft.config import Config
 from kraftwire.raft.core import Core
-from kraftwire.raft.effects import Effect, Settled
+from kraftwire.raft.describe import handle_describe_quorum
+from kraftwire.raft.effects import Disconnect, Effect, Settled, StoppedLeading
 from kraftwire.raft.elections import (
     handle_begin_quorum_epoch,
     handle_end_quorum_epoch,
@@ -27,31 +29,85 @@ from kraftwire.raft.elections import (
 )
 from kraftwire.raft.fetch_server import answer_parked, handle_fetch, refuse_parked
 from kraftwire.raft.following import fetch, take_response
-from kraftwire.raft.inputs import Flushed, Input, Propose, Request, RequestFailed, Response
+from kraftwire.raft.inputs import (
+    Flushed,
+    Input,
+    Propose,
+    Request,
+    RequestFailed,
+    Resign,
+    Response,
+    ShutDown,
+    SnapshotTaken,
+    UpgradeKRaftVersion,
+)
 from kraftwire.raft.leading import (
     AskedEnd,
+    is_removed,
     note_flushed,
     propose,
     resign,
     tell_successors,
     tell_voters,
 )
+from kraftwire.raft.log_state import OffsetAndEpoch
+from kraftwire.raft.readiness import AskedVersions
 from kraftwire.raft.responses import Outcome, read_response
-from kraftwire.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from kraftwire.raft.roles import (
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Role,
+    Unattached,
+)
+from kraftwire.raft.snapshot_fetching import AskedSnapshot, note_unanswered, take_piece
+from kraftwire.raft.snapshot_server import handle_fetch_snapshot
+from kraftwire.raft.snapshots import clean, note_taken, snapshot_id
+from kraftwire.raft.stopping import give_up_leadership, may_stop, shut_down, stop
 from kraftwire.raft.store import Recovered
+from kraftwire.raft.updating import next_deadline as next_update
+from kraftwire.raft.updating import take_join, take_update, tell_leader
+from kraftwire.raft.voter_changes import (
+    handle_add_voter,
+    handle_remove_voter,
+    refuse_change,
+    settle_change,
+    take_versions,
+)
+from kraftwire.raft.voter_updates import handle_update_voter, upgrade_kraft_version
 from kraftwire_messages.kafka import (
+    AddRaftVoterRequest,
+    AddRaftVoterResponse,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
     BeginQuorumEpochRequest,
+    DescribeQuorumRequest,
     EndQuorumEpochRequest,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    RemoveRaftVoterRequest,
+    RemoveRaftVoterResponse,
+    UpdateRaftVoterRequest,
+    UpdateRaftVoterResponse,
     VoteRequest,
 )
+from kraftwire_wire.message import Message
 
 _HANDLERS: dict[type, Callable[[Core, Request, Any], None]] = {
     VoteRequest: handle_vote,
     BeginQuorumEpochRequest: handle_begin_quorum_epoch,
     EndQuorumEpochRequest: handle_end_quorum_epoch,
     FetchRequest: handle_fetch,
+    FetchSnapshotRequest: handle_fetch_snapshot,
+    AddRaftVoterRequest: handle_add_voter,
+    RemoveRaftVoterRequest: handle_remove_voter,
+    UpdateRaftVoterRequest: handle_update_voter,
+    DescribeQuorumRequest: handle_describe_quorum,
+    ApiVersionsRequest: handle_api_versions,
 }
 
 
@@ -70,46 +126,85 @@ class Replica:
     def step(self, now: int, what: Input) -> list[Effect]:
         """Take in what has happened at a time in ms, which never goes back."""
         core = self.core
+        if core.has_stopped:
+            return []
         core.now = max(core.now, now)
         before = core.role
-        if isinstance(what, Request):
-            _HANDLERS[type(what.message)](core, what, what.message)
-        elif isinstance(what, Response):
-            self._respond(what)
-        elif isinstance(what, RequestFailed):
-            asked = core.connections.finish(what.number, core.now, failed=True)
-            if what.is_unsupported and isinstance(asked, AskedVote):
-                note_unsupported(core)
-        elif isinstance(what, Flushed):
-            note_flushed(core, what.end)
-        elif isinstance(what, Propose):
-            propose(core, what.token, what.values)
+        match what:
+            case Request():
+                self._answer(what)
+            case Response():
+                self._respond(what)
+            case RequestFailed():
+                self._fail(what)
+            case Flushed():
+                note_flushed(core, what.end)
+            case Propose():
+                propose(core, what.token, what.values)
+            case SnapshotTaken():
+                note_taken(core, what.snapshot, what.size)
+            case UpgradeKRaftVersion():
+                upgrade_kraft_version(core, what)
+            case Resign():
+                give_up_leadership(core, what)
+            case ShutDown():
+                shut_down(core)
+        self._leave(before)
         self._poll()
-        if isinstance(before, Leader) and core.role is not before:
-            self._leave(before)
+        stop(core)
         return self._taken()
+
+    def snapshot_id(self, end: int) -> OffsetAndEpoch | None:
+        """The id of a snapshot of all before an offset; None where there may be none."""
+        return snapshot_id(self.core, end)
 
     def next_deadline(self) -> int | None:
         """When it wants a `Tick`, unless something else happens before; None for never."""
         core, role = self.core, self.core.role
-        times = [core.connections.next_deadline(core.now)]
+        times = [
+            core.connections.next_deadline(core.now),
+            core.stop_deadline,
+            core.clean_deadline,
+        ]
         if isinstance(role, Leader):
             times += [role.check_quorum_deadline, role.begin_quorum_deadline]
             times += [one.deadline for one in role.parked]
+            times.append(None if role.pending is None else role.pending.deadline)
         elif isinstance(role, Follower):
-            times.append(role.fetch_deadline if core.is_voter else None)
-        else:
+            times.append(role.fetch_deadline if core.may_stand else None)
+            times.append(next_update(core, role))
+        elif core.stop_deadline is None and (core.may_stand or isinstance(role, Resigned)):
             times.append(role.election_deadline)
         return min((time for time in times if time is not None), default=None)
 
-    def _leave(self, leader: Leader) -> None:
-        """Answer those who have waited for this replica while it led."""
-        refuse_parked(self.core, leader.parked)
-        self.core.effects += [Settled(token, None) for token, _ in leader.proposed]
+    def _leave(self, before: Role) -> None:
+        """Where this replica has led, and does not any more, answer those who have waited."""
+        core = self.core
+        if isinstance(before, Leader) and core.role is not before:
+            refuse_parked(core, before.parked)
+            refuse_change(core, before)
+            core.effects += [Settled(token, None) for token, _ in before.proposed]
+            core.effects.append(StoppedLeading(before.epoch))
 
     def _taken(self) -> list[Effect]:
         effects, self.core.effects = self.core.effects, []
         return effects
+
+    def _answer(self, request: Request) -> None:
+        handler = _HANDLERS.get(type(request.message))
+        if handler is None:
+            self.core.effects.append(Disconnect(request.token))
+        else:
+            handler(self.core, request, request.message)
+
+    def _fail(self, what: RequestFailed) -> None:
+        asked = self.core.connections.finish(what.number, self.core.now, failed=True)
+        if isinstance(asked, AskedVote) and what.is_unsupported:
+            note_unsupported(self.core)
+        elif isinstance(asked, AskedVersions):
+            take_versions(self.core, asked, None)
+        elif isinstance(asked, AskedSnapshot):
+            note_unanswered(self.core)
 
     def _respond(self, what: Response) -> None:
         core = self.core
@@ -117,58 +212,93 @@ class Replica:
         asked = core.connections.finish(what.number, core.now)
         if asked is None or node is None:
             return
-        if isinstance(what.message, FetchResponse):
-            if take_response(core, what.message) is Outcome.FAILED:
-                core.connections.pause(node, core.now)
-            return
-        outcome, partition = read_response(core, what.message)
-        if outcome is Outcome.FAILED:
+        if self._take(asked, what.message) is Outcome.FAILED:
             core.connections.pause(node, core.now)
-        elif outcome is Outcome.GOOD and isinstance(asked, AskedVote):
+
+    def _take(self, asked: object, message: Message) -> Outcome:
+        """Take in a response; what becomes of it."""
+        core = self.core
+        match message:
+            case FetchResponse():
+                return take_response(core, message)
+            case FetchSnapshotResponse():
+                return take_piece(core, message)
+            case ApiVersionsResponse() if isinstance(asked, AskedVersions):
+                return take_versions(core, asked, message)
+            case UpdateRaftVoterResponse():
+                return take_update(core, message)
+            case AddRaftVoterResponse() | RemoveRaftVoterResponse():
+                return take_join(core, message)
+        outcome, partition = read_response(core, message)
+        if outcome is Outcome.GOOD and isinstance(asked, AskedVote):
             note_answer(core, asked, granted=partition.vote_granted)
         elif isinstance(asked, AskedEnd) and isinstance(core.role, Resigned):
             core.role.untold.discard(asked.voter)
+        return outcome
 
     def _poll(self) -> None:
-        """Look at the timers until no state changes any more."""
+        """Look at the timers until no state changes any more, and nothing is left to be told."""
         core = self.core
-        core.connections.expire(core.now)
+        if any(isinstance(one, AskedSnapshot) for one in core.connections.expire(core.now)):
+            note_unanswered(core)
+        clean(core)
         before = None
-        while core.role is not before:
+        while core.role is not before or core.has_news:
+            if may_stop(core):
+                return
             before = core.role
             self._look(before)
-        while core.has_news:
-            core.has_news = False
-            answer_parked(core)
+            self._leave(before)
+            self._tell_news()
 
-    def _look(self, role: Any) -> None:
+    def _tell_news(self) -> None:
+        """Answer what waits for a longer log, or for a higher high watermark."""
+        while self.core.has_news:
+            self.core.has_news = False
+            answer_parked(self.core)
+
+    def _look(self, role: Role) -> None:
         core = self.core
         match role:
-            case Unattached(election_deadline=deadline):
-                if core.is_voter and deadline is not None and core.now >= deadline:
-                    stand(core)
-                else:
-                    fetch(core)
+            case Unattached():
+                self._look_unattached(role)
             case Prospective() | Candidate():
-                if core.now >= role.election_deadline:
+                if core.now >= role.election_deadline and core.stop_deadline is None:
                     time_out(core)
                 else:
                     ask(core)
             case Follower():
-                if core.is_voter and core.now >= role.fetch_deadline:
+                if core.may_stand and core.now >= role.fetch_deadline:
                     stand(core)
-                else:
+                elif not tell_leader(core, role):
                     fetch(core)
             case Leader():
-                deadline = role.check_quorum_deadline
-                if deadline is not None and core.now >= deadline:
-                    resign(core, role)
-                    return
-                if core.now >= role.begin_quorum_deadline:
-                    tell_voters(core, role)
-                answer_parked(core, due=True)
+                self._look_leader(role)
             case Resigned():
-                if core.now >= role.election_deadline:
+                if core.now >= role.election_deadline and core.stop_deadline is None:
                     core.become_unattached(role.epoch + 1)
                 else:
                     tell_successors(core, role)
+
+    def _look_unattached(self, role: Unattached) -> None:
+        core = self.core
+        deadline = role.election_deadline if core.may_stand else None
+        if core.stop_deadline is not None:
+            return
+        if deadline is not None and core.now >= deadline:
+            stand(core)
+        else:
+            fetch(core)
+
+    def _look_leader(self, leader: Leader) -> None:
+        core = self.core
+        self._tell_news()
+        settle_change(core, leader)
+        deadline = leader.check_quorum_deadline
+        is_alone = deadline is not None and core.now >= deadline
+        if is_alone or is_removed(core, leader) or core.stop_deadline is not None:
+            resign(core, leader)
+            return
+        if core.now >= leader.begin_quorum_deadline:
+            tell_voters(core, leader)
+        answer_parked(core, due=True)

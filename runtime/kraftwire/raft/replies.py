@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.raft.core import Core
-from kraftwire.raft.effects import LogSlice, Reply
+from kraftwire.raft.effects import LogSlice, Reply, SnapshotSlice
 from kraftwire.raft.inputs import Request
 from kraftwire.raft.messages import PARTITION
 from kraftwire.raft.voters import Listener
@@ -28,7 +28,12 @@ Response = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse
 R = TypeVar("R", VoteResponse, BeginQuorumEpochResponse, EndQuorumEpochResponse)
 
 
-def reply(core: Core, request: Request, message: Message, content: LogSlice | None = None) -> None:
+def reply(
+    core: Core,
+    request: Request,
+    message: Message,
+    content: LogSlice | SnapshotSlice | None = None,
+) -> None:
     """Answer a request."""
     core.effects.append(Reply(request.token, message, request.version, content))
 
@@ -69,13 +74,20 @@ def answer(
     )
     topic: Any = kind.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
     response = kind(topics=[topic])
+    tell_endpoint(core, request, response)
+    reply(core, request, response)
+
+
+def tell_endpoint(
+    core: Core, request: Request, response: Any, *, since: int = _FIRST_WITH_ENDPOINTS
+) -> None:
+    """Say where the leader listens, where that is known and the version has room for it."""
     listener = leader_listener(core, request)
-    if listener is not None and request.version >= _FIRST_WITH_ENDPOINTS:
-        endpoint: Any = kind.NodeEndpoint(
+    if listener is not None and request.version >= since:
+        endpoint = type(response).NodeEndpoint(
             node_id=leader_of(core), host=listener.host, port=listener.port
         )
         response.node_endpoints.append(endpoint)
-    reply(core, request, response)
 
 
 def leader_of(core: Core) -> int:

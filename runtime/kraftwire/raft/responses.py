@@ -12,6 +12,7 @@ from typing import Any
 from kraftwire.raft.core import Core
 from kraftwire.raft.elections import learn_leader
 from kraftwire.raft.messages import partition_of
+from kraftwire.raft.roles import Follower
 from kraftwire.raft.voters import Listener
 from kraftwire_messages.kafka import (
     BeginQuorumEpochResponse,
@@ -56,7 +57,7 @@ def take_leader(core: Core, error: int, told: Any, endpoints: list[Any]) -> Outc
     leader_id = told.leader_id if told.leader_id >= 0 else None
     listeners = _listeners_in(core, leader_id, endpoints)
     if epoch < core.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
-        return Outcome.TAKEN
+        return Outcome.FAILED
     before = core.role
     if epoch > core.epoch or error in _MOVED:
         learn_leader(core, epoch, leader_id, listeners)
@@ -67,6 +68,12 @@ def take_leader(core: Core, error: int, told: Any, endpoints: list[Any]) -> Outc
         if core.role is not before:
             return Outcome.TAKEN
     return Outcome.FAILED if error else Outcome.GOOD
+
+
+def note_fetched(core: Core, follower: Follower) -> None:
+    """Give a leader that has answered well more time, and others no pre-vote against it."""
+    follower.fetch_deadline = core.now + core.config.fetch_timeout_ms
+    follower.has_fetched = True
 
 
 def _listeners_in(core: Core, leader_id: int | None, endpoints: list[Any]) -> tuple[Listener, ...]:

@@ -16,9 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kraftwire.raft.download import Download
 from kraftwire.raft.inputs import Request
+from kraftwire.raft.membership import Change
 from kraftwire.raft.tally import Tally
-from kraftwire.raft.voters import Listener, ReplicaKey
+from kraftwire.raft.voters import Listener, ReplicaKey, VoterSet
 
 
 @dataclass
@@ -65,6 +67,12 @@ class Follower:
     voted: ReplicaKey | None = None
     has_fetched: bool = False
     """Whether this leader has answered a Fetch."""
+    download: Download | None = None
+    """The snapshot that is fetched from this leader, where it has one for this replica."""
+    update_deadline: int = 0
+    """When this replica looks next whether the leader has to be told what it has become."""
+    has_updated: bool = False
+    """Whether this leader was told."""
 
 
 @dataclass
@@ -99,6 +107,19 @@ class Parked(NamedTuple):
 
 
 @dataclass
+class Pending:
+    """A change of the voter set that a request waits for; there is one at a time."""
+
+    request: Request
+    change: Change
+    deadline: int
+    """When it is answered that this takes too long; what is in the log stays there."""
+    end: int | None = None
+    """The offset behind its record; None while a new voter is asked what it can do."""
+    is_answered: bool = False
+
+
+@dataclass
 class Leader:
     """Was elected; `epoch_start` is the offset of its LeaderChangeMessage."""
 
@@ -121,6 +142,9 @@ class Leader:
     parked: list[Parked] = field(default_factory=list)
     proposed: list[tuple[object, int]] = field(default_factory=list)
     """Proposals that are not committed: their tokens, and the offsets behind them."""
+    pending: Pending | None = None
+    described: VoterSet | None = None
+    """Under kraft.version 0, the voters as they have described themselves."""
 
 
 Role = Unattached | Prospective | Candidate | Leader | Follower | Resigned

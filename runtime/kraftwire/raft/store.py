@@ -7,6 +7,7 @@ when the call returns.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,7 +33,9 @@ class Store(Protocol):
         """What is there, without what a crash tore; `KraftwireError` where more is missing."""
         ...
 
-    def save_election(self, election: Election, kraft_version: int) -> None:
+    def save_election(
+        self, election: Election, kraft_version: int, voter_ids: Iterable[int] = ()
+    ) -> None:
         """Keep a vote and a leader, in the place of what was kept before."""
         ...
 
@@ -72,7 +75,10 @@ class Store(Protocol):
         ...
 
     def install(self, snapshot: OffsetAndEpoch) -> None:
-        """Begin the log anew behind a finished snapshot that is ahead of it."""
+        """Begin the log anew behind a finished snapshot that is ahead of it.
+
+        Earlier snapshots go, finished or not.
+        """
         ...
 
     def clean(self, snapshot: OffsetAndEpoch) -> None:

@@ -1,4 +1,4 @@
-"""The answers to a question that a replica asks all voters, itself among them."""
+"""The answers to a question that a replica asks all voters, as a rule itself among them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ class Tally:
     """Who has said yes and no, of the voters that there were when it was asked."""
 
     def __init__(self, voters: VoterSet, own: ReplicaKey) -> None:
-        """`own` is the voter that asks, whose answer is yes; `ValueError` where it is none."""
-        if voters.find(own) is None:
-            raise ValueError(f"{own} is no voter")
+        """`own` is who asks; its answer is yes, and counts where it is a voter."""
         self._voters = voters
         self._needed = majority(len(voters))
         self._granted: set[ReplicaKey] = set()

@@ -52,6 +52,11 @@ class Voter(NamedTuple):
         """The id of the replica."""
         return self.key.id
 
+    def agrees(self, other: Voter) -> bool:
+        """Whether both say the same of a replica, in whatever order it listens."""
+        places = set(self.listeners), set(other.listeners)
+        return places[0] == places[1] and self._replace(listeners=other.listeners) == other
+
 
 class VoterSet:
     """Voters in the order of their keys; it never changes, changes make other sets.

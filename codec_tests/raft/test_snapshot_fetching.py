@@ -1,0 +1,356 @@
+"""FetchSnapshot, as a follower asks it: piece by piece, and what becomes of odd answers."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.raft.batches import data_batch
+from kraftwire.raft.config import Config
+from kraftwire.raft.effects import Committed, Effect, InstallSnapshot, Send, WriteSnapshot
+from kraftwire.raft.election import Election
+from kraftwire.raft.inputs import RequestFailed, Response, Tick
+from kraftwire.raft.log_state import OffsetAndEpoch
+from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.messages import METADATA_TOPIC_ID, partition_of
+from kraftwire.raft.replica import Replica
+from kraftwire.raft.roles import Follower
+from kraftwire.raft.voters import VoterSet, encode_voters
+from kraftwire_messages.kafka import (
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    TopicRecord,
+    VotersRecord,
+)
+from kraftwire_wire.message import Message
+from kraftwire_wire.numbers import ErrorCode
+
+from raft.replicas import CLUSTER, ME, THREE, VOTERS, listeners_of
+
+SNAPSHOT = OffsetAndEpoch(50, 3)
+PAIR = VOTERS.removing(THREE)
+"""The voters while the log is short: nobody can be asked but the leader."""
+
+
+def content_of(voters: VotersRecord | None = None) -> bytes:
+    writer = SnapshotWriter(SNAPSHOT.epoch)
+    writer.begin(0, 0, voters=encode_voters(VOTERS) if voters is None else voters)
+    writer.append([(TopicRecord(name="topic"), 0)] * 3, 0)
+    return writer.finish(0)
+
+
+CONTENT = content_of()
+
+
+class Following:
+    """A follower of replica 2 in epoch 3, with what it has asked last and wanted done."""
+
+    def __init__(self, voters: VoterSet = PAIR, **more: Any) -> None:
+        store = MemoryStore(voters)
+        store.save_election(Election(3, 2), 1)
+        store.append(data_batch(0, 2, 0, [b"a", b"b"]))
+        config = Config(key=ME, cluster_id=CLUSTER, listeners=listeners_of(1), **more)
+        self.replica = Replica(config, store.recover(), Random(1), 5000)
+        self.number = 0
+        self.asked: Message | None = None
+        self.done: list[Effect] = []
+        self.take(self.replica.start())
+
+    def take(self, effects: list[Effect]) -> None:
+        self.done = effects
+        for effect in effects:
+            if isinstance(effect, Send):
+                self.number, self.asked = effect.number, effect.message
+
+    def tick(self, now: int) -> None:
+        self.asked = None
+        self.take(self.replica.step(now, Tick()))
+
+    def answer(self, message: Message, more_ms: int = 0) -> None:
+        """Have what was asked last answered, over the wire."""
+        version = message.VALID_VERSIONS[-1]
+        sent = type(message).decode(message.encode(version), version)
+        self.asked = None
+        now = self.replica.core.now + more_ms
+        self.take(self.replica.step(now, Response(self.number, sent)))
+
+    def answer_fetch(self, **partition: Any) -> None:
+        told = FetchResponse.PartitionData(
+            current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=2, leader_epoch=3), **partition
+        )
+        topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[told])
+        self.answer(FetchResponse(responses=[topic]))
+
+    def name(self, snapshot: OffsetAndEpoch = SNAPSHOT) -> None:
+        """Have the Fetch answered with a snapshot."""
+        offset, epoch = snapshot
+        self.answer_fetch(snapshot_id=FetchResponse.SnapshotId(end_offset=offset, epoch=epoch))
+
+    @property
+    def follower(self) -> Follower:
+        assert isinstance(self.replica.core.role, Follower)
+        return self.replica.core.role
+
+    @property
+    def position(self) -> int | None:
+        """How much has come of what is fetched; None where nothing is."""
+        download = self.follower.download
+        return None if download is None else download.position
+
+
+def piece(begin: int, end: int | None = None, **more: Any) -> FetchSnapshotResponse:
+    """Bytes of the snapshot from the leader of epoch 3."""
+    content = more.pop("content", CONTENT)
+    snapshot = more.pop("snapshot", SNAPSHOT)
+    told = {
+        "snapshot_id": FetchSnapshotResponse.SnapshotId(
+            end_offset=snapshot.offset, epoch=snapshot.epoch
+        ),
+        "current_leader": FetchSnapshotResponse.LeaderIdAndEpoch(leader_id=2, leader_epoch=3),
+        "size": len(content),
+        "position": begin,
+        "unaligned_records": content[begin:end],
+        **more,
+    }
+    partition = FetchSnapshotResponse.PartitionSnapshot(**told)
+    topic = FetchSnapshotResponse.TopicSnapshot(name="__cluster_metadata", partitions=[partition])
+    return FetchSnapshotResponse(topics=[topic])
+
+
+def downloading(end: int = 100, **more: Any) -> Following:
+    """A follower that has the first bytes of a snapshot."""
+    node = Following(**more)
+    node.name()
+    node.answer(piece(0, end))
+    return node
+
+
+# -- what goes well ---------------------------------------------------------------------------
+
+
+def test_what_a_fetch_names_is_fetched_from_the_beginning() -> None:
+    node = Following(fetch_snapshot_max_bytes=99)
+    assert isinstance(node.asked, FetchRequest)
+    node.name()
+    asked = node.asked
+    assert isinstance(asked, FetchSnapshotRequest)
+    partition: FetchSnapshotRequest.PartitionSnapshot = partition_of(asked)
+    assert (asked.cluster_id, asked.replica_id, asked.max_bytes) == (CLUSTER, 1, 99)
+    assert (partition.snapshot_id.end_offset, partition.snapshot_id.epoch) == SNAPSHOT
+    assert (partition.current_leader_epoch, partition.position) == (3, 0)
+    assert partition.replica_directory_id == ME.directory_id
+    assert node.follower.has_fetched
+
+
+def test_pieces_are_written_and_the_next_is_asked_for() -> None:
+    node = Following()
+    node.name()
+    node.answer(piece(0, 100))
+    assert node.done[0] == WriteSnapshot(SNAPSHOT, 0, CONTENT[:100])
+    assert isinstance(node.asked, FetchSnapshotRequest)
+    assert partition_of(node.asked).position == 100
+    node.answer(piece(100, 130))
+    assert node.done[0] == WriteSnapshot(SNAPSHOT, 100, CONTENT[100:130])
+    assert partition_of(node.asked).position == 130
+
+
+def test_with_the_last_piece_the_log_begins_anew_behind_it() -> None:
+    node = downloading()
+    node.answer(piece(100))
+    core = node.replica.core
+    assert node.done[:3] == [
+        WriteSnapshot(SNAPSHOT, 100, CONTENT[100:]),
+        InstallSnapshot(SNAPSHOT),
+        Committed(50),
+    ]
+    assert (core.log.start, core.log.end, core.log.last_epoch) == (50, 50, 3)
+    assert core.log.size_of(SNAPSHOT) == len(CONTENT)
+    assert (core.voters, core.control.kraft_version.last) == (VOTERS, 1)
+    assert core.committed == 50
+    assert isinstance(node.asked, FetchRequest)
+    partition = partition_of(node.asked)
+    assert (partition.fetch_offset, partition.last_fetched_epoch) == (50, 3)
+    node.answer_fetch(records=data_batch(50, 3, 0, [b"c"]).data)
+    assert core.log.end == 51
+
+
+def test_every_piece_gives_the_leader_more_time() -> None:
+    node = Following()
+    node.name()
+    node.answer(piece(0, 100), more_ms=1500)
+    assert node.follower.fetch_deadline == node.replica.core.now + 2000
+
+
+def test_one_thing_is_fetched_at_a_time() -> None:
+    node = downloading()
+    node.tick(node.replica.core.now + 10)
+    assert node.asked is None
+
+
+# -- what is not fetched ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "snapshot",
+    [(50, -1), (-1, 3), (50, 4), (2, 2), (1, 2), (50, 1)],
+    ids=["no epoch", "no offset", "of the future", "had", "had long since", "of another past"],
+)
+def test_a_snapshot_that_no_leader_has_for_this_log_is_not_fetched(
+    snapshot: tuple[int, int],
+) -> None:
+    node = Following()
+    node.follower.fetch_deadline = deadline = 5001
+    node.name(OffsetAndEpoch(*snapshot))
+    assert node.follower.download is None
+    assert not isinstance(node.asked, FetchSnapshotRequest)
+    assert node.follower.fetch_deadline == deadline
+    assert not node.follower.has_fetched
+
+
+def test_what_is_committed_is_not_given_up_for_a_snapshot_with_less() -> None:
+    node = Following()
+    node.answer_fetch(records=b"", high_watermark=2)
+    assert node.replica.core.committed == 2
+    node.name(OffsetAndEpoch(2, 3))
+    assert node.position is None
+
+
+# -- odd answers ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        piece(100, snapshot=OffsetAndEpoch(51, 3)),
+        piece(100, snapshot=OffsetAndEpoch(50, 2)),
+        piece(0, 100),
+        piece(101),
+        piece(100, 100),
+        piece(100, size=len(CONTENT) + 1),
+        piece(100, size=120),
+        piece(100, content=CONTENT[:-1] + b"\xff"),
+        piece(100, error_code=ErrorCode.POSITION_OUT_OF_RANGE),
+        piece(100, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, current_leader=None),
+    ],
+    ids=[
+        "other offset",
+        "other epoch",
+        "earlier position",
+        "later position",
+        "nothing",
+        "other size",
+        "too much",
+        "damage",
+        "out of range",
+        "unknown",
+    ],
+)
+def test_what_does_not_fit_has_the_snapshot_begun_anew(message: FetchSnapshotResponse) -> None:
+    node = downloading()
+    node.answer(message, more_ms=100)
+    assert node.position is None
+    assert node.follower.fetch_deadline == 7000, "this was no answer"
+    assert node.replica.core.log.end == 2, "the log is not given up"
+    node.tick(node.replica.core.now + 20)
+    assert isinstance(node.asked, FetchRequest)
+    node.name()
+    assert partition_of(node.asked).position == 0
+
+
+def test_a_snapshot_that_is_gone_is_asked_after_at_once() -> None:
+    node = downloading()
+    node.answer(piece(100, error_code=ErrorCode.SNAPSHOT_NOT_FOUND), more_ms=100)
+    assert node.position is None
+    assert isinstance(node.asked, FetchRequest)
+    assert node.follower.fetch_deadline == 7100
+
+
+def test_voters_that_cannot_be_read_keep_the_log() -> None:
+    twice = [VotersRecord.Voter(voter_id=1), VotersRecord.Voter(voter_id=1)]
+    content = content_of(VotersRecord(voters=twice))
+    node = Following()
+    node.name()
+    node.answer(piece(0, content=content))
+    core = node.replica.core
+    assert (core.log.end, core.voters, node.position) == (2, PAIR, None)
+    assert not any(isinstance(effect, InstallSnapshot) for effect in node.done)
+
+
+def test_a_snapshot_that_nobody_asked_for_is_not_taken() -> None:
+    node = Following()
+    node.answer(piece(0))
+    assert node.replica.core.log.end == 2
+    assert not any(isinstance(effect, WriteSnapshot) for effect in node.done)
+
+
+# -- a leader that does not answer ------------------------------------------------------------
+
+
+def fail(node: Following) -> None:
+    node.take(node.replica.step(node.replica.core.now, RequestFailed(node.number)))
+
+
+def time_out(node: Following) -> None:
+    node.follower.fetch_deadline = node.follower.update_deadline = 1 << 40
+    node.tick(node.replica.core.now + 2000)
+
+
+@pytest.mark.parametrize("silence", [fail, time_out])
+def test_a_silent_leader_is_asked_first_whether_it_has_the_snapshot_yet(silence: Any) -> None:
+    node = downloading()
+    silence(node)
+    node.tick(node.replica.core.now + 20)
+    assert isinstance(node.asked, FetchRequest)
+    assert node.position == 100
+
+
+def test_what_has_come_is_kept_where_the_leader_names_the_same_snapshot() -> None:
+    node = downloading()
+    fail(node)
+    node.tick(node.replica.core.now + 20)
+    assert isinstance(node.asked, FetchRequest)
+    node.name()
+    assert isinstance(node.asked, FetchSnapshotRequest)
+    assert partition_of(node.asked).position == 100
+
+
+def test_another_snapshot_takes_its_place() -> None:
+    node = downloading()
+    fail(node)
+    node.tick(node.replica.core.now + 20)
+    node.name(OffsetAndEpoch(60, 3))
+    assert isinstance(node.asked, FetchSnapshotRequest)
+    partition = partition_of(node.asked)
+    assert (partition.snapshot_id.end_offset, partition.position) == (60, 0)
+
+
+def test_where_the_log_goes_on_no_snapshot_is_needed() -> None:
+    node = downloading()
+    fail(node)
+    node.tick(node.replica.core.now + 20)
+    node.answer_fetch(records=data_batch(2, 3, 0, [b"c"]).data)
+    assert node.position is None
+    assert node.replica.core.log.end == 3
+
+
+def test_with_the_leader_goes_what_has_come_of_its_snapshot() -> None:
+    node = downloading(voters=VOTERS)
+    leader = FetchSnapshotResponse.LeaderIdAndEpoch(leader_id=3, leader_epoch=4)
+    error = ErrorCode.FENCED_LEADER_EPOCH
+    node.answer(piece(100, error_code=error, current_leader=leader))
+    assert (node.follower.leader_id, node.follower.epoch) == (3, 4)
+    assert node.follower.download is None
+    assert isinstance(node.asked, FetchRequest)
+
+
+def test_errors_about_the_whole_request_leave_what_has_come() -> None:
+    node = downloading()
+    node.answer(FetchSnapshotResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
+    assert node.position == 100
+    node.tick(node.replica.core.now + 20)
+    assert isinstance(node.asked, FetchRequest)

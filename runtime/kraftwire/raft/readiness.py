@@ -1,0 +1,67 @@
+"""Whether a replica is ready to be a voter: it answers, has the kraft.version, has caught up.
+
+The leader asks before it makes the replica a voter (KIP-853): a voter that cannot be reached, or
+is far behind, would count in each majority and help none.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kraftwire.raft.apis import KRAFT_VERSION
+from kraftwire.raft.core import Core
+from kraftwire.raft.membership import Refusal
+from kraftwire.raft.roles import Leader
+from kraftwire.raft.voter_checks import check_kraft_version
+from kraftwire.raft.voters import ReplicaKey, Voter
+from kraftwire_messages.kafka import ApiVersionsRequest, ApiVersionsResponse
+from kraftwire_wire.numbers import ErrorCode
+
+_SOFTWARE = "kraftwire"
+_SOFTWARE_VERSION = "1"
+
+
+class AskedVersions(NamedTuple):
+    """A replica that is to become a voter was asked what it can do."""
+
+    voter: ReplicaKey
+
+
+def ask_versions(core: Core, voter: Voter) -> Refusal | None:
+    """Ask the replica; why it cannot be asked now."""
+    address = core.address_of(voter.listeners)
+    if address is None or not core.connections.is_ready(voter.id, core.now):
+        return Refusal(ErrorCode.REQUEST_TIMED_OUT, "The new voter is being asked something else.")
+    request = ApiVersionsRequest(
+        client_software_name=_SOFTWARE, client_software_version=_SOFTWARE_VERSION
+    )
+    core.send(voter.id, address, AskedVersions(voter.key), request)
+    return None
+
+
+def ready_voter(
+    core: Core, leader: Leader, voter: Voter, response: ApiVersionsResponse | None
+) -> Voter | Refusal:
+    """The voter with the versions that it has, or why it is not ready."""
+    if response is None or response.error_code:
+        return Refusal(ErrorCode.REQUEST_TIMED_OUT, "The new voter did not say what it can do.")
+    found = [one for one in response.supported_features if one.name == KRAFT_VERSION]
+    if not found:
+        return Refusal(ErrorCode.INVALID_REQUEST, f"The new voter has no {KRAFT_VERSION}.")
+    least, most = found[0].min_version, found[0].max_version
+    refusal = check_kraft_version(core, least, most)
+    if refusal is not None:
+        return refusal
+    if not _has_caught_up(core, leader, voter.key):
+        return Refusal(ErrorCode.REQUEST_TIMED_OUT, "The new voter has not caught up.")
+    return voter._replace(min_kraft_version=least, max_kraft_version=most)
+
+
+def _has_caught_up(core: Core, leader: Leader, key: ReplicaKey) -> bool:
+    """Whether a replica once had all there was, and has fetched not long ago."""
+    progress = leader.progress.get(key)
+    return (
+        progress is not None
+        and progress.last_caught_up_ms > 0
+        and progress.last_fetch_ms > core.now - core.config.caught_up_ms
+    )
