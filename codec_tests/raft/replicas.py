@@ -15,6 +15,7 @@ from kraftwire.raft.effects import Effect, Reply, SaveElection, Send
 from kraftwire.raft.election import Election
 from kraftwire.raft.inputs import Flushed, Request, SnapshotTaken
 from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
+from kraftwire.raft.membership import policy_of
 from kraftwire.raft.memory_store import MemoryStore
 from kraftwire.raft.messages import fetch_request
 from kraftwire.raft.replica import Replica
@@ -72,13 +73,14 @@ def replica_of(
     election: Election, *, kraft_version: int = 1, voters: VoterSet = VOTERS, **more: Any
 ) -> Replica:
     """Replica 1 as it begins with an election, under a kraft.version."""
-    store = MemoryStore(voters if kraft_version == 0 else NO_VOTERS)
+    config = Config(key=ME, cluster_id=CLUSTER, listeners=listeners_of(1), **more)
+    registry = policy_of(config).registry
+    store = MemoryStore(voters if kraft_version == 0 else NO_VOTERS, registry)
     if kraft_version:
         writer = SnapshotWriter(BOOTSTRAP.epoch)
         writer.begin(0, 0, kraft_version=kraft_version, voters=encode_voters(voters))
         store.snapshots[BOOTSTRAP] = writer.finish(0)
     store.save_election(election, 1)
-    config = Config(key=ME, cluster_id=CLUSTER, listeners=listeners_of(1), **more)
     return Replica(config, store.recover(), Random(1), 5000)
 
 

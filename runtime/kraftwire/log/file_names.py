@@ -54,6 +54,7 @@ _BY_NAME = {
     "meta.properties": FileKind.META_PROPERTIES,
     "bootstrap.checkpoint": FileKind.SNAPSHOT,
     "quorum-state": FileKind.QUORUM_STATE,
+    "quorum-state.json": FileKind.QUORUM_STATE,  # as KIP-856 calls it
     ".kafka_cleanshutdown": FileKind.CLEAN_SHUTDOWN,
     ".lock": FileKind.LOCK,
 }

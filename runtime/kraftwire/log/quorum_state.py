@@ -10,10 +10,12 @@ import json
 from typing import NamedTuple
 
 from kraftwire.log.errors import CorruptBatch
+from kraftwire_messages import kip_856
 from kraftwire_messages.kafka import QuorumStateData
 from kraftwire_wire.errors import KraftwireError
 
 _VERSION_KEY = "data_version"
+_VOTE_OF_DRAFT = "votedUuid"
 
 
 class QuorumState(NamedTuple):
@@ -24,7 +26,7 @@ class QuorumState(NamedTuple):
 
 
 def decode_quorum_state(data: bytes, file: str = "<bytes>") -> QuorumState:
-    """The content of `quorum-state`."""
+    """The content of `quorum-state`, or of `quorum-state.json`, as KIP-856 has it."""
     try:
         obj = json.loads(data)
         version = obj.pop(_VERSION_KEY)
@@ -34,9 +36,21 @@ def decode_quorum_state(data: bytes, file: str = "<bytes>") -> QuorumState:
     if type(version) is not int:
         raise CorruptBatch(file, 0, f"{_VERSION_KEY} is no number")
     try:
-        return QuorumState(QuorumStateData.from_json(obj, version), version)
+        read = _read_draft if _VOTE_OF_DRAFT in obj else QuorumStateData.from_json
+        return QuorumState(read(obj, version), version)
     except KraftwireError as error:
         raise CorruptBatch(file, 0, str(error)) from None
+
+
+def _read_draft(obj: object, version: int) -> QuorumStateData:
+    """What the draft's version 1 says; the shipped one has no cluster and no applied offset."""
+    draft = kip_856.QuorumStateData.from_json(obj, version)
+    return QuorumStateData(
+        leader_id=draft.leader_id,
+        leader_epoch=draft.leader_epoch,
+        voted_id=draft.voted_id,
+        voted_directory_id=draft.voted_uuid,
+    )
 
 
 def encode_quorum_state(state: QuorumState) -> bytes:

@@ -79,6 +79,8 @@ class Connections(Generic[Node, Asked]):
 
     def expire(self, now: int) -> list[Asked]:
         """Give up the requests whose time is over; what they asked."""
+        if not self._in_flight:
+            return []
         numbers = [number for number, one in self._in_flight.items() if one.deadline <= now]
         found = [self.finish(number, now, failed=True) for number in numbers]
         return [asked for asked in found if asked is not None]

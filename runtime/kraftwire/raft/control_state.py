@@ -2,7 +2,8 @@
 
 They are read from snapshots and from all of the log, committed or not. Shipped records hold
 a whole set (KIP-853); those of the drafts add and remove one voter each (KIP-856), whose
-listeners are those that the configuration has for its id.
+listeners are those that the configuration has for its id. Where a set has an id without a
+directory, from the configuration, a record that adds a voter of that id tells which it is.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ class ControlState:
         self._registry = registry
         self.voters = History(static)
         self.kraft_version = History(0)
+        self.first_data: int | None = None
+        """An offset from which on there are records of the state machine; None for none.
+
+        A snapshot has some, unless it is one from before the voters were named (KIP-856).
+        """
 
     def apply(self, batch: Batch) -> None:
         """Take in a batch at the end of the log.
@@ -39,6 +45,8 @@ class ControlState:
             self.voters.add(*change)
         for version in kraft_versions:
             self.kraft_version.add(*version)
+        if self.first_data is None and not batch.header.is_control:
+            self.first_data = batch.header.base_offset
 
     def load(self, snapshot: OffsetAndEpoch, batches: Iterable[Batch]) -> None:
         """Begin anew with what a snapshot says; `KraftwireError` where it cannot be read."""
@@ -49,11 +57,14 @@ class ControlState:
             kraft_version = kraft_versions[-1].value if kraft_versions else kraft_version
         self.voters = History(voters if len(voters) else self._static, snapshot.offset - 1)
         self.kraft_version = History(kraft_version, snapshot.offset - 1)
+        self.first_data = snapshot.offset - 1 if len(voters) else None
 
     def truncate(self, offset: int) -> None:
         """Forget what records from an offset on said."""
         self.voters.truncate(offset)
         self.kraft_version.truncate(offset)
+        if self.first_data is not None and self.first_data >= offset:
+            self.first_data = None
 
     def forget_before(self, offset: int) -> None:
         """Forget what was in force only before an offset, where the log begins now."""
@@ -87,7 +98,9 @@ class ControlState:
             key = ReplicaKey(message.voter_id, message.voter_uuid)
             listeners = [one.listeners for one in self._static.of_id(key.id)]
             added = Voter(key, listeners[0] if listeners else ())
-            return voters if key in voters.keys else voters.adding(added)
+            if key in voters.keys:
+                return voters
+            return voters.adding(added) if voters.find(key) is None else voters.updating(added)
         if isinstance(message, kip_856.RemoveVoterRecord):
             key = ReplicaKey(message.voter_id, message.voter_uuid)
             return voters.removing(key) if key in voters.keys else voters

@@ -7,6 +7,7 @@ change would contradict what the replica knows, `ValueError` says so: handlers c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from random import Random
 
@@ -26,6 +27,7 @@ from kraftwire.raft.effects import (
 )
 from kraftwire.raft.election import Election
 from kraftwire.raft.log_state import OffsetAndEpoch
+from kraftwire.raft.membership import policy_of
 from kraftwire.raft.roles import (
     Candidate,
     Follower,
@@ -45,7 +47,11 @@ class Core:
     """A replica between two inputs; times are in ms."""
 
     def __init__(self, config: Config, recovered: Recovered, chance: Random, now: int) -> None:
-        """It begins in the state that `recovered` leaves, which is kept anew."""
+        """It begins in the state that `recovered` leaves, which is kept anew.
+
+        `KraftwireError` where it must not begin with that.
+        """
+        policy_of(config).check_start(recovered.control)
         self.config = config
         self.log = recovered.log
         self.control = recovered.control
@@ -59,6 +65,8 @@ class Core:
         """When there are more snapshots than are kept, until when they stay."""
         self.has_news = False
         """Whether there is something since the last look that a parked Fetch waits for."""
+        self._looked_at: VoterSet | None = None
+        self._is_voter = False
         self.stop_deadline: int | None = None
         """When this replica stops whatever happens; None while nobody wants it to."""
         self.has_stopped = False
@@ -66,6 +74,8 @@ class Core:
             request_timeout_ms=config.request_timeout_ms,
             retry_backoff_ms=config.retry_backoff_ms,
         )
+        self._turns: Counter[int] = Counter()
+        """How often each node was asked."""
         self.role: Role = self._first_role(recovered.election or Election(0))
         self._save()
 
@@ -89,7 +99,11 @@ class Core:
     @property
     def is_voter(self) -> bool:
         """Whether this replica is in it."""
-        return self.config.can_vote and self.voters.find(self.key) is not None
+        voters = self.control.voters.last
+        if voters is not self._looked_at:  # this is asked at every step, and sets seldom change
+            self._looked_at = voters
+            self._is_voter = self.config.can_vote and voters.find(self.key) is not None
+        return self._is_voter
 
     @property
     def may_stand(self) -> bool:
@@ -99,9 +113,11 @@ class Core:
         that record: nobody else gets its vote, and the other voter's is all that it needs (Ongaro,
         4.2.2). A real one does not stand, and then no leader is ever elected.
         """
+        if self.is_voter:
+            return True
         voters = self.control.voters
-        if self.is_voter or not self.config.can_vote or voters.is_committed(self.committed):
-            return self.is_voter
+        if not self.config.can_vote or voters.is_committed(self.committed):
+            return False
         return voters.before(voters.last_offset).find(self.key) is not None
 
     @property
@@ -217,7 +233,8 @@ class Core:
     def _save(self) -> None:
         election = Election(self.epoch, self.leader_id, self.voted)
         voter_ids = tuple(voter.id for voter in self.voters)
-        self.effects.append(SaveElection(election, self.control.kraft_version.last, voter_ids))
+        form = policy_of(self.config).election_form(self.control.kraft_version.last)
+        self.effects.append(SaveElection(election, form, voter_ids))
 
     # -- doing ---------------------------------------------------------------------------------
 
@@ -260,6 +277,7 @@ class Core:
 
     def send(self, node_id: int, address: Address, asked: object, message: Message) -> None:
         """Ask a node that is ready; `asked` comes back with the response."""
+        self._turns[node_id] += 1
         number = self.connections.send(node_id, self.now, asked)
         self.effects.append(Send(number, address, message))
 
@@ -271,9 +289,17 @@ class Core:
         return None
 
     def reach(self, key: ReplicaKey) -> Address | None:
-        """Where to ask a voter; None where that is not known, or it cannot be asked now."""
+        """Where to ask another voter; None where that is not known, or it cannot be asked now.
+
+        A node speaks for its own directory alone, so that voters of one id take turns at it
+        (KIP-856): one of them is on a disk that is lost, and never answers.
+        """
         voter = self.voters.find(key)
-        if voter is None or not self.connections.is_ready(key.id, self.now):
+        if voter is None or key.id == self.key.id:
+            return None
+        same_id = self.voters.of_id(key.id)
+        is_next = voter is same_id[self._turns[key.id] % len(same_id)]
+        if not is_next or not self.connections.is_ready(key.id, self.now):
             return None
         return self.address_of(voter.listeners)
 

@@ -16,6 +16,7 @@ from uuid import UUID
 from kraftwire.raft.core import Core
 from kraftwire.raft.inputs import Request
 from kraftwire.raft.log_state import UpToDate
+from kraftwire.raft.membership import policy_of
 from kraftwire.raft.messages import listeners_in, partition_of
 from kraftwire.raft.replies import R, Response, answer, is_of_this_cluster, refuse
 from kraftwire.raft.roles import Follower
@@ -53,7 +54,7 @@ def handle_vote(core: Core, request: Request, message: VoteRequest) -> None:
     if epoch > core.epoch:  # of a pre-vote too: it is not asked in an epoch before
         core.become_unattached(epoch)
     if not _may_be_me(core, message.voter_id, partition.voter_directory_id):
-        answer(core, request, VoteResponse, ErrorCode.INVALID_VOTER_KEY)
+        answer(core, request, VoteResponse, policy_of(core.config).not_mine)
         return
     candidate = ReplicaKey(partition.replica_id, partition.replica_directory_id)
     is_up_to_date = UpToDate(last_epoch, partition.last_offset) >= core.log.up_to_date
@@ -77,7 +78,7 @@ def handle_begin_quorum_epoch(
     if partition is None:
         return
     is_meant = _may_be_me(core, message.voter_id, partition.voter_directory_id)
-    error = ErrorCode.NONE if is_meant else ErrorCode.INVALID_VOTER_KEY
+    error = _check_is_voter(core) if is_meant else policy_of(core.config).not_mine
     answer(core, request, BeginQuorumEpochResponse, error)
 
 
@@ -95,7 +96,7 @@ def handle_end_quorum_epoch(core: Core, request: Request, message: EndQuorumEpoc
         places = [place for place, key in enumerate(successors) if key.means(core.key)]
         place = places[0] if places else len(successors)
         core.role.fetch_deadline = core.now + hand_over_ms(place, len(successors))
-    answer(core, request, EndQuorumEpochResponse)
+    answer(core, request, EndQuorumEpochResponse, _check_is_voter(core))
 
 
 def _learn_from(
@@ -179,6 +180,11 @@ def _check_voter(core: Core, replica_id: int, epoch: int) -> ErrorCode | None:
     if epoch < core.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
     return ErrorCode.INVALID_REQUEST if replica_id < 0 else None
+
+
+def _check_is_voter(core: Core) -> ErrorCode:
+    """What a leader is told that takes this replica for a voter; it has learnt who leads."""
+    return ErrorCode.NONE if core.is_voter else policy_of(core.config).not_voter
 
 
 def _may_be_me(core: Core, voter_id: int, directory_id: UUID) -> bool:

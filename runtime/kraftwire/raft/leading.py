@@ -42,25 +42,36 @@ def begin_epoch(core: Core) -> None:
         check_quorum_deadline=None,
         begin_quorum_deadline=core.now,
         flushed=core.log.end,
+        is_open=policy.is_open(core.control),
+        directories={core.key.id: core.key.directory_id},
+        named_end=core.log.end if policy.has_named(core.voters) else None,
     )
     if core.control.kraft_version.last < policy.needed_kraft_version:
         leader.described = core.voters.updating(core.myself)
     core.become_leader(leader)
-    core.effects.append(Leading(core.epoch))
+    if leader.is_open:
+        core.effects.append(Leading(core.epoch))
     said = policy.first_records(core.control, core.myself)
     append_controls(core, leader, [_leader_change(core, leader), *said])
 
 
 def _leader_change(core: Core, leader: Leader) -> Control:
     def voters(keys: list[ReplicaKey]) -> list[LeaderChangeMessage.Voter]:
-        return [LeaderChangeMessage.Voter(voter_id=key.id) for key in keys]
+        return [
+            LeaderChangeMessage.Voter(
+                voter_id=key.id, voter_directory_id=key.directory_id if version else NO_DIRECTORY
+            )
+            for key in keys
+        ]
 
+    version = policy_of(core.config).leader_change_version
     message = LeaderChangeMessage(
+        version=version,
         leader_id=core.key.id,
         voters=voters([voter.key for voter in core.voters]),
         granting_voters=voters(sorted(leader.granted)),
     )
-    return Control(ControlType.LEADER_CHANGE, message)
+    return Control(ControlType.LEADER_CHANGE, message, version)
 
 
 def append_controls(core: Core, leader: Leader, said: Sequence[Control]) -> None:
@@ -86,6 +97,26 @@ def _note_voters(core: Core, leader: Leader, before: VoterSet) -> None:
         leader.check_quorum_deadline = None
     elif leader.check_quorum_deadline is None:
         leader.check_quorum_deadline = core.now + core.config.check_quorum_ms
+
+
+def name_voters(core: Core, leader: Leader) -> None:
+    """Say in the log who the voters are, once all have told, and then let state machines write.
+
+    Each voter has the records that say so before that (KIP-856), whichever leader has written them.
+    As any change they are written behind a record of this epoch that is committed.
+    """
+    if leader.is_open:
+        return
+    if leader.named_end is not None:
+        ends = [leader.flushed, *(_end_of(leader, key) for key in core.others)]
+        leader.is_open = min(ends) >= leader.named_end
+        if leader.is_open:
+            core.effects.append(Leading(core.epoch))
+    elif leader.high_watermark is not None:
+        said = policy_of(core.config).naming_records(core.voters, leader.directories)
+        if said:
+            append_controls(core, leader, said)
+            leader.named_end = core.log.end
 
 
 def is_removed(core: Core, leader: Leader) -> bool:
@@ -130,9 +161,9 @@ def tell_successors(core: Core, resigned: Resigned) -> None:
 
 
 def propose(core: Core, token: object, values: Sequence[bytes]) -> None:
-    """Put records of the state machine into the log; only a leader can."""
+    """Put records of the state machine into the log; only a leader can that has told so."""
     leader = core.role
-    if not isinstance(leader, Leader):
+    if not isinstance(leader, Leader) or not leader.is_open:
         core.effects.append(Settled(token, None))
         return
     core.append(data_batch(core.log.end, core.epoch, core.now, values))
@@ -162,6 +193,8 @@ def note_fetch(core: Core, leader: Leader, replica: ReplicaKey, offset: int) -> 
     progress.last_fetch_ms = core.now
     progress.leader_end = core.log.end
     if voter is not None:
+        if not leader.is_open and replica.directory_id != NO_DIRECTORY:
+            leader.directories[voter.id] = replica.directory_id
         note_heard(core, leader, voter.key)
         advance(core, leader)
 

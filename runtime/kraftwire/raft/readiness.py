@@ -57,6 +57,12 @@ def ready_voter(
     return voter._replace(min_kraft_version=least, max_kraft_version=most)
 
 
+def has_reached(leader: Leader, key: ReplicaKey, end: int) -> bool:
+    """Whether a replica has the log up to an offset."""
+    progress = leader.progress.get(key)
+    return progress is not None and (progress.end_offset or 0) >= end
+
+
 def _has_caught_up(core: Core, leader: Leader, key: ReplicaKey) -> bool:
     """Whether a replica once had all there was, and has fetched not long ago."""
     progress = leader.progress.get(key)

@@ -44,6 +44,7 @@ from kraftwire.raft.inputs import (
 from kraftwire.raft.leading import (
     AskedEnd,
     is_removed,
+    name_voters,
     note_flushed,
     propose,
     resign,
@@ -170,6 +171,7 @@ class Replica:
             times += [role.check_quorum_deadline, role.begin_quorum_deadline]
             times += [one.deadline for one in role.parked]
             times.append(None if role.pending is None else role.pending.deadline)
+            times += [one.deadline for one in role.waiting]
         elif isinstance(role, Follower):
             times.append(role.fetch_deadline if core.may_stand else None)
             times.append(next_update(core, role))
@@ -184,7 +186,8 @@ class Replica:
             refuse_parked(core, before.parked)
             refuse_change(core, before)
             core.effects += [Settled(token, None) for token, _ in before.proposed]
-            core.effects.append(StoppedLeading(before.epoch))
+            if before.is_open:
+                core.effects.append(StoppedLeading(before.epoch))
 
     def _taken(self) -> list[Effect]:
         effects, self.core.effects = self.core.effects, []
@@ -268,7 +271,7 @@ class Replica:
                 else:
                     ask(core)
             case Follower():
-                if core.may_stand and core.now >= role.fetch_deadline:
+                if core.now >= role.fetch_deadline and core.may_stand:
                     stand(core)
                 elif not tell_leader(core, role):
                     fetch(core)
@@ -282,10 +285,10 @@ class Replica:
 
     def _look_unattached(self, role: Unattached) -> None:
         core = self.core
-        deadline = role.election_deadline if core.may_stand else None
+        deadline = role.election_deadline
         if core.stop_deadline is not None:
             return
-        if deadline is not None and core.now >= deadline:
+        if deadline is not None and core.now >= deadline and core.may_stand:
             stand(core)
         else:
             fetch(core)
@@ -294,6 +297,7 @@ class Replica:
         core = self.core
         self._tell_news()
         settle_change(core, leader)
+        name_voters(core, leader)
         deadline = leader.check_quorum_deadline
         is_alone = deadline is not None and core.now >= deadline
         if is_alone or is_removed(core, leader) or core.stop_deadline is not None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from uuid import UUID
 
 from kraftwire.raft.download import Download
 from kraftwire.raft.inputs import Request
@@ -117,6 +118,8 @@ class Pending:
     end: int | None = None
     """The offset behind its record; None while a new voter is asked what it can do."""
     is_answered: bool = False
+    leader_end: int = 0
+    """Where the leader's log ended when it was asked for, up to which a new voter catches up."""
 
 
 @dataclass
@@ -143,6 +146,14 @@ class Leader:
     proposed: list[tuple[object, int]] = field(default_factory=list)
     """Proposals that are not committed: their tokens, and the offsets behind them."""
     pending: Pending | None = None
+    waiting: list[Pending] = field(default_factory=list)
+    """Changes that may not be made yet, in the order of their requests (KIP-856)."""
+    is_open: bool = True
+    """Whether state machines may write: not before all voters are named (KIP-856)."""
+    directories: dict[int, UUID] = field(default_factory=dict)
+    """Those that voters have told which the log has without."""
+    named_end: int | None = None
+    """An offset behind the records that name them; None while there are none."""
     described: VoterSet | None = None
     """Under kraft.version 0, the voters as they have described themselves."""
 

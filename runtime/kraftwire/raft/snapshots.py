@@ -8,13 +8,17 @@ configured, and the log from the first of them on, from which followers go on th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from kraftwire.log.encode import control_record
 from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.raft.batches import Control
 from kraftwire.raft.core import Core
 from kraftwire.raft.effects import Clean
 from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.voters import encode_voters
-
-_FIRST_WITH_VOTERS = 1
+from kraftwire.raft.membership import policy_of
+from kraftwire_messages.kafka import SnapshotHeaderRecord
+from kraftwire_wire.records import ControlType
 
 
 def snapshot_id(core: Core, end: int) -> OffsetAndEpoch | None:
@@ -34,13 +38,23 @@ def begin_snapshot(core: Core, snapshot: OffsetAndEpoch, last_timestamp: int) ->
     `last_timestamp` is that of the last batch before it, in ms. What remains is to append
     the records of the state machine, and to finish it.
     """
+    voters = core.control.voters.before(snapshot.offset)
     kraft_version = core.control.kraft_version.before(snapshot.offset)
-    voters = None
-    if kraft_version >= _FIRST_WITH_VOTERS:
-        voters = encode_voters(core.control.voters.before(snapshot.offset))
-    writer = SnapshotWriter(snapshot.epoch)
-    writer.begin(core.now, last_timestamp, voters=voters, kraft_version=kraft_version)
+    header = SnapshotHeaderRecord(last_contained_log_timestamp=last_timestamp)
+    said = policy_of(core.config).snapshot_records(voters, kraft_version)
+    writer = _Writer(snapshot.epoch)
+    writer.control([Control(ControlType.SNAPSHOT_HEADER, header), *said], core.now)
     return writer
+
+
+class _Writer(SnapshotWriter):
+    """One that has control records of any kind behind its header."""
+
+    def control(self, said: Sequence[Control], timestamp: int) -> None:
+        """A batch of control records."""
+        records = [control_record(0, timestamp, *one) for one in said]
+        pairs = [(record.key, record.value) for record in records]
+        self._add(pairs, timestamp, is_control=True)
 
 
 def note_taken(core: Core, snapshot: OffsetAndEpoch, size: int) -> None:

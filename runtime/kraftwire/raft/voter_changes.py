@@ -1,10 +1,13 @@
-"""AddRaftVoter and RemoveRaftVoter, as a leader answers them (KIP-853).
+"""AddRaftVoter and RemoveRaftVoter, as a leader answers them (KIP-853, KIP-856).
 
 One voter changes at a time. The record that says so is in force on each replica that has it; the
 request is answered when it is committed, or, where it said so, when it is in the log. It waits
 no longer than a request may take: what is in the log by then stands, and whoever asks again
 learns what became of it. With the leadership the request is lost too, and so is, where the log
 is truncated, its record.
+
+Shipped rules refuse a change that may not be made now. Those of KIP-856 have it wait: for a
+change before it, for the first record of the epoch to be committed, for a new voter to catch up.
 
 A real leader forgets with a request that has waited too long that it has to resign, if it is
 the leader who was removed. Here the commit alone decides that (`leading.is_removed`).
@@ -17,14 +20,16 @@ from kraftwire.raft.inputs import Request
 from kraftwire.raft.leading import append_controls
 from kraftwire.raft.membership import Adding, Change, Refusal, Removing, policy_of
 from kraftwire.raft.messages import listeners_in
-from kraftwire.raft.readiness import AskedVersions, ask_versions, ready_voter
+from kraftwire.raft.readiness import AskedVersions, ask_versions, has_reached, ready_voter
 from kraftwire.raft.replies import reply
 from kraftwire.raft.responses import Outcome
 from kraftwire.raft.roles import Leader, Pending
 from kraftwire.raft.voter_checks import (
     check_caller,
     check_is_committed,
+    check_is_observer,
     check_is_settled,
+    check_is_voter,
     check_key,
     check_listeners,
 )
@@ -43,35 +48,69 @@ _TOO_LATE = Refusal(ErrorCode.REQUEST_TIMED_OUT, "The change was not committed i
 
 
 def handle_add_voter(core: Core, request: Request, message: AddRaftVoterRequest) -> None:
-    """Ask a replica whether it is ready to be a voter, to make it one."""
-    voter = Voter(
-        ReplicaKey(message.voter_id, message.voter_directory_id), listeners_in(message.listeners)
-    )
-    refusal = (
-        check_caller(core, message.cluster_id, core.epoch)
-        or check_key(voter.key)
-        or check_listeners(core, voter.listeners)
-        or _check_change(core, Adding(voter))
-        or ask_versions(core, voter)
-    )
-    if refusal is None:
-        _begin(core, request, Adding(voter))
-    else:
-        _answer(core, request, refusal)
+    """Make an observer a voter."""
+    key = ReplicaKey(message.voter_id, message.voter_directory_id)
+    change = Adding(Voter(key, listeners_in(message.listeners)))
+    _handle(core, request, message.cluster_id, key, change)
 
 
 def handle_remove_voter(core: Core, request: Request, message: RemoveRaftVoterRequest) -> None:
     """Make a voter an observer."""
-    change = Removing(ReplicaKey(message.voter_id, message.voter_directory_id))
+    key = ReplicaKey(message.voter_id, message.voter_directory_id)
+    _handle(core, request, message.cluster_id, key, Removing(key))
+
+
+def _handle(
+    core: Core,
+    request: Request,
+    cluster_id: str | None,
+    key: ReplicaKey,
+    change: Adding | Removing,
+) -> None:
+    """Make a change, or begin to, as the policy has it; or refuse it."""
+    refusal = check_caller(core, cluster_id, core.epoch) or check_key(key)
+    if refusal is None and policy_of(core.config).waits:
+        refusal = _wait(core, request, change)
+    elif refusal is None and isinstance(change, Adding):
+        refusal = _ask(core, request, change)
+    elif refusal is None:
+        refusal = _check_change(core, change)
+        if refusal is None:
+            _append(core, _begin(core, request, change))
+    if refusal is not None:
+        _answer(core, request, refusal)
+
+
+def _ask(core: Core, request: Request, change: Adding) -> Refusal | None:
+    """Ask a replica whether it is ready to be a voter; why that is not done."""
     refusal = (
-        check_caller(core, message.cluster_id, core.epoch)
-        or check_key(change.key)
+        check_listeners(core, change.voter.listeners)
         or _check_change(core, change)
+        or ask_versions(core, change.voter)
     )
     if refusal is None:
-        _append(core, _begin(core, request, change))
+        _begin(core, request, change)
+    return refusal
+
+
+def _wait(core: Core, request: Request, change: Adding | Removing) -> Refusal | None:
+    """Have a change wait until it may be made; why it never may be.
+
+    Who is a voter already, or is none any more, is so in the committed set (KIP-856).
+    """
+    leader = core.role
+    assert isinstance(leader, Leader), "others have refused before"
+    policy, committed = policy_of(core.config), core.control.voters.before(core.committed)
+    if isinstance(change, Adding):
+        refusal = policy.refusal(committed, change)
+        refusal = refusal or check_is_observer(core, leader, change.voter)
+    elif change.key in committed.keys:
+        refusal = check_is_voter(core, change.key) or policy.refusal(core.voters, change)
     else:
-        _answer(core, request, refusal)
+        refusal = policy.refusal(committed, change)
+    if refusal is None:
+        leader.waiting.append(_pending(core, request, change))
+    return refusal
 
 
 def take_versions(
@@ -98,20 +137,51 @@ def take_versions(
 
 
 def settle_change(core: Core, leader: Leader) -> None:
-    """Answer the request that waits for a change, if that is committed, or takes too long."""
+    """Answer the request that waits for a change, if that is committed, or takes too long.
+
+    Then make those changes that have waited for that.
+    """
     pending = leader.pending
-    if pending is None:
-        return
-    if pending.end is not None and pending.end <= (leader.high_watermark or 0):
-        _end(core, leader, pending)
-    elif core.now >= pending.deadline:
-        _end(core, leader, pending, _TOO_LATE)
+    if pending is not None:
+        if pending.end is not None and pending.end <= (leader.high_watermark or 0):
+            _end(core, leader, pending)
+        elif core.now >= pending.deadline:
+            _end(core, leader, pending, _TOO_LATE)
+    for one in list(leader.waiting):
+        if core.now >= one.deadline:
+            leader.waiting.remove(one)
+            _answer(core, one.request, _TOO_LATE)
+        elif _is_ready(core, leader, one):
+            leader.waiting.remove(one)
+            _make(core, leader, one)
+
+
+def _is_ready(core: Core, leader: Leader, pending: Pending) -> bool:
+    """Whether a change that waits may be made now, if at all (KIP-856, AddVoter, 1 to 3)."""
+    if isinstance(pending.change, Adding):
+        key, end = pending.change.voter.key, pending.leader_end
+        if not has_reached(leader, key, end):
+            return False
+    return not (check_is_settled(leader) or check_is_committed(core, leader))
+
+
+def _make(core: Core, leader: Leader, pending: Pending) -> None:
+    """Make a change that has waited, unless another before it has made it impossible."""
+    refusal = policy_of(core.config).refusal(core.voters, pending.change)
+    if refusal is None:
+        leader.pending = pending
+        _append(core, pending)
+    else:
+        _answer(core, pending.request, refusal)
 
 
 def refuse_change(core: Core, leader: Leader) -> None:
-    """Answer the request that has waited for a leader that is none any more."""
+    """Answer the requests that have waited for a leader that is none any more."""
     if leader.pending is not None:
         _end(core, leader, leader.pending, _LOST)
+    for one in leader.waiting:
+        _answer(core, one.request, _LOST)
+    leader.waiting.clear()
 
 
 def _check_change(core: Core, change: Change) -> Refusal | None:
@@ -130,8 +200,13 @@ def _check_change(core: Core, change: Change) -> Refusal | None:
 def _begin(core: Core, request: Request, change: Change) -> Pending:
     leader = core.role
     assert isinstance(leader, Leader), "others have refused before"
-    leader.pending = Pending(request, change, core.now + core.config.request_timeout_ms)
+    leader.pending = _pending(core, request, change)
     return leader.pending
+
+
+def _pending(core: Core, request: Request, change: Change) -> Pending:
+    deadline = core.now + core.config.request_timeout_ms
+    return Pending(request, change, deadline, leader_end=core.log.end)
 
 
 def _append(core: Core, pending: Pending) -> None:

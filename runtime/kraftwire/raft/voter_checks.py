@@ -10,7 +10,7 @@ from kraftwire.raft.fetch_server import check_leader
 from kraftwire.raft.membership import Refusal
 from kraftwire.raft.replies import is_of_this_cluster
 from kraftwire.raft.roles import Leader
-from kraftwire.raft.voters import NO_DIRECTORY, Listener, ReplicaKey
+from kraftwire.raft.voters import NO_DIRECTORY, Listener, ReplicaKey, Voter
 from kraftwire_wire.numbers import ErrorCode
 
 
@@ -51,6 +51,23 @@ def check_is_settled(leader: Leader) -> Refusal | None:
         reason = "The leader has committed nothing in its epoch yet."
         return Refusal(ErrorCode.REQUEST_TIMED_OUT, reason)
     return None
+
+
+def check_is_observer(core: Core, leader: Leader, voter: Voter) -> Refusal | None:
+    """Whether a replica may become a voter as KIP-856 has it: as an observer, where it listens."""
+    if voter.key not in leader.progress or core.voters.find(voter.key) is not None:
+        return Refusal(ErrorCode.INVALID_REQUEST, f"{voter.key} is no observer.")
+    if voter.listeners:
+        reason = "controller.quorum.voters says where voters listen."
+        return Refusal(ErrorCode.INVALID_REQUEST, reason)
+    return None
+
+
+def check_is_voter(core: Core, key: ReplicaKey) -> Refusal | None:
+    """Whether a replica is a voter still, where its removal may be in the log."""
+    if key in core.voters.keys:
+        return None
+    return Refusal(ErrorCode.INVALID_REQUEST, f"{key} is no voter.")
 
 
 def check_is_committed(core: Core, leader: Leader) -> Refusal | None:

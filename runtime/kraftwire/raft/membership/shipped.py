@@ -1,80 +1,37 @@
-"""By which rules voters come and go: what may be changed, and which records say so.
-
-All that the policies do differently is here. Under every one of them one voter changes at a
-time, the change is in force from its record on, and a leader begins no other before that is
-committed (KIP-853, KIP-856): so each majority of a set has a voter in common with each of the
-next.
-"""
+"""The rules of Kafka 4 (KIP-853): a record has the whole set."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from uuid import UUID
 
 from kraftwire.raft.batches import Control
-from kraftwire.raft.config import Config, Membership
 from kraftwire.raft.control_state import ControlState
 from kraftwire.raft.history import BEFORE_THE_LOG
-from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet, encode_voters
+from kraftwire.raft.membership.changes import Adding, Change, Refusal, Removing, Updating
+from kraftwire.raft.voters import Voter, VoterSet, encode_voters
+from kraftwire_messages import kafka
 from kraftwire_messages.kafka import KRaftVersionRecord
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.records import ControlType
 
 
-@dataclass(frozen=True, slots=True)
-class Adding:
-    """A replica becomes a voter."""
-
-    voter: Voter
-
-
-@dataclass(frozen=True, slots=True)
-class Removing:
-    """A voter becomes an observer."""
-
-    key: ReplicaKey
-
-
-@dataclass(frozen=True, slots=True)
-class Updating:
-    """A voter listens elsewhere, or has another kraft.version."""
-
-    voter: Voter
-
-
-Change = Adding | Removing | Updating
-
-
-class Refusal(NamedTuple):
-    """Why a change is not made, as a client is told."""
-
-    error: ErrorCode
-    reason: str
-
-
-class Policy(Protocol):
-    """The rules of one document or release."""
-
-    needed_kraft_version: int
-    """The kraft.version without which voters do not change."""
-
-    def refusal(self, voters: VoterSet, change: Change) -> Refusal | None:
-        """Why a set may not be changed so; None where it may."""
-        ...
-
-    def records(self, voters: VoterSet, change: Change) -> list[Control]:
-        """The records that say an allowed change."""
-        ...
-
-    def first_records(self, control: ControlState, leader: Voter) -> list[Control]:
-        """What stands behind LeaderChangeMessage at the beginning of an epoch."""
-        ...
-
-
 class Shipped:
     """Kafka 4: each VotersRecord holds the whole set, in which an id is there once."""
 
+    registry = kafka.registry
     needed_kraft_version = 1
+    leader_change_version = 0
+    not_mine = ErrorCode.INVALID_VOTER_KEY
+    not_voter = ErrorCode.NONE
+    waits = False
+
+    def check_start(self, control: ControlState) -> None:
+        """Any log will do."""
+
+    def election_form(self, kraft_version: int) -> int:
+        """That of the quorum."""
+        return kraft_version
 
     def refusal(self, voters: VoterSet, change: Change) -> Refusal | None:
         """See `Policy.refusal`."""
@@ -112,15 +69,28 @@ class Shipped:
             return []
         return upgrade_records(kraft_version, voters.updating(leader))
 
+    def has_named(self, voters: VoterSet) -> bool:
+        """Nothing has to be said."""
+        return True
+
+    def is_open(self, control: ControlState) -> bool:
+        """There is nothing to wait for."""
+        return True
+
+    def naming_records(self, voters: VoterSet, directories: Mapping[int, UUID]) -> list[Control]:
+        """Nothing is."""
+        return []
+
+    def snapshot_records(self, voters: VoterSet, kraft_version: int) -> list[Control]:
+        """The set, as in the log, where that has one of its own."""
+        if kraft_version < self.needed_kraft_version:
+            return []
+        return upgrade_records(kraft_version, voters)
+
 
 def upgrade_records(kraft_version: int, voters: VoterSet) -> list[Control]:
     """The records that raise kraft.version, with the voters as they have described themselves."""
     return [_version_record(kraft_version), _voters_record(voters)]
-
-
-def policy_of(config: Config) -> Policy:
-    """The rules that a replica was told to follow."""
-    return _POLICIES[config.membership]
 
 
 def _voters_record(voters: VoterSet) -> Control:
@@ -129,6 +99,3 @@ def _voters_record(voters: VoterSet) -> Control:
 
 def _version_record(kraft_version: int) -> Control:
     return Control(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=kraft_version))
-
-
-_POLICIES: dict[Membership, Policy] = {Membership.SHIPPED: Shipped()}

@@ -1,0 +1,271 @@
+"""The rules of KIP-856: what may be changed, how a replica starts, what replicas tell."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kraftwire.raft.batches import control_batch
+from kraftwire.raft.config import Config, Membership
+from kraftwire.raft.control_state import ControlState
+from kraftwire.raft.core import Core
+from kraftwire.raft.effects import SaveElection
+from kraftwire.raft.election import Election, decode_election, encode_election
+from kraftwire.raft.inputs import Request, Response, Tick
+from kraftwire.raft.log_state import UpToDate
+from kraftwire.raft.membership import Adding, Change, Kip856, Removing, Shipped, Updating, policy_of
+from kraftwire.raft.messages import (
+    begin_quorum_epoch_request,
+    end_quorum_epoch_request,
+    partition_of,
+    vote_request,
+)
+from kraftwire.raft.quorum import majorities_overlap
+from kraftwire.raft.replica import Replica
+from kraftwire.raft.roles import Follower
+from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet
+from kraftwire_messages.kafka import BeginQuorumEpochRequest, UpdateRaftVoterRequest
+from kraftwire_messages.kip_856 import AddVoterRecord, RemoveVoterRecord
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.numbers import ErrorCode
+
+from raft.configured import (
+    BOTH_DISKS,
+    CONFIGURED,
+    NAMED,
+    NEW_DISK,
+    POLICY,
+    adding,
+    after,
+    configured,
+    named,
+    recovered,
+)
+from raft.replicas import (
+    CLUSTER,
+    LISTENER,
+    ME,
+    THREE,
+    TWO,
+    VOTERS,
+    ask,
+    elected,
+    fetched,
+    listeners_of,
+    replica_of,
+    sent,
+)
+
+KEYS = st.builds(ReplicaKey, st.integers(1, 4), st.sampled_from([UUID(int=1), UUID(int=2)]))
+CHANGES: st.SearchStrategy[Change] = st.one_of(
+    KEYS.map(lambda key: Adding(Voter(key))),
+    KEYS.map(Removing),
+    KEYS.map(lambda key: Updating(Voter(key))),
+)
+
+
+# -- the policy --------------------------------------------------------------------------------
+
+
+def test_the_configuration_chooses_the_policy() -> None:
+    config = Config(key=ME, membership=Membership.KIP_856, static_voters=CONFIGURED)
+    assert isinstance(policy_of(config), Kip856)
+    assert isinstance(policy_of(Config(key=ME)), Shipped)
+
+
+@given(st.lists(CHANGES, max_size=20))
+def test_no_allowed_change_parts_majorities_nor_takes_an_id_away(changes: list[Change]) -> None:
+    start = VoterSet(Voter(ReplicaKey(number, UUID(int=1))) for number in (1, 2, 3))
+    voters = start
+    for change in changes:
+        if POLICY.refusal(voters, change) is None:
+            changed = after(POLICY.records(voters, change), voters).voters.last
+            assert majorities_overlap(voters.keys, changed.keys)
+            assert {voter.id for voter in changed} == {1, 2, 3}
+            assert changed != voters
+            voters = changed
+
+
+def test_a_change_is_one_record_and_not_the_set() -> None:
+    (added,) = POLICY.records(NAMED, Adding(Voter(NEW_DISK)))
+    assert added.message == AddVoterRecord(voter_id=3, voter_uuid=NEW_DISK.directory_id)
+    (removed,) = POLICY.records(NAMED, Removing(THREE))
+    assert removed.message == RemoveVoterRecord(voter_id=3, voter_uuid=THREE.directory_id)
+    assert POLICY.records(NAMED, Updating(Voter(TWO))) == []
+
+
+def test_an_id_may_be_there_with_two_disks() -> None:
+    records = POLICY.records(NAMED, Adding(Voter(NEW_DISK)))
+    control = ControlState(CONFIGURED, POLICY.registry)
+    control.apply(control_batch(0, 1, 0, adding(ME, TWO, THREE)))
+    control.apply(control_batch(3, 1, 0, records))
+    assert control.voters.last == BOTH_DISKS
+    control.truncate(3)
+    assert control.voters.last == NAMED
+
+
+def test_a_record_names_the_configured_voter_of_its_id() -> None:
+    control = after(adding(ME))
+    assert control.voters.last.keys == {ME, ReplicaKey(2), ReplicaKey(3)}
+    assert after(adding(ME, TWO, THREE)).voters.last == NAMED
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (Adding(Voter(THREE)), ErrorCode.DUPLICATE_VOTER),
+        (Adding(Voter(ReplicaKey(4, UUID(int=4)))), ErrorCode.INVALID_REQUEST),
+        (Removing(ReplicaKey(4, UUID(int=4))), ErrorCode.INVALID_REQUEST),
+        (Removing(NEW_DISK), ErrorCode.VOTER_NOT_FOUND),
+        (Removing(THREE), ErrorCode.INVALID_REQUEST),
+        (Updating(Voter(TWO)), ErrorCode.UNSUPPORTED_VERSION),
+    ],
+)
+def test_what_is_refused_is_refused_with_a_reason(change: Change, error: ErrorCode) -> None:
+    refusal = POLICY.refusal(NAMED, change)
+    assert refusal is not None
+    assert (refusal.error, bool(refusal.reason)) == (error, True)
+
+
+def test_either_disk_of_an_id_may_be_removed() -> None:
+    for key in (THREE, NEW_DISK):
+        assert POLICY.refusal(BOTH_DISKS, Removing(key)) is None
+
+
+# -- starting ----------------------------------------------------------------------------------
+
+
+def test_a_log_with_a_voter_that_is_not_configured_is_refused() -> None:
+    replica = configured(Election(3))
+    config, chance = replica.core.config, replica.core.chance
+    Replica(config, recovered(ME, TWO, NEW_DISK), chance, 0)
+    unlisted = ReplicaKey(4, UUID(int=4))
+    with pytest.raises(KraftwireError, match=r"\[4\].*configure"):
+        Replica(config, recovered(ME, unlisted), chance, 0)
+
+
+def test_under_shipped_rules_any_id_may_vote() -> None:
+    core = elected().core
+    found = recovered(ReplicaKey(4, UUID(int=4)))
+    assert Core(core.config, found, core.chance, 0).voters.of_id(4)
+
+
+def test_a_vote_is_kept_with_its_directory() -> None:
+    replica = configured(Election(3))
+    vote = vote_request(CLUSTER, NEW_DISK, ME, 4, UpToDate(0, 0))
+    effects = replica.step(5000, Request("asked", vote, 2, LISTENER))
+    kept = [one for one in effects if isinstance(one, SaveElection)][-1]
+    data = encode_election(kept.election, kept.kraft_version, kept.voter_ids)
+    assert decode_election(data).voted == NEW_DISK
+
+
+# -- what replicas tell one another ------------------------------------------------------------
+
+
+def follower() -> Replica:
+    """Replica 1 in a quorum whose voters are named."""
+    replica = configured(Election(3))
+    replica.core.control.voters.add(0, NAMED)
+    return replica
+
+
+LOST = ReplicaKey(1, UUID(int=99))
+
+
+@pytest.mark.parametrize("voter", [LOST, ReplicaKey(4, ME.directory_id), ReplicaKey(4)])
+def test_who_is_not_the_voter_that_is_meant_says_so(voter: ReplicaKey) -> None:
+    for message in (
+        vote_request(CLUSTER, TWO, voter, 4, UpToDate(0, 0)),
+        begin_quorum_epoch_request(CLUSTER, 2, voter, 4, listeners_of(2)),
+    ):
+        partition = partition_of(ask(follower(), message))
+        assert partition.error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_a_directory_that_is_not_told_is_not_checked() -> None:
+    for message in (
+        vote_request(CLUSTER, TWO, ReplicaKey(1), 4, UpToDate(0, 0)),
+        begin_quorum_epoch_request(CLUSTER, 2, ReplicaKey(1), 4, listeners_of(2)),
+    ):
+        assert partition_of(ask(follower(), message)).error_code == ErrorCode.NONE
+
+
+def test_the_epoch_is_looked_at_before_the_voter() -> None:
+    message = vote_request(CLUSTER, TWO, LOST, 2, UpToDate(0, 0))
+    partition = partition_of(ask(follower(), message))
+    assert partition.error_code == ErrorCode.FENCED_LEADER_EPOCH
+    message = vote_request(CLUSTER, TWO, LOST, 9, UpToDate(0, 0))
+    replica = follower()
+    partition = partition_of(ask(replica, message))
+    assert (partition.error_code, replica.core.epoch) == (ErrorCode.INVALID_REQUEST, 9)
+
+
+def test_who_is_no_voter_says_so_and_follows_all_the_same() -> None:
+    for message in (
+        begin_quorum_epoch_request(CLUSTER, 2, ME, 4, listeners_of(2)),
+        end_quorum_epoch_request(CLUSTER, 2, 4, [THREE], listeners_of(2)),
+    ):
+        replica = configured(Election(3))
+        replica.core.control.voters.add(0, NAMED.removing(ME))
+        assert partition_of(ask(replica, message)).error_code == ErrorCode.VOTER_NOT_FOUND
+        assert isinstance(replica.core.role, Follower)
+
+
+def test_who_is_no_voter_votes() -> None:
+    replica = configured(Election(3))
+    replica.core.control.voters.add(0, NAMED.removing(ME))
+    message = vote_request(CLUSTER, NEW_DISK, ME, 4, UpToDate(0, 0))
+    assert partition_of(ask(replica, message)).vote_granted
+
+
+def test_who_is_not_the_voter_comes_before_who_is_none() -> None:
+    replica = configured(Election(3))
+    replica.core.control.voters.add(0, NAMED.removing(ME))
+    message = begin_quorum_epoch_request(CLUSTER, 2, LOST, 4, listeners_of(2))
+    assert partition_of(ask(replica, message)).error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_under_shipped_rules_there_are_other_errors() -> None:
+    replica = replica_of(Election(3), voters=VOTERS.removing(ME))
+    begin = begin_quorum_epoch_request(CLUSTER, 2, LOST, 4, listeners_of(2))
+    assert partition_of(ask(replica, begin)).error_code == ErrorCode.INVALID_VOTER_KEY
+    begin = begin_quorum_epoch_request(CLUSTER, 2, ME, 4, listeners_of(2))
+    assert partition_of(ask(replica, begin)).error_code == ErrorCode.NONE
+
+
+def test_a_voter_that_does_not_know_it_is_one_is_told_again() -> None:
+    replica = named()
+    core = replica.core
+    observer = configured(Election(3))
+    observer.core.control.voters.add(0, NAMED.removing(ME))
+    begin = begin_quorum_epoch_request(CLUSTER, 2, ME, 3, listeners_of(2))
+    refused = ask(observer, begin)
+    core.connections.forget()
+    assert partition_of(refused).error_code == ErrorCode.VOTER_NOT_FOUND
+    for _ in range(3):
+        fetched(replica, THREE)
+        core.now += core.config.begin_quorum_ms
+        sends = sent(replica.step(core.now, Tick()), BeginQuorumEpochRequest)
+        (told,) = [one for one in sends if one.address.port == 9002]
+        replica.step(core.now, Response(told.number, refused))
+    fetched(replica, TWO)
+    core.now += core.config.begin_quorum_ms - 1
+    assert sent(replica.step(core.now, Tick()), BeginQuorumEpochRequest) == []
+
+
+def test_where_voters_listen_is_configured() -> None:
+    replica = named()
+    message = UpdateRaftVoterRequest(
+        cluster_id=CLUSTER,
+        current_leader_epoch=4,
+        voter_id=TWO.id,
+        voter_directory_id=TWO.directory_id,
+    )
+    message.listeners.append(UpdateRaftVoterRequest.Listener(name=LISTENER, host="new", port=1))
+    message.kraft_version_feature.max_supported_version = 1
+    response = ask(replica, message)
+    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert replica.core.voters == NAMED

@@ -1,0 +1,202 @@
+"""How the log comes to say who the configured voters are, and its snapshots (KIP-856)."""
+
+from __future__ import annotations
+
+from kraftwire.raft.batches import control_batch, data_batch
+from kraftwire.raft.candidacy import AskedVote, note_answer, stand
+from kraftwire.raft.control_state import ControlState
+from kraftwire.raft.effects import Leading, Settled, StoppedLeading
+from kraftwire.raft.election import Election
+from kraftwire.raft.inputs import Propose, Resign, Tick
+from kraftwire.raft.log_state import OffsetAndEpoch
+from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.replica import Replica
+from kraftwire.raft.snapshots import begin_snapshot
+from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet
+from kraftwire_messages import kip_856
+from kraftwire_messages.kafka import LeaderChangeMessage
+from kraftwire_messages.kip_856 import AddVoterRecord
+
+from raft.configured import (
+    CONFIGURED,
+    NAMED,
+    NEW_DISK,
+    POLICY,
+    adding,
+    after,
+    flushed,
+    named,
+    said,
+    unnamed,
+)
+from raft.replicas import ME, THREE, TWO, fetched, lead, listeners_of, replica_of, take_snapshot
+
+
+def test_an_epoch_begins_with_the_directories_that_are_known() -> None:
+    replica = named()
+    core = replica.core
+    replica.step(5000, Resign())
+    core.become_unattached(core.epoch + 1)
+    stand(core)
+    for key in (TWO, TWO, THREE):
+        note_answer(core, AskedVote(key), granted=True)
+    ((change,),) = said(core.effects)
+    message = change.message
+    assert isinstance(message, LeaderChangeMessage)
+    assert (message.version, change.version) == (1, 1)
+    keys = [ReplicaKey(one.voter_id, one.voter_directory_id) for one in message.voters]
+    assert keys == [ME, TWO, THREE]
+    granting = [ReplicaKey(one.voter_id, one.voter_directory_id) for one in message.granting_voters]
+    assert granting == [ME, TWO]
+    draft = kip_856.LeaderChangeMessage.decode(message.encode(1), 1)
+    assert [one.voter_uuid for one in draft.voters] == [key.directory_id for key in keys]
+
+
+def test_under_shipped_rules_it_begins_without() -> None:
+    replica = replica_of(Election(3))
+    core = replica.core
+    stand(core)
+    for _ in range(2):
+        note_answer(core, AskedVote(TWO), granted=True)
+    batches = said(core.effects)
+    message = batches[0][0].message
+    assert isinstance(message, LeaderChangeMessage)
+    assert message == LeaderChangeMessage.decode(message.encode(0), 0)
+
+
+def test_all_voters_are_named_in_one_batch_once_all_have_told() -> None:
+    replica = unnamed()
+    assert said(fetched(replica, TWO)) == []
+    (records,) = said(fetched(replica, THREE))
+    expected = [AddVoterRecord(voter_id=key.id, voter_uuid=key.directory_id) for key in NAMED.keys]
+    assert sorted(map(repr, [one.message for one in records])) == sorted(map(repr, expected))
+    assert replica.core.voters == NAMED
+
+
+def test_the_newest_directory_of_a_voter_counts() -> None:
+    replica = unnamed()
+    fetched(replica, THREE)
+    fetched(replica, NEW_DISK)
+    fetched(replica, TWO)
+    assert replica.core.voters.keys == {ME, TWO, NEW_DISK}
+
+
+def test_voters_are_named_behind_a_committed_record() -> None:
+    replica = unnamed()
+    lead(replica).high_watermark = None
+    lead(replica).flushed = 0
+    assert said(fetched(replica, TWO, 0)) == []
+    assert said(fetched(replica, THREE, 0)) == []
+    flushed(replica)
+    assert len(said(fetched(replica, TWO))) == 1
+
+
+def test_state_machines_write_when_all_voters_have_the_names() -> None:
+    replica = unnamed()
+    core = replica.core
+
+    def settled() -> Settled | None:
+        effects = replica.step(core.now, Propose("token", [b"record"]))
+        return next((one for one in effects if isinstance(one, Settled)), None)
+
+    lost = Settled("token", None)
+    assert settled() == lost, "nobody is named"
+    fetched(replica, TWO)
+    fetched(replica, THREE)
+    assert settled() == lost, "nobody has the names"
+    fetched(replica, TWO)
+    effects = flushed(replica)
+    assert core.committed == core.log.end
+    assert not [one for one in effects if isinstance(one, Leading)]
+    assert settled() == lost, "one has not"
+    assert Leading(4) in fetched(replica, THREE)
+    assert settled() is None
+    assert not said(fetched(replica, TWO)), "they are named once"
+
+
+def test_who_has_not_told_that_it_leads_does_not_tell_that_it_leads_no_more() -> None:
+    assert StoppedLeading(4) not in unnamed().step(5000, Resign())
+    assert StoppedLeading(4) in named().step(5000, Resign())
+
+
+def led_again(replica: Replica) -> Replica:
+    """The same replica, as it leads a later epoch."""
+    core = replica.core
+    core.become_resigned()
+    core.become_unattached(5)
+    stand(core)
+    for _ in range(2):
+        note_answer(core, AskedVote(TWO), granted=True)
+    core.effects.clear()
+    return replica
+
+
+def test_a_later_leader_too_waits_until_all_voters_have_the_names() -> None:
+    replica = led_again(named())
+    flushed(replica)
+    assert Leading(6) not in fetched(replica, TWO)
+    assert replica.core.committed == replica.core.log.end
+    assert Leading(6) in fetched(replica, THREE)
+
+
+def test_where_state_machines_have_written_they_write_at_once() -> None:
+    replica = named()
+    replica.step(replica.core.now, Propose("token", [b"record"]))
+    assert lead(led_again(replica)).is_open
+
+
+def test_what_state_machines_have_written_may_be_truncated_and_may_be_in_a_snapshot() -> None:
+    control = after(adding(ME, TWO, THREE))
+    assert not POLICY.is_open(control)
+    control.apply(data_batch(3, 1, 0, [b"record"]))
+    assert POLICY.is_open(control)
+    control.truncate(3)
+    assert not POLICY.is_open(control)
+    control.load(OffsetAndEpoch(1, 1), [])
+    assert not POLICY.is_open(control)
+    control.apply(control_batch(1, 1, 0, adding(ME, TWO, THREE)))
+    assert not POLICY.is_open(control), "nobody has written"
+    control.load(OffsetAndEpoch(9, 1), [control_batch(0, 1, 0, adding(ME, TWO, THREE))])
+    assert POLICY.is_open(control)
+
+
+def test_what_was_written_before_the_names_opens_nothing() -> None:
+    control = ControlState(CONFIGURED, POLICY.registry)
+    control.apply(data_batch(0, 1, 0, [b"record"]))
+    assert not POLICY.is_open(control)
+
+
+def test_a_sole_voter_names_itself() -> None:
+    alone = VoterSet([Voter(ReplicaKey(1), listeners_of(1))])
+    replica = unnamed(voters=alone, static_voters=alone)
+    assert replica.core.voters.keys == {ME}
+    replica.step(replica.core.now, Tick())
+    assert not lead(replica).is_open, "its disk has not the names yet"
+    assert Leading(4) in flushed(replica)
+
+
+# -- snapshots ---------------------------------------------------------------------------------
+
+
+def test_a_snapshot_begins_with_the_voters() -> None:
+    replica = named()
+    core = replica.core
+    replica.step(core.now, Propose("token", [b"record"]))
+    flushed(replica)
+    fetched(replica, TWO)
+    snapshot, content = take_snapshot(replica)
+    store = MemoryStore(CONFIGURED, POLICY.registry)
+    store.snapshots[snapshot] = content
+    found = store.recover()
+    assert found.control.voters.last == NAMED
+    assert found.control.voters.last_offset == snapshot.offset - 1
+
+
+def test_a_snapshot_of_what_came_before_the_names_has_none() -> None:
+    replica = unnamed()
+    snapshot = OffsetAndEpoch(replica.core.log.end, 4)
+    content = begin_snapshot(replica.core, snapshot, 0).finish(0)
+    store = MemoryStore(CONFIGURED, POLICY.registry)
+    store.snapshots[snapshot] = content
+    control = store.recover().control
+    assert (control.voters.last, control.first_data) == (CONFIGURED, None)

@@ -1,0 +1,126 @@
+"""The rules of KIP-856: each record adds or removes one voter; ids and listeners are configured.
+
+An id may be there twice, with two directories: so a disk that was lost is replaced, first the
+new one added and then the old one removed. The configured voters have no directories; a record
+that adds a voter of their id tells which it is. VOTER_ALREADY_ADDED, VOTER_ALREADY_REMOVED and
+NOT_VOTER have no numbers there: they are what Kafka has for that, 126 for the first and 127 for
+the other two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from kraftwire.raft.batches import Control
+from kraftwire.raft.control_state import ControlState
+from kraftwire.raft.membership.changes import Adding, Change, Refusal, Removing, Updating
+from kraftwire.raft.voters import NO_DIRECTORY, ReplicaKey, Voter, VoterSet
+from kraftwire_messages import kip_856
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.numbers import ErrorCode
+from kraftwire_wire.registry import Registry
+
+_TYPES = {name: number for number, name in kip_856.registry.control_records.items()}
+
+
+class Kip856:
+    """See the module."""
+
+    registry = Registry(
+        "kraftwire_messages",
+        release=kip_856.registry.release,
+        messages={
+            "LeaderChangeMessage": "kafka.leader_change_message",
+            "SnapshotHeaderRecord": "kafka.snapshot_header_record",
+            "SnapshotFooterRecord": "kafka.snapshot_footer_record",
+            "KRaftVersionRecord": "kafka.kraft_version_record",
+            "VotersRecord": "kafka.voters_record",
+            "AddVoterRecord": "kip_856.add_voter_record",
+            "RemoveVoterRecord": "kip_856.remove_voter_record",
+        },
+        requests={},
+        responses={},
+        records={},
+        control_records=kip_856.registry.control_records,
+    )
+    needed_kraft_version = 0
+    leader_change_version = 1
+    not_mine = ErrorCode.INVALID_REQUEST
+    not_voter = ErrorCode.VOTER_NOT_FOUND
+    waits = True
+
+    def __init__(self, configured: VoterSet) -> None:
+        """`configured` is `controller.quorum.voters`."""
+        self._configured = configured
+
+    def check_start(self, control: ControlState) -> None:
+        """A log may not name a voter whose id is not configured."""
+        named = {voter.id for change in control.voters.changes for voter in change.value}
+        unlisted = sorted(number for number in named if not self._configured.of_id(number))
+        if unlisted:
+            reason = "which controller.quorum.voters has not; configure them there, with listeners"
+            raise KraftwireError(f"the log has voters with the ids {unlisted}, {reason}")
+
+    def election_form(self, kraft_version: int) -> int:
+        """With directories, since a vote is for a replica with its disk."""
+        return 1
+
+    def refusal(self, voters: VoterSet, change: Change) -> Refusal | None:
+        """See `Policy.refusal`."""
+        match change:
+            case Adding(voter) if voter.key in voters.keys:
+                return Refusal(ErrorCode.DUPLICATE_VOTER, f"{voter.key} is a voter.")
+            case Adding(Voter(key)) | Removing(key) if not self._configured.of_id(key.id):
+                reason = f"controller.quorum.voters has no {key.id}."
+                return Refusal(ErrorCode.INVALID_REQUEST, reason)
+            case Removing(key) if key not in voters.keys:
+                return Refusal(ErrorCode.VOTER_NOT_FOUND, f"{key} is no voter.")
+            case Removing(key) if len(voters.of_id(key.id)) == 1:
+                reason = f"No other voter has the id {key.id}; add one with another disk first."
+                return Refusal(ErrorCode.INVALID_REQUEST, reason)
+            case Updating():
+                reason = "controller.quorum.voters says where voters listen."
+                return Refusal(ErrorCode.UNSUPPORTED_VERSION, reason)
+        return None
+
+    def records(self, voters: VoterSet, change: Change) -> list[Control]:
+        """See `Policy.records`."""
+        match change:
+            case Adding(voter):
+                return [_add_record(voter.key)]
+            case Removing(key):
+                return [_remove_record(key)]
+        return []
+
+    def first_records(self, control: ControlState, leader: Voter) -> list[Control]:
+        """None: the voters are named when all are known."""
+        return []
+
+    def has_named(self, voters: VoterSet) -> bool:
+        """Whether each voter has its directory."""
+        return all(voter.key.directory_id != NO_DIRECTORY for voter in voters)
+
+    def is_open(self, control: ControlState) -> bool:
+        """They may where they have: then each voter had the records that name all."""
+        return self.has_named(control.voters.last) and control.first_data is not None
+
+    def naming_records(self, voters: VoterSet, directories: Mapping[int, UUID]) -> list[Control]:
+        """A record for each voter; they have to come in one batch, to be committed together."""
+        if not all(voter.id in directories for voter in voters):
+            return []
+        return [_add_record(ReplicaKey(voter.id, directories[voter.id])) for voter in voters]
+
+    def snapshot_records(self, voters: VoterSet, kraft_version: int) -> list[Control]:
+        """A record for each voter; none while they are only configured."""
+        return [_add_record(voter.key) for voter in voters] if self.has_named(voters) else []
+
+
+def _add_record(key: ReplicaKey) -> Control:
+    record = kip_856.AddVoterRecord(voter_id=key.id, voter_uuid=key.directory_id)
+    return Control(_TYPES["AddVoterRecord"], record)
+
+
+def _remove_record(key: ReplicaKey) -> Control:
+    record = kip_856.RemoveVoterRecord(voter_id=key.id, voter_uuid=key.directory_id)
+    return Control(_TYPES["RemoveVoterRecord"], record)
