@@ -17,6 +17,11 @@ settings.register_profile("kraftwire", deadline=None, suppress_health_check=[Hea
 settings.load_profile("kraftwire")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option that writes kept runs of the simulator anew."""
+    parser.addoption("--rewrite-transcripts", action="store_true")
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Let a worker of pytest-xdist hand its counts to the process that prints them."""
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)

@@ -50,6 +50,12 @@ ROWS = (
         "capture",
         "Captured traffic: decode recorded frames.",
     ),
+    Row(
+        "simulate",
+        "kraftwire.cli.simulate",
+        "simulate_",
+        "Replicas in a world of faults: run clusters by seed, and say what broke.",
+    ),
     Row("doctor", "kraftwire.cli.doctor", "doctor", "Show engine, versions, and what is missing."),
     Row("log", "kraftwire.cli.log", "log", "Kafka's files: dump, scan, check, repair."),
     Row("groups", "kraftwire.cli.groups", "groups", "Consumer groups: members, offsets."),

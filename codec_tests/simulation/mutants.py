@@ -1,0 +1,332 @@
+"""Replicas with a bug each, which the simulator has to find.
+
+Each mutant changes one function while it is in force. `python -m simulation.mutants` runs them
+all and prints which seed found which, and by which rule; with a directory and names behind it,
+the shortest runs that show those are written there (`codec_tests/raft/transcripts`).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from kraftwire.raft import (
+    candidacy,
+    control_state,
+    core,
+    elections,
+    following,
+    leading,
+    log_state,
+    quorum,
+    replica,
+    snapshots,
+    tally,
+    voter_changes,
+    voter_checks,
+    votes,
+)
+from kraftwire.raft.batches import split_batches
+from kraftwire.raft.log_state import Valid
+from kraftwire.raft.roles import Follower, Leader, Prospective, Unattached
+from kraftwire.simulation.replay import shrink
+from kraftwire.simulation.run import simulate
+from kraftwire.simulation.transcript import format_transcript
+
+SEEDS = 200
+
+
+class Caught(NamedTuple):
+    """What became of a mutant; `seed` is None for one that nobody has found."""
+
+    name: str
+    seed: int | None
+    rule: str
+    events: int
+
+
+def _forget_a_vote() -> Any:
+    def vote(self: Any, candidate: Any) -> None:
+        self.role.voted = candidate
+
+    return patch.object(core.Core, "vote", vote)
+
+
+def _vote_twice() -> Any:
+    def grants(role: Any, candidate: Any, *, is_up_to_date: bool) -> bool:
+        return isinstance(role, Unattached | Prospective) and is_up_to_date
+
+    def vote(self: Any, candidate: Any) -> None:
+        self.role.voted = candidate
+        self._save()
+
+    return _all(
+        patch.object(elections, "grants_vote", grants),
+        patch.object(core.Core, "vote", vote),
+        patch.object(core.Core, "voted", property(lambda self: None)),
+    )
+
+
+def _vote_for_a_shorter_log() -> Any:
+    grants = votes.grants_vote
+
+    def any_log(role: Any, candidate: Any, *, is_up_to_date: bool) -> bool:
+        return grants(role, candidate, is_up_to_date=True)
+
+    return patch.object(elections, "grants_vote", any_log)
+
+
+def _save_no_epoch() -> Any:
+    def become(self: Any, epoch: int, leader_id: int | None = None) -> None:
+        voted = self.voted if epoch == self.epoch else None
+        self.role = Unattached(epoch, self._deadline_unattached(), leader_id, voted)
+        self.connections.forget()
+
+    return patch.object(core.Core, "become_unattached", become)
+
+
+def _forget_that_it_led() -> Any:
+    first_role = core.Core._first_role
+
+    def first(self: Any, election: Any) -> Any:
+        role = first_role(self, election._replace(leader_id=None, voted=None))
+        return role if election.leader_id == self.key.id else first_role(self, election)
+
+    return patch.object(core.Core, "_first_role", first)
+
+
+def _win_without_a_majority() -> Any:
+    def is_won(self: Any) -> bool:
+        return bool(len(self._granted) >= max(1, self._needed - 1))
+
+    return patch.object(tally.Tally, "is_won", property(is_won))
+
+
+def _commit_an_old_epochs_entry() -> Any:
+    advance = leading.advance
+
+    def any_epoch(core_: Any, leader: Leader) -> None:
+        begin, leader.epoch_start = leader.epoch_start, -1
+        try:
+            advance(core_, leader)
+        finally:
+            leader.epoch_start = begin
+
+    return patch.object(leading, "advance", any_epoch)
+
+
+def _commit_without_a_majority() -> Any:
+    def most(end_offsets: Any) -> int:
+        ordered = sorted(end_offsets, reverse=True)
+        return int(ordered[max(0, len(ordered) // 2 - 1)])
+
+    return patch.object(leading, "majority_end", most)
+
+
+def _count_a_leader_outside_the_set() -> Any:
+    def advance(core_: Any, leader: Leader) -> None:
+        ends = [leading._end_of(leader, one) for one in core_.others] + [leader.flushed]
+        end = quorum.majority_end(ends)
+        if end > leader.epoch_start and end > (leader.high_watermark or 0):
+            leader.high_watermark = end
+            core_.has_news = True
+            core_.commit(end)
+
+    return patch.object(leading, "advance", advance)
+
+
+def _append_a_later_epoch() -> Any:
+    """KAFKA-18723: a response that was read after its leader had lost the epoch."""
+
+    def append(core_: Any, data: bytes) -> bool:
+        before = core_.log.end
+        for batch in split_batches(data):
+            if batch.header.base_offset != core_.log.end:
+                return False
+            core_.append(batch)
+        if core_.log.end > before:
+            core_.flush()
+        return True
+
+    return patch.object(following, "_append", append)
+
+
+def _acknowledge_unflushed() -> Any:
+    return patch.object(core.Core, "flush", lambda self: None)
+
+
+def _truncate_what_is_committed() -> Any:
+    def truncate(core_: Any, leader: Any) -> bool:
+        if core_.log.start < core_.log.end:
+            core_.truncate(core_.log.start)
+        return True
+
+    return patch.object(following, "_truncate", truncate)
+
+
+def _truncate_nothing() -> Any:
+    return patch.object(following, "_truncate", lambda core_, leader: True)
+
+
+def _compare_no_logs() -> Any:
+    return patch.object(log_state.LogState, "compare", lambda self, fetched: Valid())
+
+
+def _keep_truncated_voters() -> Any:
+    return patch.object(control_state.ControlState, "truncate", lambda self, offset: None)
+
+
+def _change_two_voters_at_once() -> Any:
+    return _all(
+        patch.object(voter_changes, "check_is_settled", lambda leader: None),
+        patch.object(voter_changes, "check_is_committed", lambda core_, leader: None),
+    )
+
+
+def _change_voters_before_the_epoch_commits() -> Any:
+    """The bug of Raft's single-server changes that Ongaro told of in 2015."""
+
+    def settled(leader: Leader) -> Any:
+        return None
+
+    def committed(core_: Any, leader: Leader) -> Any:
+        last = core_.control.voters.last_offset
+        return None if last < leader.epoch_start else check(core_, leader)
+
+    check = voter_checks.check_is_committed
+    return _all(
+        patch.object(voter_changes, "check_is_settled", settled),
+        patch.object(voter_changes, "check_is_committed", committed),
+    )
+
+
+def _stand_again_where_somebody_leads() -> Any:
+    """What a real controller does that has lost its epoch, followed, and starts again."""
+    first_role = core.Core._first_role
+
+    def first(self: Any, election: Any) -> Any:
+        if election.voted is not None and election.voted.means(self.key) and self.is_voter:
+            return first_role(self, election._replace(leader_id=None))
+        return first_role(self, election)
+
+    return patch.object(core.Core, "_first_role", first)
+
+
+def _stand_only_as_a_voter() -> Any:
+    """Two voters of which the leader removes itself, as real controllers do it."""
+    return patch.object(core.Core, "may_stand", property(lambda self: self.is_voter))
+
+
+def _commit_beyond_the_own_log() -> Any:
+    commit = core.Core.commit
+
+    def beyond(self: Any, end: int) -> None:
+        commit(self, end + 1 if isinstance(self.role, Follower) else end)
+
+    return patch.object(core.Core, "commit", beyond)
+
+
+def _snapshot_what_is_not_committed() -> Any:
+    def any_end(core_: Any, end: int) -> Any:
+        latest = core_.log.latest_snapshot
+        is_new = latest is None or latest.offset < core_.log.end
+        return core_.log.id_of(core_.log.end) if is_new else None
+
+    return _all(
+        patch.object(snapshots, "snapshot_id", any_end),
+        patch.object(replica, "snapshot_id", any_end),
+    )
+
+
+def _never_stand() -> Any:
+    return patch.object(candidacy, "_run", lambda core_: None)
+
+
+MUTANTS: dict[str, Callable[[], Any]] = {
+    "forgets a vote in a crash": _forget_a_vote,
+    "votes for whoever asks": _vote_twice,
+    "votes for a shorter log": _vote_for_a_shorter_log,
+    "does not save a new epoch": _save_no_epoch,
+    "forgets in a crash that it led": _forget_that_it_led,
+    "wins with one vote too few": _win_without_a_majority,
+    "never runs for election": _never_stand,
+    "commits an old epoch's entry": _commit_an_old_epochs_entry,
+    "commits what a minority has": _commit_without_a_majority,
+    "counts a leader outside the set": _count_a_leader_outside_the_set,
+    "appends a later epoch (KAFKA-18723)": _append_a_later_epoch,
+    "acknowledges before it flushes": _acknowledge_unflushed,
+    "truncates what is committed": _truncate_what_is_committed,
+    "truncates nothing": _truncate_nothing,
+    "serves any log as its own": _compare_no_logs,
+    "keeps truncated voter sets": _keep_truncated_voters,
+    "changes two voters at once": _change_two_voters_at_once,
+    "changes voters too early (Ongaro 2015)": _change_voters_before_the_epoch_commits,
+    "stands again where somebody leads": _stand_again_where_somebody_leads,
+    "stands only as a voter": _stand_only_as_a_voter,
+    "commits beyond its own log": _commit_beyond_the_own_log,
+    "snapshots what is not committed": _snapshot_what_is_not_committed,
+}
+
+
+@contextmanager
+def _all(*patches: Any) -> Iterator[None]:
+    for one in patches:
+        one.start()
+    try:
+        yield
+    finally:
+        for one in patches:
+            one.stop()
+
+
+def hunt(name: str, seeds: int = SEEDS) -> Caught:
+    """Run seeds with a mutant until a rule does not hold."""
+    events = 0
+    with MUTANTS[name]():
+        for seed in range(seeds):
+            run = simulate(seed, codecs=False)
+            events += run.events
+            if run.broken is not None:
+                return Caught(name, seed, run.broken.rule, events)
+    return Caught(name, None, "", events)
+
+
+def keep(name: str, directory: Path) -> Path:
+    """Write the shortest run that shows a mutant, as it goes without."""
+    with MUTANTS[name]():
+        runs = (simulate(seed, codecs=False) for seed in range(SEEDS))
+        run = next(run for run in runs if run.broken is not None)
+        steps = shrink(run, codecs=False)
+    assert run.broken is not None, "chosen so"
+    title = f"A replica that {name} breaks a rule here: {run.broken.rule}."
+    path = directory / f"{re.sub('[^a-z0-9]+', '_', name.lower()).strip('_')}.txt"
+    text = format_transcript(title, run.scenario, steps, in_quiet=run.is_stuck)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table, or with names of mutants behind a directory keep their runs."""
+    if arguments:
+        directory = Path(arguments[0])
+        for name in arguments[1:] or MUTANTS:
+            print(keep(name, directory))
+        return 0
+    print(f"{'mutant':40}{'seed':>5}{'events':>10}  rule")
+    missed = 0
+    with ProcessPoolExecutor() as pool:
+        for caught in pool.map(hunt, MUTANTS):
+            missed += caught.seed is None
+            seed = "-" if caught.seed is None else caught.seed
+            print(f"{caught.name:40}{seed:>5}{caught.events:>10,}  {caught.rule or 'NOT FOUND'}")
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

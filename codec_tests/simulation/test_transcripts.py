@@ -1,0 +1,47 @@
+"""Kept runs, replayed: what each node does, line by line.
+
+Each is the shortest that showed a bug, of ours or of a mutant; the file says which. Where a
+change of the replicas changes what they say, `--rewrite-transcripts` writes them anew, and a
+person reads the difference.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kraftwire.simulation.transcript import HOLDS, format_transcript, parse_transcript
+from kraftwire_wire.errors import KraftwireError
+
+TRANSCRIPTS = sorted((Path(__file__).parents[1] / "raft" / "transcripts").glob("*.txt"))
+
+
+def test_there_are_some() -> None:
+    assert TRANSCRIPTS
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+def test_a_kept_run_goes_as_it_is_written(path: Path, pytestconfig: pytest.Config) -> None:
+    text = path.read_text(encoding="utf-8")
+    kept = parse_transcript(text, path.name)
+    again = format_transcript(kept.title, kept.scenario, kept.steps, in_quiet=kept.in_quiet)
+    if pytestconfig.getoption("--rewrite-transcripts"):
+        path.write_text(again, encoding="utf-8")
+    else:
+        assert again == text
+    assert again.splitlines()[-1] == HOLDS
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no scenario"),
+        ("seed = x", "line 1"),
+        ("seed = 1\nvoters = 2\n1 fly 3", "line 3: no step of a run"),
+        ("seed = 1\nvoters = 2\nwings = 2", "no scenario"),
+    ],
+)
+def test_what_is_no_transcript_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(KraftwireError, match=f"page.txt.*{reason}"):
+        parse_transcript(text, "page.txt")

@@ -1,0 +1,190 @@
+"""The command `simulate`: replicas in a world of faults, many runs, and what broke."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import count, islice
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from kraftwire.cli.failures import EXIT_FINDINGS, CouldNotDoIt
+from kraftwire.cli.output import output_option, print_json, print_table, wants_json
+from kraftwire.simulation.replay import replay, shrink
+from kraftwire.simulation.run import EVENTS, Run, simulate
+from kraftwire.simulation.timeline import draw_timeline
+from kraftwire.simulation.transcript import format_transcript, parse_transcript
+from kraftwire_wire.errors import count_of
+
+_COLUMNS = ("seed", "voters", "observers", "events", "rule", "seen", "steps", "transcript")
+_TELL_EVERY_S = 10.0
+
+
+class _Result(NamedTuple):
+    """A run in a few words, which come from another process."""
+
+    seed: int
+    voters: int
+    observers: int
+    events: int
+    rule: str | None = None
+    seen: str | None = None
+    steps: int | None = None
+    transcript: str | None = None
+
+
+@click.command("simulate")
+@click.argument("replayed", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--seeds", default=100, show_default=True, type=click.IntRange(1), metavar="N")
+@click.option("--start", default=0, show_default=True, type=click.IntRange(0), metavar="S")
+@click.option("--events", default=EVENTS, show_default=True, type=click.IntRange(1), metavar="N")
+@click.option("--hours", type=float, metavar="H", help="Go on with new seeds for so long.")
+@click.option("--codecs/--no-codecs", default=True, help="Encode and decode every message.")
+@click.option("--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), metavar="N")
+@click.option(
+    "--transcripts",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where the shortest steps go that break the rule of a seed.",
+)
+@click.option(
+    "--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw the run of one seed."
+)
+@output_option
+def simulate_(
+    replayed: Path | None,
+    seeds: int,
+    start: int,
+    events: int,
+    hours: float | None,
+    codecs: bool,
+    jobs: int,
+    transcripts: Path | None,
+    svg: Path | None,
+    output: str | None,
+) -> None:
+    """Run clusters of replicas in a world that loses, repeats, reorders, cuts, crashes.
+
+    Every seed is a cluster, its clients and its faults, and gives the same run each time.
+    Behind every event the rules of Raft and of KRaft are checked, and in the quiet at the end
+    the cluster must recover. A row for each seed that breaks a rule; standard error gets the
+    totals. With a transcript in the place of seeds, that is replayed and printed.
+
+    Exit codes: 0 every rule held, 1 one did not, 2 could not do it.
+
+    \b
+    Examples:
+      kraftwire simulate --seeds 200
+      kraftwire simulate --seeds 1 --start 17 --svg run.svg
+      kraftwire simulate --hours 2 --transcripts broken
+      kraftwire simulate broken/17.txt
+    """
+    if replayed is not None:
+        _replay(replayed)
+        return
+    if svg is not None:
+        if seeds != 1:
+            raise CouldNotDoIt("--svg draws one run: --seeds 1 --start S")
+        run = simulate(start, events, codecs=codecs)
+        svg.write_text(draw_timeline(run.scenario, run.steps), encoding="utf-8")
+    one = partial(_run, events=events, codecs=codecs, transcripts=transcripts)
+    seeds_ = count(start) if hours is not None else iter(range(start, start + seeds))
+    until = None if hours is None else time.monotonic() + hours * 3600
+    broken = _print_results(_results(one, seeds_, jobs, until), wants_json(output))
+    if broken:
+        raise click.exceptions.Exit(EXIT_FINDINGS)
+
+
+def _replay(path: Path) -> None:
+    # What is no text is no transcript either, and its first line says so.
+    kept = parse_transcript(path.read_text(encoding="utf-8", errors="replace"), str(path))
+    text = format_transcript(kept.title, kept.scenario, kept.steps, in_quiet=kept.in_quiet)
+    click.echo(text, nl=False)
+    if replay(kept.scenario, kept.steps, in_quiet=kept.in_quiet).broken is not None:
+        raise click.exceptions.Exit(EXIT_FINDINGS)
+
+
+def _run(seed: int, events: int, codecs: bool, transcripts: Path | None) -> _Result:
+    """A run, and where it has broken a rule the shortest that does."""
+    run = simulate(seed, events, codecs=codecs)
+    scenario = run.scenario
+    result = _Result(seed, scenario.voters, scenario.observers, run.events)
+    if run.broken is None:
+        return result
+    seen = str(run.broken).removeprefix(f"{run.broken.rule}: ")
+    result = result._replace(rule=run.broken.rule, seen=seen, steps=len(run.steps))
+    if transcripts is None:
+        return result
+    path = transcripts / f"{seed}.txt"
+    steps = _write_shortest(run, path, codecs=codecs)
+    return result._replace(steps=steps, transcript=str(path))
+
+
+def _write_shortest(run: Run, path: Path, *, codecs: bool) -> int:
+    assert run.broken is not None, "only what is broken is shrunk"
+    steps = shrink(run, codecs=codecs)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    title = f"seed {run.scenario.seed}: {run.broken.rule}"
+    text = format_transcript(title, run.scenario, steps, in_quiet=run.is_stuck)
+    path.write_text(text, encoding="utf-8")
+    return len(steps)
+
+
+def _results(
+    one: partial[_Result], seeds: Iterator[int], jobs: int, until: float | None
+) -> Iterator[_Result]:
+    """What came of each seed, in their order, until there are no more or the time is over."""
+    if jobs == 1:
+        for seed in seeds:
+            yield one(seed)
+            if until is not None and time.monotonic() >= until:
+                return
+        return
+    pool = ProcessPoolExecutor(jobs, initializer=_leave_interrupts)
+    try:
+        while until is None or time.monotonic() < until:
+            some = list(islice(seeds, 8 * jobs))
+            if not some:
+                return
+            yield from pool.map(one, some)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _leave_interrupts() -> None:
+    """Let the process that began this one stop it, and print nothing about that."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _print_results(results: Iterator[_Result], as_json: bool) -> int:
+    """Print what is broken, and totals on standard error; how many seeds are broken."""
+    began = told = time.monotonic()
+    runs = events = broken = 0
+    rows = []
+    for result in results:
+        runs += 1
+        events += result.events
+        if result.rule is not None:
+            broken += 1
+            if as_json:
+                print_json(result._asdict())
+            else:
+                rows.append(result)
+        if time.monotonic() - told > _TELL_EVERY_S:
+            told = time.monotonic()
+            click.echo(f"{_totals(runs, events, broken)}, at seed {result.seed}", err=True)
+    if rows:
+        print_table(_COLUMNS, rows, folded=("seen",))
+    took = time.monotonic() - began
+    click.echo(f"{_totals(runs, events, broken)}; {events / took:,.0f} events/s", err=True)
+    return broken
+
+
+def _totals(runs: int, events: int, broken: int) -> str:
+    return f"{count_of(runs, 'seed')}, {events:,} events, {broken} broken"

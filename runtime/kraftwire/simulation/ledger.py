@@ -1,0 +1,288 @@
+"""What must hold of a cluster at every step, and who has said what, to check it against.
+
+The rules are those of Raft (Ongaro, figure 3.2), of KIP-595 and KIP-853, and what a real
+controller does not survive to be told. What is broken is told by the name of its rule: a run
+that is shortened has to break the same one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import pairwise
+from typing import Any
+
+from kraftwire.log.batch import Batch
+from kraftwire.raft.election import decode_election
+from kraftwire.raft.log_state import OffsetAndEpoch
+from kraftwire.raft.messages import partition_of
+from kraftwire.raft.quorum import majorities_overlap
+from kraftwire.raft.roles import Leader, Resigned
+from kraftwire.raft.voters import ReplicaKey
+from kraftwire.simulation.network import Token
+from kraftwire.simulation.node import Held, Node
+from kraftwire_messages.kafka import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    FetchSnapshotResponse,
+    VoteRequest,
+    VoteResponse,
+)
+from kraftwire_wire.message import Message
+from kraftwire_wire.numbers import ErrorCode
+
+_NOBODY = -1
+
+
+class Broken(Exception):
+    """A rule does not hold: its name, and what was seen."""
+
+    def __init__(self, rule: str, seen: str) -> None:
+        super().__init__(f"{rule}: {seen}")
+        self.rule = rule
+
+
+class Ledger:
+    """What all nodes of a run have said and done."""
+
+    def __init__(self, nodes: dict[int, Node]) -> None:
+        self._nodes = nodes
+        self.leaders: dict[int, int] = {}
+        """Who leads each epoch."""
+        self.votes: dict[tuple[ReplicaKey, int], ReplicaKey] = {}
+        self.batches: dict[tuple[int, int], tuple[bytes, OffsetAndEpoch]] = {}
+        """By epoch and base offset: the bytes of a batch, and what it stands behind."""
+        self.committed: list[Held] = []
+        """The batches that are known to be committed."""
+        self.voters: list[frozenset[ReplicaKey]] = []
+        """The voter sets that were committed, in their order."""
+        self._epochs: dict[ReplicaKey, int] = {}
+        self._high: dict[int, int] = {}
+        self._roles: dict[int, object] = {}
+
+    @property
+    def end(self) -> OffsetAndEpoch:
+        """Up to where records are committed, and the epoch of the last."""
+        return OffsetAndEpoch(*self.committed[-1]) if self.committed else OffsetAndEpoch(0, 0)
+
+    # -- after every event ---------------------------------------------------------------------
+
+    def look(self, node: Node) -> None:
+        """Check a node that has done all that an input asked for."""
+        assert node.replica is not None, "it runs"
+        core = node.replica.core
+        number = node.number
+        role = core.role
+        if role is self._roles.get(number) and core.committed == self._high[number]:
+            return
+        if core.epoch < self._epochs.get(node.config.key, 0):
+            raise Broken("epochs never fall", f"node {number} is in epoch {core.epoch} again")
+        if core.committed < self._high.get(number, 0):
+            seen = f"node {number} knows less to be committed: up to {core.committed}"
+            raise Broken("the high watermark never falls", seen)
+        if isinstance(role, Leader) and role is not self._roles.get(number):
+            self._look_at_leader(node, role)
+        self._epochs[node.config.key] = core.epoch
+        self._high[number] = core.committed
+        self._roles[number] = role
+
+    def _look_at_leader(self, node: Node, leader: Leader) -> None:
+        self._note_leader(leader.epoch, node.number)
+        epoch = node.epoch_before(self.end.offset)
+        if epoch != self.end.epoch:
+            seen = f"node {node.number} leads epoch {leader.epoch} without {self.end}"
+            raise Broken("leaders have all that is committed", seen)
+
+    def forget(self, node: Node) -> None:
+        """A node has stopped: it learns anew what is committed."""
+        self._high.pop(node.number, None)
+        self._roles.pop(node.number, None)
+
+    def _note_leader(self, epoch: int, leader: int) -> None:
+        if self.leaders.setdefault(epoch, leader) != leader:
+            seen = f"{leader} and {self.leaders[epoch]} in epoch {epoch}"
+            raise Broken("an epoch has one leader", seen)
+
+    # -- disks ---------------------------------------------------------------------------------
+
+    def appended(self, node: Node, batch: Batch) -> None:
+        """A node's disk has got a batch: the same as everybody's there, behind the same."""
+        header = batch.header
+        place = (header.partition_leader_epoch, header.base_offset)
+        mine = (batch.data, node.end)
+        if self.batches.setdefault(place, mine) != mine:
+            seen = f"node {node.number} has another batch of epoch {place[0]} at {place[1]}"
+            raise Broken("logs match", seen)
+        if node.end.offset != header.base_offset:
+            seen = f"node {node.number} has a batch at {header.base_offset} behind {node.end}"
+            raise Broken("logs have no gaps", seen)
+
+    def changed_voters(self, node: Node) -> None:
+        """A node's log has got control records: of voters, or not."""
+        assert node.replica is not None, "it runs"
+        core = node.replica.core
+        sets = [(one.offset, one.value.keys) for one in core.control.voters.changes]
+        changes = [(offset, one, two) for (_, one), (offset, two) in pairwise(sets) if one != two]
+        for offset, before, after in changes:
+            if not _can_follow(before, after):
+                seen = f"node {node.number} at {offset}: {sorted(before)}, then {sorted(after)}"
+                raise Broken("adjacent voter sets overlap", seen)
+        pending = [offset for offset, _, _ in changes if offset >= self.end.offset]
+        if isinstance(core.role, Leader) and len(pending) > 1:
+            seen = f"node {node.number} leads with those at {pending}"
+            raise Broken("one voter change at a time", seen)
+
+    def truncated(self, node: Node, offset: int) -> None:
+        """A node's disk has lost its log from an offset on."""
+        if offset < self._high.get(node.number, 0):
+            seen = f"node {node.number} has truncated to {offset}"
+            raise Broken("what is committed is not truncated", seen)
+
+    def committed_to(self, node: Node, end: int) -> None:
+        """A node knows records to be committed: the same as everybody."""
+        mine = node.epoch_before(end)
+        assert node.replica is not None, "it runs"
+        # A leader that was removed resigns in the step in which it commits that.
+        if isinstance(node.replica.core.role, Leader | Resigned):
+            self._look_at_disks(node, end)
+        if end > self.end.offset:
+            place = bisect_left(node.held, Held(self.end.offset + 1, 0))
+            if node.epoch_before(self.end.offset) != self.end.epoch:
+                seen = f"node {node.number} commits up to {end}, without {self.end}"
+                raise Broken("what is committed stays", seen)
+            self.committed += [held for held in node.held[place:] if held.end <= end]
+        place = bisect_left(self.committed, Held(end, 0))
+        known = self.committed[place] if place < len(self.committed) else None
+        if known is None or known != (end, mine):
+            seen = f"node {node.number} has epoch {mine} before {end}, others have {known}"
+            raise Broken("what is committed stays", seen)
+
+    def _look_at_disks(self, leader: Node, end: int) -> None:
+        """What a leader commits is on the disks of a majority; on a lost one it may have been."""
+        assert leader.replica is not None, "it runs"
+        epoch, missing = leader.epoch_before(end), []
+        voters = leader.replica.core.voters
+        for voter in voters:
+            node = self._nodes[voter.id]
+            is_there = voter.key.means(node.config.key) and not node.is_damaged
+            if is_there and node.epoch_before(end) != epoch:
+                missing.append(voter.id)
+        if len(voters) - len(missing) < voters.majority:
+            seen = f"node {leader.number} commits up to {end}, which {missing} do not have"
+            raise Broken("a majority has what is committed", seen)
+
+    def installed(self, node: Node, snapshot: OffsetAndEpoch) -> None:
+        """A node's disk has got the snapshot of another: one of what is committed."""
+        place = bisect_left(self.committed, Held(snapshot.offset, 0))
+        known = self.committed[place] if place < len(self.committed) else None
+        if known != tuple(snapshot):
+            seen = f"node {node.number} installs {snapshot}, others have {known}"
+            raise Broken("snapshots have what is committed", seen)
+
+    def reopen(self, node: Node) -> None:
+        """A disk must read back as what its replica knows."""
+        assert node.replica is not None, "it runs"
+        core, found = node.replica.core, node.store.copy().recover()
+        mine = (core.log.start, core.log.end, core.log.epochs, core.log.snapshots)
+        theirs = (found.log.start, found.log.end, found.log.epochs, found.log.snapshots)
+        if mine != theirs:
+            raise Broken("disks read back", f"node {node.number}: {theirs} for {mine}")
+        election = found.election
+        if election is None or election[:2] != (core.epoch, core.leader_id):
+            raise Broken("disks read back", f"node {node.number}: {election} for {core.role}")
+        for name in ("voters", "kraft_version"):
+            known = getattr(core.control, name).changes
+            read = getattr(found.control, name).changes
+            if [one.value for one in known] != [one.value for one in read]:
+                seen = f"node {node.number}: {name} {read} for {known}"
+                raise Broken("control records replay", seen)
+
+    # -- messages ------------------------------------------------------------------------------
+
+    def asked(self, node: Node, message: Message) -> None:
+        """A node sends a request."""
+        if isinstance(message, FetchRequest):
+            if node.store.unflushed:
+                seen = f"node {node.number} fetches at {node.end}, with bytes that are not flushed"
+                raise Broken("what is acknowledged is durable", seen)
+        elif isinstance(message, BeginQuorumEpochRequest | EndQuorumEpochRequest):
+            partition = partition_of(message)
+            self._note_leader(partition.leader_epoch, partition.leader_id)
+            if isinstance(message, BeginQuorumEpochRequest) and not message.leader_endpoints:
+                raise Broken("leaders say where they listen", f"node {node.number}")
+
+    def replied(self, node: Node, token: Token, message: Any) -> None:
+        """A node answers a request."""
+        error = getattr(message, "error_code", ErrorCode.NONE)
+        partition = partition_of(message) if type(message) in _ABOUT_A_PARTITION else None
+        inner = ErrorCode.NONE if partition is None else partition.error_code
+        if error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED or inner == ErrorCode.INVALID_REQUEST:
+            seen = f"node {node.number} answers {type(message).__name__} with {error}, {inner}"
+            raise Broken("no error that ends a controller", seen)
+        if partition is None:
+            return
+        if isinstance(message, FetchResponse):
+            self._fetched(node, token, partition)
+        elif isinstance(message, VoteResponse):
+            self._voted(node, token, partition)
+        elif isinstance(message, FetchSnapshotResponse):
+            self._fetched_snapshot(node, token, partition)
+
+    def _fetched(self, node: Node, token: Token, partition: FetchResponse.PartitionData) -> None:
+        told = partition.current_leader
+        if told is not None and told.leader_id != _NOBODY:
+            self._note_leader(told.leader_epoch, told.leader_id)
+        asked = partition_of(token.asked)
+        if partition.error_code or asked is None or asked.high_watermark > (1 << 62):
+            return
+        end = partition.diverging_epoch
+        if end is not None and end.epoch >= 0 and end.end_offset < asked.high_watermark:
+            seen = f"node {node.number} tells {token.node}, which has {asked.high_watermark}: {end}"
+            raise Broken("no divergence below the high watermark", seen)
+        if 0 <= partition.high_watermark < asked.high_watermark:
+            seen = f"node {node.number} tells {token.node} {partition.high_watermark}"
+            raise Broken("no high watermark below a follower's", seen)
+
+    def _voted(self, node: Node, token: Token, partition: VoteResponse.PartitionData) -> None:
+        if partition.leader_id != _NOBODY:
+            self._note_leader(partition.leader_epoch, partition.leader_id)
+        asked: VoteRequest.PartitionData | None = partition_of(token.asked)
+        if asked is None or asked.pre_vote or not partition.vote_granted:
+            return
+        candidate = ReplicaKey(asked.replica_id, asked.replica_directory_id)
+        mine = node.config.key
+        if self.votes.setdefault((mine, asked.replica_epoch), candidate) != candidate:
+            other = self.votes[mine, asked.replica_epoch]
+            seen = f"node {mine.id} in epoch {asked.replica_epoch}: {candidate} and {other}"
+            raise Broken("one vote in an epoch", seen)
+        kept = decode_election(node.store.election or b"")
+        is_kept = kept.voted is not None and kept.voted.means(candidate)
+        if kept.epoch != asked.replica_epoch or not is_kept:
+            raise Broken("votes are durable before replies", f"node {mine.id} keeps {kept}")
+
+    def _fetched_snapshot(
+        self, node: Node, token: Token, partition: FetchSnapshotResponse.PartitionSnapshot
+    ) -> None:
+        asked: FetchSnapshotRequest.PartitionSnapshot | None = partition_of(token.asked)
+        if asked is None or partition.error_code:
+            return
+        is_same = (asked.snapshot_id.end_offset, asked.snapshot_id.epoch) == (
+            partition.snapshot_id.end_offset,
+            partition.snapshot_id.epoch,
+        )
+        if not is_same or asked.position != partition.position:
+            seen = f"node {node.number} answers {asked} with {partition}"
+            raise Broken("snapshots are those that were asked for", seen)
+
+
+_ABOUT_A_PARTITION = frozenset({FetchResponse, VoteResponse, FetchSnapshotResponse})
+
+
+def _can_follow(before: frozenset[ReplicaKey], after: frozenset[ReplicaKey]) -> bool:
+    """Whether a voter set may follow another; what learns its directories stays the same."""
+    known = {key: [one for one in after if key.means(one)] for key in before}
+    return majorities_overlap(
+        frozenset(found[0] if found else key for key, found in known.items()), after
+    )
