@@ -10,6 +10,7 @@ import pytest
 from kraftwire.raft.effects import Effect
 from kraftwire.raft.inputs import Propose, Request, Resign, Tick
 from kraftwire.raft.messages import add_raft_voter_request, remove_raft_voter_request
+from kraftwire.raft.metrics import metrics_of
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.voters import ReplicaKey, Voter
 from kraftwire_messages.kafka import AddRaftVoterRequest, ApiVersionsRequest, RemoveRaftVoterRequest
@@ -214,6 +215,16 @@ def test_a_change_waits_for_the_one_before_it() -> None:
     assert error_of(reply_in(effects, "first")) == ErrorCode.NONE
     assert len(said(effects)) == 1
     assert other in replica.core.voters.keys
+
+
+def test_changes_that_wait_are_pending_in_the_metrics() -> None:
+    replica = named()
+    fetched(replica, NEW_DISK)
+    wished(replica, adding(), "first")
+    wished(replica, removing(), "second")
+    found = metrics_of(replica.core)
+    names = ("pending-add-voter", "pending-remove-voter", "uncommitted-voter-change")
+    assert [found[name] for name in names] == [1, 1, 1]
 
 
 def test_a_change_that_the_one_before_it_has_made_impossible_is_refused() -> None:

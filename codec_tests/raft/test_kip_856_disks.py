@@ -28,6 +28,7 @@ from raft.configured import (
     recovered,
 )
 from raft.replicas import CLUSTER, ME, THREE, TWO, fetched, lead, listeners_of, sent
+from raft.test_describe import states
 
 
 def with_both_disks() -> Replica:
@@ -108,3 +109,15 @@ def test_a_leader_that_was_removed_with_its_disk_resigns() -> None:
     assert isinstance(core.role, Leader)
     fetched(replica, THREE)
     assert not isinstance(core.role, Leader)
+
+
+def test_a_leader_has_not_come_as_far_on_the_disk_that_it_has_lost() -> None:
+    """KIP-856: DescribeQuorum shows the dead voter."""
+    replica = named()
+    core = replica.core
+    lost = ReplicaKey(1, UUID(int=11))
+    core.append(control_batch(core.log.end, 4, 0, adding(lost)))
+    voters, _ = states(replica)
+    ends = {one.replica_directory_id: one.log_end_offset for one in voters}
+    assert ends[ME.directory_id] == core.log.end
+    assert ends[lost.directory_id] == -1

@@ -77,7 +77,7 @@ def _forget_observers(core: Core, leader: Leader) -> None:
     leader.progress = {
         key: progress
         for key, progress in leader.progress.items()
-        if key in core.voters.keys or key.id == core.key.id or progress.last_fetch_ms > last
+        if key in core.voters.keys or key.means(core.key) or progress.last_fetch_ms > last
     }
 
 
@@ -86,7 +86,7 @@ def _state(
 ) -> DescribeQuorumResponse.ReplicaState:
     """How far a replica has come; the leader has come as far as its log, and just now."""
     progress = leader.progress.get(key, Progress())
-    if key.id == core.key.id:
+    if key.means(core.key):  # not one with its id, and a disk that it has lost
         progress = Progress(core.log.end, core.now, core.now)
     end = progress.end_offset
     has_directory = version >= _FIRST_WITH_DIRECTORIES

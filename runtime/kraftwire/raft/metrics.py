@@ -60,13 +60,14 @@ def state_of(core: Core) -> str:
 def _leader_metrics(core: Core, leader: Leader) -> dict[str, Metric]:
     """What only a leader knows; the last three are as KIP-856 names them."""
     observers = leader.progress.keys() - core.voters.keys
-    change = None if leader.pending is None else leader.pending.change
+    asked = [*leader.waiting] if leader.pending is None else [leader.pending, *leader.waiting]
+    changes = [one.change for one in asked]
     return {
         "number-of-observers": len(observers),
-        "uncommitted-voter-change": int(change is not None),
+        "uncommitted-voter-change": int(leader.pending is not None),
         "number-of-possible-voters": sum(key.directory_id != NO_DIRECTORY for key in observers),
-        "pending-add-voter": int(isinstance(change, Adding)),
-        "pending-remove-voter": int(isinstance(change, Removing)),
+        "pending-add-voter": int(any(isinstance(one, Adding) for one in changes)),
+        "pending-remove-voter": int(any(isinstance(one, Removing) for one in changes)),
     }
 
 
