@@ -54,7 +54,7 @@ ROWS = (
         "simulate",
         "kraftwire.cli.simulate",
         "simulate_",
-        "Replicas in a world of faults: run clusters by seed, and say what broke.",
+        "Clusters of replicas in a world of faults: what breaks.",
     ),
     Row("doctor", "kraftwire.cli.doctor", "doctor", "Show engine, versions, and what is missing."),
     Row("log", "kraftwire.cli.log", "log", "Kafka's files: dump, scan, check, repair."),
