@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import threading
 import time
@@ -62,15 +63,26 @@ def on_spark(name: str, work: Callable[[SparkSession], Result]) -> Result:
     """
     started: Future[SparkSession] = Future()
     finished: Future[Result] = Future()
+    interrupted = threading.Event()
+
+    def begin() -> Result:
+        spark = started.result()
+        if interrupted.is_set():  # a job that begins while Spark stops may never end
+            raise KeyboardInterrupt
+        return work(spark)
 
     def run() -> None:
+        if hasattr(signal, "pthread_sigmask"):
+            # Python's child is between its fork and its handlers when pyspark starts the JVM.
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         _settle(started, lambda: _start(name))
-        _settle(finished, lambda: work(started.result()))
+        _settle(finished, begin)
 
     threading.Thread(target=run, daemon=True).start()
     try:
         return finished.result()
     except KeyboardInterrupt:
+        interrupted.set()
         started.result().sparkContext.setLogLevel("OFF")  # else each task cut off has a traceback
         raise
     finally:
