@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -31,14 +31,10 @@ def engine(name: str) -> Iterator[None]:
     """Have columns made by one engine."""
     native = native_columns() if name == "native" else None
     modules = ("batches", "messages", "frames", "uuids")
-    patches = [patch(f"kraftwire.columns.{module}.NATIVE", native) for module in modules]
-    for one in patches:
-        one.start()
-    try:
+    with ExitStack() as stack:
+        for module in modules:
+            stack.enter_context(patch(f"kraftwire.columns.{module}.NATIVE", native))
         yield
-    finally:
-        for one in patches:
-            one.stop()
 
 
 class Batches(NamedTuple):

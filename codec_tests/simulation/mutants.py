@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -276,13 +276,10 @@ MUTANTS: dict[str, Callable[[], Any]] = {
 
 @contextmanager
 def _all(*patches: Any) -> Iterator[None]:
-    for one in patches:
-        one.start()
-    try:
-        yield
-    finally:
+    with ExitStack() as stack:
         for one in patches:
-            one.stop()
+            stack.enter_context(one)
+        yield
 
 
 def hunt(name: str, seeds: int = SEEDS) -> Caught:

@@ -218,21 +218,23 @@ class Executor:
         token = effect.token
         assert isinstance(token, Token), "every request here has one"
         if token.node != CLIENT:
-            self.post(Parcel(node.number, token.node, token.number, token.life, 0, None))
+            self.fail(node.number, token.node, token.number, token.life)
 
     def refuse(self, parcel: Parcel, *, is_unsupported: bool = False) -> None:
-        """Tell who asked that there will be no response."""
-        self.post(
-            Parcel(
-                parcel.receiver,
-                parcel.sender,
-                parcel.number,
-                parcel.life,
-                parcel.version,
-                None,
-                is_unsupported=is_unsupported,
-            )
+        """Tell who sent a request that there will be no response."""
+        self.fail(
+            parcel.receiver,
+            parcel.sender,
+            parcel.number,
+            parcel.life,
+            is_unsupported=is_unsupported,
         )
+
+    def fail(
+        self, asked: int, asking: int, number: int, life: int, *, is_unsupported: bool = False
+    ) -> None:
+        """Tell a node that there will be no response to one of its requests."""
+        self.post(Parcel(asked, asking, number, life, 0, None, is_unsupported=is_unsupported))
 
     def post(self, parcel: Parcel) -> None:
         """Put a parcel on its way."""

@@ -13,13 +13,13 @@ from typing import Any
 
 from kraftwire.log.batch import Batch
 from kraftwire.raft.election import decode_election
-from kraftwire.raft.log_state import OffsetAndEpoch
+from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
 from kraftwire.raft.messages import partition_of
 from kraftwire.raft.quorum import majorities_overlap
 from kraftwire.raft.roles import Leader, Resigned
 from kraftwire.raft.voters import ReplicaKey
 from kraftwire.simulation.network import Token
-from kraftwire.simulation.node import Held, Node
+from kraftwire.simulation.node import Node, epoch_before
 from kraftwire_messages.kafka import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -54,10 +54,8 @@ class Ledger:
         self.votes: dict[tuple[ReplicaKey, int], ReplicaKey] = {}
         self.batches: dict[tuple[int, int], tuple[bytes, OffsetAndEpoch]] = {}
         """By epoch and base offset: the bytes of a batch, and what it stands behind."""
-        self.committed: list[Held] = []
-        """The batches that are known to be committed."""
-        self.voters: list[frozenset[ReplicaKey]] = []
-        """The voter sets that were committed, in their order."""
+        self.committed: list[OffsetAndEpoch] = []
+        """Where each batch ends that is known to be committed, and its epoch."""
         self._epochs: dict[ReplicaKey, int] = {}
         self._high: dict[int, int] = {}
         self._roles: dict[int, object] = {}
@@ -65,7 +63,7 @@ class Ledger:
     @property
     def end(self) -> OffsetAndEpoch:
         """Up to where records are committed, and the epoch of the last."""
-        return OffsetAndEpoch(*self.committed[-1]) if self.committed else OffsetAndEpoch(0, 0)
+        return self.committed[-1] if self.committed else BOOTSTRAP
 
     # -- after every event ---------------------------------------------------------------------
 
@@ -148,14 +146,13 @@ class Ledger:
         if isinstance(node.replica.core.role, Leader | Resigned):
             self._look_at_disks(node, end)
         if end > self.end.offset:
-            place = bisect_left(node.held, Held(self.end.offset + 1, 0))
+            place = bisect_left(node.held, OffsetAndEpoch(self.end.offset + 1, 0))
             if node.epoch_before(self.end.offset) != self.end.epoch:
                 seen = f"node {node.number} commits up to {end}, without {self.end}"
                 raise Broken("what is committed stays", seen)
-            self.committed += [held for held in node.held[place:] if held.end <= end]
-        place = bisect_left(self.committed, Held(end, 0))
-        known = self.committed[place] if place < len(self.committed) else None
-        if known is None or known != (end, mine):
+            self.committed += [held for held in node.held[place:] if held.offset <= end]
+        known = epoch_before(self.committed, end)
+        if known is None or known != mine:
             seen = f"node {node.number} has epoch {mine} before {end}, others have {known}"
             raise Broken("what is committed stays", seen)
 
@@ -175,10 +172,9 @@ class Ledger:
 
     def installed(self, node: Node, snapshot: OffsetAndEpoch) -> None:
         """A node's disk has got the snapshot of another: one of what is committed."""
-        place = bisect_left(self.committed, Held(snapshot.offset, 0))
-        known = self.committed[place] if place < len(self.committed) else None
-        if known != tuple(snapshot):
-            seen = f"node {node.number} installs {snapshot}, others have {known}"
+        known = epoch_before(self.committed, snapshot.offset)
+        if known != snapshot.epoch:
+            seen = f"node {node.number} installs {snapshot}, others have epoch {known} there"
             raise Broken("snapshots have what is committed", seen)
 
     def reopen(self, node: Node) -> None:

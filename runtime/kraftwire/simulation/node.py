@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from random import Random
-from typing import NamedTuple
 
 from kraftwire.log.batch import Batch
 from kraftwire.log.snapshot_writer import SnapshotWriter
@@ -18,22 +18,14 @@ from kraftwire.raft.memory_store import MemoryStore
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.roles import Leader
 from kraftwire.raft.voters import VoterSet, encode_voters
-from kraftwire.simulation.scenario import Scenario, key_of
+from kraftwire.simulation.scenario import TRUE_RATE, Scenario, key_of
 from kraftwire_messages.kafka import FetchRequest, VoteRequest
 from kraftwire_wire.message import Message
 
-_TRUE = 1000
 _MOST_MOVES = 500
 _EPOCH_BYTES = range(12, 16)
 """Where a batch has its partition leader epoch."""
 _OF_AN_EARLIER_RELEASE: dict[type[Message], int] = {VoteRequest: 1, FetchRequest: 17}
-
-
-class Held(NamedTuple):
-    """A batch that a node's disk has: where it ends, and its epoch."""
-
-    end: int
-    epoch: int
 
 
 class Node:
@@ -65,7 +57,8 @@ class Node:
         self.config: Config = self.scenario.config_of(key_of(self.number, self.disk), self.moves)
         self.store = MemoryStore(self.config.static_voters)
         self._left: list[VoterSet] = [] if self.disk else [self.scenario.first_voters()]
-        self.held: list[Held] = []
+        self.held: list[OffsetAndEpoch] = []
+        """Where each batch on the disk ends, and its epoch."""
         self.base = BOOTSTRAP
         """What the disk's log begins behind."""
         if self.disk == 0 and self.scenario.is_dynamic and self.number in self.scenario.formatted:
@@ -75,11 +68,11 @@ class Node:
 
     def clock(self, now: int) -> int:
         """What its clock says at a true time."""
-        return now * self.rate // _TRUE
+        return now * self.rate // TRUE_RATE
 
     def true_time(self, clock: int) -> int:
         """The first true time at which its clock says so."""
-        return -(-clock * _TRUE // self.rate)
+        return -(-clock * TRUE_RATE // self.rate)
 
     def newest(self, kind: type[Message]) -> int:
         """The newest version that it has of a request."""
@@ -149,15 +142,15 @@ class Node:
     def hold(self, batch: Batch) -> None:
         """Note that the disk has a batch behind the others."""
         header = batch.header
-        self.held.append(Held(header.last_offset + 1, header.partition_leader_epoch))
+        self.held.append(OffsetAndEpoch(header.last_offset + 1, header.partition_leader_epoch))
 
     def cut_off(self, offset: int) -> None:
         """Note that the disk has nothing from an offset on."""
-        del self.held[bisect_left(self.held, Held(offset + 1, 0)) :]
+        del self.held[bisect_left(self.held, OffsetAndEpoch(offset + 1, 0)) :]
 
     def begin_behind(self, base: OffsetAndEpoch) -> None:
         """Note that the disk has nothing before an offset."""
-        self.held = self.held[bisect_left(self.held, Held(base.offset + 1, 0)) :]
+        self.held = self.held[bisect_left(self.held, OffsetAndEpoch(base.offset + 1, 0)) :]
         self.base = base
 
     def flip(self, place: int) -> bool:
@@ -181,16 +174,19 @@ class Node:
     @property
     def end(self) -> OffsetAndEpoch:
         """Where the log on the disk ends."""
-        return OffsetAndEpoch(*self.held[-1]) if self.held else self.base
+        return self.held[-1] if self.held else self.base
 
     def epoch_before(self, offset: int) -> int | None:
         """The epoch of the batch that ends at an offset; None where none does."""
-        if offset == self.base.offset:
-            return self.base.epoch
-        place = bisect_left(self.held, Held(offset, 0))
-        if place == len(self.held) or self.held[place].end != offset:
-            return None
-        return self.held[place].epoch
+        return self.base.epoch if offset == self.base.offset else epoch_before(self.held, offset)
+
+
+def epoch_before(batches: Sequence[OffsetAndEpoch], offset: int) -> int | None:
+    """The epoch of the batch that ends at an offset; None where none of them does."""
+    place = bisect_left(batches, OffsetAndEpoch(offset, 0))
+    if place == len(batches) or batches[place].offset != offset:
+        return None
+    return batches[place].epoch
 
 
 def _checkpoint(voters: VoterSet) -> bytes:

@@ -35,15 +35,13 @@ def replay(
     `seen` is told the world behind every step that did something.
     """
     scheduler = Scheduler(scenario, codecs=codecs, is_calm=True)
-    done: list[Step] = []
     with breaking() as found:
         for step in steps:
-            done.append(step)  # a step that breaks a rule has done something
-            if not scheduler.world.take(step):
-                done.pop()
-            elif seen is not None:
+            if scheduler.take(step) and seen is not None:
                 seen(scheduler.world, step)
-        if in_quiet:
+    done = list(scheduler.steps)
+    if in_quiet and found.broken is None:
+        with breaking() as found:
             scheduler.calm_down()
             recover(scheduler)
     return Replay(done, found.broken)

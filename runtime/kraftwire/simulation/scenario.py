@@ -20,7 +20,7 @@ LISTENER = "CONTROLLER"
 HOST = "127.0.0.1"
 _FIRST_PORT = 9000
 _PORTS = 100
-_TRUE = 1000
+TRUE_RATE = 1000
 _BACKOFF_MS = 100
 """Longer than usual, or most events would be questions to those who know no leader either."""
 _PIECE = 200
@@ -91,7 +91,7 @@ class Scenario:
 
     def rate_of(self, node: int) -> int:
         """How fast a node's clock runs."""
-        return self.rates[node - 1] if node <= len(self.rates) else _TRUE
+        return self.rates[node - 1] if node <= len(self.rates) else TRUE_RATE
 
     def first_voters(self) -> VoterSet:
         """The voter set that the cluster begins with."""
@@ -163,6 +163,6 @@ def draw_scenario(seed: int) -> Scenario:
         faults=faults,
         work_ms=chance.choice((5, 20, 100, 500)),
         changes=chance.choice((0.02, 0.1, 0.5)),
-        rates=tuple(_TRUE + chance.randint(-spread, spread) for _ in nodes),
+        rates=tuple(TRUE_RATE + chance.randint(-spread, spread) for _ in nodes),
         old=frozenset(node for node in nodes if chance.random() < 0.15),
     )

@@ -76,22 +76,16 @@ class Scheduler:
 
         Where nothing happens any more, as with every disk damaged, it ends after an hour.
         """
-        world, due = self.world, self._due
+        world = self.world
         while world.events < events and world.now < _LONGEST_MS:
-            at, _, what, about = heappop(due)
-            if at > world.now:
-                world.now = at
-            what(about)
+            self._go_on()
 
     def run_until(self, is_done: Callable[[World], bool], until: int) -> bool:
         """Go on until something is so, at most to a time; whether it is."""
-        world, due = self.world, self._due
-        while not is_done(world):
-            if not due or due[0][0] > until:
+        while not is_done(self.world):
+            if self._due[0][0] > until:
                 return False
-            at, _, what, about = heappop(due)
-            world.now = max(world.now, at)
-            what(about)
+            self._go_on()
         return True
 
     def calm_down(self) -> None:
@@ -101,12 +95,20 @@ class Scheduler:
         if was_calm or not self.scenario.work_ms:
             self._at(world.now, self._work, None)
         for sender, receiver in world.network.cuts:
-            self._take(Step(world.now, Action.MEND, receiver, sender))
+            self.take(Step(world.now, Action.MEND, receiver, sender))
         for node in world.nodes.values():
             if node.is_damaged and self.scenario.is_dynamic:
-                self._take(Step(world.now, Action.WIPE, node.number))
+                self.take(Step(world.now, Action.WIPE, node.number))
             if node.replica is None:
                 self._start(node.number)
+
+    def take(self, step: Step) -> bool:
+        """Have a step done, and note it; whether there was something to do."""
+        self.steps.append(step)  # a step that breaks a rule has done something
+        done = self.world.take(step)
+        if not done:
+            self.steps.pop()
+        return done
 
     # -- what the world tells ------------------------------------------------------------------
 
@@ -151,12 +153,12 @@ class Scheduler:
         if place is not None:
             crash = NEVER if action is Action.LOSE else self._crash_in()
             step = Step(self.world.now, action, parcel.receiver, parcel.sender, place, crash)
-            self._take(step)
+            self.take(step)
 
     def _confirm(self, about: tuple[int, int]) -> None:
         number, life = about
         if self.world.nodes[number].life == life:
-            self._take(Step(self.world.now, Action.FLUSHED, number, crash=self._crash_in()))
+            self.take(Step(self.world.now, Action.FLUSHED, number, crash=self._crash_in()))
 
     def _tick(self, about: tuple[int, int]) -> None:
         number, at = about
@@ -168,7 +170,7 @@ class Scheduler:
             return
         deadline = node.replica.next_deadline()
         if deadline is not None and node.true_time(deadline) <= now:
-            self._take(Step(now, Action.TICK, number, crash=self._crash_in()))
+            self.take(Step(now, Action.TICK, number, crash=self._crash_in()))
             self._look_for_a_loop(node)
         else:
             self.acted(node)
@@ -184,12 +186,12 @@ class Scheduler:
 
     def _start(self, number: int) -> None:
         if self.world.nodes[number].replica is None:
-            self._take(Step(self.world.now, Action.START, number, crash=self._crash_in()))
+            self.take(Step(self.world.now, Action.START, number, crash=self._crash_in()))
 
     def _work(self, _: None) -> None:
         step = work_step(self.world, self.chance, self._crash_in())
         if step is not None:
-            self._take(step)
+            self.take(step)
         mean = self.scenario.work_ms or _USUAL_WORK_MS
         pause = self._pause(mean if step is not None else max(mean, _PATIENCE_MS))
         self._at(self.world.now + pause, self._work, None)
@@ -203,13 +205,13 @@ class Scheduler:
         number, other = chance.choice(nodes), chance.choice(nodes)
         kind = chance.choice(_FAULTS)
         if kind in (Action.CRASH, Action.FAIL):
-            self._take(Step(now, kind, number))
+            self.take(Step(now, kind, number))
         elif kind in (Action.WIPE, Action.FLIP):
             self._spoil(number, kind)
         elif kind is Action.MEND:
             self._mend_some()
         elif number != other and kind is Action.RESET:
-            self._take(Step(now, kind, number, other))
+            self.take(Step(now, kind, number, other))
         elif kind is Action.CUT:
             self._cut_some(number)
 
@@ -217,10 +219,10 @@ class Scheduler:
         """Take a disk, or a bit of it, where enough others are left."""
         node = self.world.nodes[number]
         if node.is_damaged and self.scenario.is_dynamic:
-            self._take(Step(self.world.now, Action.WIPE, number))
+            self.take(Step(self.world.now, Action.WIPE, number))
         elif may_lose(self.world, node):
             bit = self.chance.randrange(_MOST_BITS) if kind is Action.FLIP else 0
-            self._take(Step(self.world.now, kind, number, place=bit))
+            self.take(Step(self.world.now, kind, number, place=bit))
 
     def _cut_some(self, number: int) -> None:
         """Cut one link, all to a node, all from it, or the cluster in two."""
@@ -240,22 +242,23 @@ class Scheduler:
             across = [(one, two) for one in side for two in others if two not in side]
             links = sorted([*across, *((two, one) for one, two in across)])
         for receiver, sender in links:
-            self._take(Step(now, Action.CUT, receiver, sender))
+            self.take(Step(now, Action.CUT, receiver, sender))
         self._at(now + chance.choice((_LATE_MS, _LONG_MS)), self._mend, links)
 
     def _mend(self, links: list[tuple[int, int]]) -> None:
         for receiver, sender in links:
-            self._take(Step(self.world.now, Action.MEND, receiver, sender))
+            self.take(Step(self.world.now, Action.MEND, receiver, sender))
 
     def _mend_some(self) -> None:
         self._mend([(receiver, sender) for sender, receiver in self.world.network.cuts])
 
     # -- helpers -------------------------------------------------------------------------------
 
-    def _take(self, step: Step) -> None:
-        self.steps.append(step)  # a step that breaks a rule has done something
-        if not self.world.take(step):
-            self.steps.pop()
+    def _go_on(self) -> None:
+        """Do what is due next."""
+        at, _, what, about = heappop(self._due)
+        self.world.now = max(self.world.now, at)
+        what(about)
 
     def _at(self, at: int, what: Callable[..., None], about: Any) -> None:
         heappush(self._due, (at, next(self._numbers), what, about))

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from kraftwire.raft.roles import Leader
-from kraftwire.simulation.run import breaking
+from kraftwire.simulation.replay import replay
 from kraftwire.simulation.scenario import Scenario
-from kraftwire.simulation.scheduler import Scheduler
 from kraftwire.simulation.steps import Action, Step
 from kraftwire.simulation.world import World
 from kraftwire_wire.errors import count_of
@@ -105,12 +104,8 @@ class _Story:
 def draw_timeline(scenario: Scenario, steps: Sequence[Step]) -> str:
     """The picture of a run, as SVG."""
     story = _Story(scenario)
-    scheduler = Scheduler(scenario, codecs=False, is_calm=True)
-    with breaking() as found:
-        for step in steps:
-            if scheduler.world.take(step):
-                story.look(scheduler.world, step)
-    until = max(scheduler.world.now, 1)
+    found = replay(scenario, steps, codecs=False, seen=story.look)
+    until = max(steps[-1].at if steps else 0, 1)
     height = _TOP + _LANE * len(scenario.nodes) + 90
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '

@@ -23,7 +23,7 @@ from kraftwire.raft.snapshots import begin_snapshot
 from kraftwire.raft.voters import Voter
 from kraftwire.simulation.executor import Executor, Watcher
 from kraftwire.simulation.ledger import Broken, Ledger
-from kraftwire.simulation.network import CLIENT, Network, Parcel, Token, through_codecs
+from kraftwire.simulation.network import CLIENT, Network, Token, through_codecs
 from kraftwire.simulation.node import Node
 from kraftwire.simulation.scenario import CLUSTER, LISTENER, Scenario
 from kraftwire.simulation.steps import Action, Step
@@ -218,9 +218,7 @@ class World:
         for sender, receiver in ((one, two), (two, one)):
             for number in [key for key, to in sender.waiting.items() if to == receiver.number]:
                 del sender.waiting[number]
-                self.executor.post(
-                    Parcel(receiver.number, sender.number, number, sender.life, 0, None)
-                )
+                self.executor.fail(receiver.number, sender.number, number, sender.life)
         return True
 
     def _wipe(self, step: Step) -> bool:
