@@ -34,6 +34,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.numbers import ErrorCode
 
+from raft.changing import FOUR, flushed, removing
 from raft.message_fields import fields
 from raft.replicas import (
     CLUSTER,
@@ -55,7 +56,6 @@ from raft.test_describe import states
 from raft.test_snapshot_fetching import Following
 from raft.test_snapshot_server import request as snapshot_request
 from raft.test_updating import WITHOUT_ME, follower
-from raft.test_voter_changes import FOUR, flushed, removing
 
 OTHER_DISK = ReplicaKey(2, UUID(int=99))
 NEWER = UpToDate(3, 9)

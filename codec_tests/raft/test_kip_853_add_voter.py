@@ -28,6 +28,7 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
+from raft.changing import FOUR, adding, answered, begun, flushed, removing, versions
 from raft.replicas import (
     LISTENER,
     ME,
@@ -42,7 +43,6 @@ from raft.replicas import (
     reply_in,
     sent,
 )
-from raft.test_voter_changes import FOUR, adding, answered, begun, flushed, removing, versions
 
 OTHER_DISK = ReplicaKey(2, UUID(int=99))
 

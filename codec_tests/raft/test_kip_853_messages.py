@@ -29,6 +29,7 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType
 from kraftwire_wire.registry import Registry
 
+from raft.changing import FOUR, removing
 from raft.message_fields import fields, tagged
 from raft.replicas import (
     CLUSTER,
@@ -44,7 +45,6 @@ from raft.replicas import (
 )
 from raft.test_kip_853 import begin, end
 from raft.test_updating import fetch_answered, follower
-from raft.test_voter_changes import FOUR, removing
 
 # -- requests and responses of the drafts -----------------------------------------------------
 

@@ -17,6 +17,7 @@ from kraftwire.raft.voters import ReplicaKey
 from kraftwire_messages.kafka import EndQuorumEpochRequest
 from kraftwire_wire.numbers import ErrorCode
 
+from raft.changing import FOUR, flushed, removing
 from raft.replicas import (
     ME,
     THREE,
@@ -39,7 +40,6 @@ from raft.test_kip_853_add_voter import (
     voters_written,
 )
 from raft.test_snapshot_server import request as snapshot_request
-from raft.test_voter_changes import FOUR, flushed, removing
 
 # -- RemoveVoter, Handling --------------------------------------------------------------------
 

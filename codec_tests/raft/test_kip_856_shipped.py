@@ -42,6 +42,7 @@ from kraftwire_messages.kafka import FetchRequest, QuorumStateData
 from kraftwire_wire.numbers import ApiKey, ErrorCode
 from kraftwire_wire.records import ControlType
 
+from raft.changing import FOUR, adding, answered, begun, flushed, removing, versions
 from raft.message_fields import fields
 from raft.replicas import (
     CLUSTER,
@@ -62,7 +63,6 @@ from raft.replicas import (
 from raft.test_describe import states
 from raft.test_snapshot_fetching import Following, piece
 from raft.test_updating import WITHOUT_ME, fetch_answered, follower, role
-from raft.test_voter_changes import FOUR, adding, answered, begun, flushed, removing, versions
 
 
 def voters_said(voters: VoterSet) -> bytes:

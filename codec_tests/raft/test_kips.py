@@ -37,6 +37,7 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.records import ControlType
 
+from raft.changing import FOUR, adding, flushed, removing
 from raft.message_fields import fields, tagged
 from raft.replicas import (
     CLUSTER,
@@ -57,7 +58,6 @@ from raft.test_describe import states
 from raft.test_kip_853_add_voter import adding_now, error_of, newly_elected, removing_now
 from raft.test_snapshot_server import request as snapshot_request
 from raft.test_updating import WITHOUT_ME
-from raft.test_voter_changes import FOUR, adding, flushed, removing
 
 OTHER_DISK = ReplicaKey(2, UUID(int=99))
 STORAGE_ID = "AAAAAAAAAAAAAAAAAAAAAg"

@@ -13,8 +13,8 @@ from kraftwire.raft.metrics import metrics_of
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.voters import ReplicaKey
 
+from raft.changing import begun
 from raft.replicas import CLUSTER, ME, THREE, TWO, VOTERS, ask, elected, fetched, replica_of
-from raft.test_voter_changes import begun
 
 OF_LEADERS = {
     "number-of-observers",

@@ -44,12 +44,21 @@ class SnapshotWriter:
     ) -> None:
         """The header, and the voter set where the quorum has one of its own (kraft.version 1)."""
         header = SnapshotHeaderRecord(last_contained_log_timestamp=last_contained_log_timestamp)
-        records: list[tuple[ControlType, Message]] = [(ControlType.SNAPSHOT_HEADER, header)]
+        said: list[tuple[int, Message, int]] = [(ControlType.SNAPSHOT_HEADER, header, 0)]
         if voters is not None:
             version = KRaftVersionRecord(kraft_version=kraft_version)
-            records.append((ControlType.KRAFT_VERSION, version))
-            records.append((ControlType.KRAFT_VOTERS, voters))
-        self._control(records, timestamp)
+            said.append((ControlType.KRAFT_VERSION, version, 0))
+            said.append((ControlType.KRAFT_VOTERS, voters, 0))
+        self.control(said, timestamp)
+
+    def control(self, said: Sequence[tuple[int, Message, int]], timestamp: int) -> None:
+        """A batch of control records: the type of each, its message, the version to write it in.
+
+        What a snapshot of another kind of quorum begins with, instead of `begin`.
+        """
+        records = [control_record(0, timestamp, *one) for one in said]
+        pairs = [(record.key, record.value) for record in records]
+        self._add(pairs, timestamp, is_control=True)
 
     def append(self, messages: Sequence[tuple[Message, int]], timestamp: int) -> None:
         """A batch of metadata records, each with the version to write it in."""
@@ -58,15 +67,8 @@ class SnapshotWriter:
 
     def finish(self, timestamp: int) -> bytes:
         """The footer; returns the content of the file."""
-        self._control([(ControlType.SNAPSHOT_FOOTER, SnapshotFooterRecord())], timestamp)
+        self.control([(ControlType.SNAPSHOT_FOOTER, SnapshotFooterRecord(), 0)], timestamp)
         return b"".join(self._parts)
-
-    def _control(self, messages: list[tuple[ControlType, Message]], timestamp: int) -> None:
-        pairs = []
-        for kind, message in messages:
-            record = control_record(0, timestamp, kind, message)
-            pairs.append((record.key, record.value))
-        self._add(pairs, timestamp, is_control=True)
 
     def _add(
         self, pairs: list[tuple[bytes | None, bytes | None]], timestamp: int, *, is_control: bool

@@ -8,9 +8,6 @@ configured, and the log from the first of them on, from which followers go on th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from kraftwire.log.encode import control_record
 from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.raft.batches import Control
 from kraftwire.raft.core import Core
@@ -42,19 +39,9 @@ def begin_snapshot(core: Core, snapshot: OffsetAndEpoch, last_timestamp: int) ->
     kraft_version = core.control.kraft_version.before(snapshot.offset)
     header = SnapshotHeaderRecord(last_contained_log_timestamp=last_timestamp)
     said = policy_of(core.config).snapshot_records(voters, kraft_version)
-    writer = _Writer(snapshot.epoch)
+    writer = SnapshotWriter(snapshot.epoch)
     writer.control([Control(ControlType.SNAPSHOT_HEADER, header), *said], core.now)
     return writer
-
-
-class _Writer(SnapshotWriter):
-    """One that has control records of any kind behind its header."""
-
-    def control(self, said: Sequence[Control], timestamp: int) -> None:
-        """A batch of control records."""
-        records = [control_record(0, timestamp, *one) for one in said]
-        pairs = [(record.key, record.value) for record in records]
-        self._add(pairs, timestamp, is_control=True)
 
 
 def note_taken(core: Core, snapshot: OffsetAndEpoch, size: int) -> None:

@@ -16,7 +16,7 @@ from kraftwire.raft.messages import (
     remove_raft_voter_request,
     update_raft_voter_request,
 )
-from kraftwire.raft.responses import Outcome, take_leader
+from kraftwire.raft.responses import Outcome, note_fetched, take_leader
 from kraftwire.raft.roles import Follower
 from kraftwire_messages.kafka import (
     AddRaftVoterResponse,
@@ -111,8 +111,7 @@ def take_update(core: Core, response: UpdateRaftVoterResponse) -> Outcome:
     if response.error_code not in _UPDATED:
         return outcome
     role.has_updated = True
-    role.has_fetched = True
-    role.fetch_deadline = core.now + core.config.fetch_timeout_ms
+    note_fetched(core, role)
     return Outcome.GOOD
 
 

@@ -1,0 +1,140 @@
+"""Whether a replica is ready to be a voter: what it supports, and how far it has fetched."""
+
+from __future__ import annotations
+
+import pytest
+
+from kraftwire.raft.inputs import Request, RequestFailed, Tick
+from kraftwire.raft.readiness import AskedVersions
+from kraftwire.raft.responses import Outcome
+from kraftwire.raft.voter_changes import take_versions
+from kraftwire_messages.kafka import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+from kraftwire_wire.numbers import ErrorCode
+
+from raft.changing import (
+    FIVE,
+    FOUR,
+    adding,
+    answered,
+    begun,
+    error_of,
+    removing,
+    versions,
+)
+from raft.replicas import (
+    LISTENER,
+    THREE,
+    VOTERS,
+    ask,
+    elected,
+    fetched,
+    lead,
+    listeners_of,
+    reply_in,
+    sent,
+)
+
+
+def test_a_new_voter_is_asked_on_its_default_listener() -> None:
+    question = begun(elected())
+    assert question.address.port == 9004
+    message = question.message
+    assert isinstance(message, ApiVersionsRequest)
+    assert message.client_software_name == "kraftwire"
+
+
+def test_a_new_voter_that_is_asked_already_is_not_asked_again() -> None:
+    replica = elected()
+    question = begun(replica)
+    answered(replica, question, ApiVersionsResponse(error_code=35))
+    assert error_of(ask(replica, adding())) == ErrorCode.REQUEST_TIMED_OUT
+    replica.step(replica.core.now + 20, Tick())
+    assert ask(replica, adding()) is None
+
+
+@pytest.mark.parametrize(
+    ("response", "error"),
+    [
+        (ApiVersionsResponse(error_code=35), ErrorCode.REQUEST_TIMED_OUT),
+        (ApiVersionsResponse(), ErrorCode.INVALID_REQUEST),
+        (versions(name="metadata.version"), ErrorCode.INVALID_REQUEST),
+        (versions(high=0), ErrorCode.INVALID_REQUEST),
+        (versions(low=2, high=3), ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_a_new_voter_that_lacks_something_is_refused(
+    response: ApiVersionsResponse, error: ErrorCode
+) -> None:
+    replica = elected()
+    question = begun(replica)
+    end = replica.core.log.end
+    assert error_of(reply_in(answered(replica, question, response))) == error
+    assert (replica.core.log.end, lead(replica).pending) == (end, None)
+
+
+def test_a_new_voter_that_cannot_be_reached_is_refused() -> None:
+    replica = elected()
+    question = begun(replica)
+    effects = replica.step(5000, RequestFailed(question.number))
+    assert error_of(reply_in(effects)) == ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_a_new_voter_has_caught_up() -> None:
+    replica = elected()
+    question = begun(replica)
+    lead(replica).progress.clear()
+    effects = answered(replica, question, versions())
+    assert error_of(reply_in(effects)) == ErrorCode.REQUEST_TIMED_OUT, "it never fetched"
+    replica = elected()
+    fetched(replica, FOUR, 0)
+    message = adding()
+    (question,) = sent(
+        replica.step(5000, Request("asked", message, 1, LISTENER)), ApiVersionsRequest
+    )
+    effects = answered(replica, question, versions())
+    assert error_of(reply_in(effects)) == ErrorCode.REQUEST_TIMED_OUT, "it has not reached the end"
+
+
+@pytest.mark.parametrize(("age", "is_ready"), [(3_599_999, True), (3_600_000, False)])
+def test_a_new_voter_has_fetched_within_the_hour(age: int, is_ready: bool) -> None:
+    replica = elected()
+    question = begun(replica)
+    progress = lead(replica).progress[FOUR]
+    replica.core.now = progress.last_fetch_ms + age
+    lead(replica).check_quorum_deadline = replica.core.now + 1000
+    pending = lead(replica).pending
+    assert pending is not None
+    pending.deadline = replica.core.now + 1000
+    replica.core.connections._in_flight[question.number].deadline = replica.core.now + 1000
+    answered(replica, question, versions())
+    assert (FOUR in replica.core.voters.keys) == is_ready
+
+
+def test_an_answer_that_comes_too_late_changes_nothing() -> None:
+    replica = elected()
+    question = begun(replica)
+    effects = replica.step(7000, Tick())
+    assert error_of(reply_in(effects)) == ErrorCode.REQUEST_TIMED_OUT
+    answered(replica, question, versions())
+    assert replica.core.voters.keys == VOTERS.keys
+
+
+def test_an_answer_about_another_change_changes_nothing() -> None:
+    replica = elected()
+    other = AskedVersions(FIVE)
+    assert take_versions(replica.core, other, versions()) is Outcome.TAKEN, "nothing is pending"
+    begun(replica)
+    assert take_versions(replica.core, other, versions()) is Outcome.TAKEN, "another voter is"
+    replica = elected()
+    ask(replica, removing(THREE))
+    same = AskedVersions(THREE)
+    assert take_versions(replica.core, same, versions()) is Outcome.TAKEN, "a removal is"
+    replica = elected()
+    answered(replica, begun(replica), versions())
+    same = AskedVersions(FOUR)
+    assert take_versions(replica.core, same, versions()) is Outcome.TAKEN, "it is in the log"
+    replica.core.become_follower(9, 2, listeners_of(2))
+    assert take_versions(replica.core, same, versions()) is Outcome.TAKEN, "nobody leads"
