@@ -24,14 +24,14 @@ def test_a_failure_is_followed_by_a_pause() -> None:
     some = connections()
     assert some.finish(some.send("a", 0, "vote"), 5, failed=True) == "vote"
     assert (some.is_ready("a", 24), some.is_ready("a", 25)) == (False, True)
-    assert some.next_deadline(5) == 25
-    assert some.next_deadline(25) is None
+    assert some.deadlines(5) == [25]
+    assert some.deadlines(25) == []
 
 
 def test_a_request_is_given_up_when_its_time_is_over() -> None:
     some = connections()
     number = some.send("a", 0, "vote")
-    assert some.next_deadline(0) == 2000
+    assert some.deadlines(0) == [2000]
     assert some.expire(1999) == []
     assert some.expire(2000) == ["vote"]
     assert not some.is_ready("a", 2019)

@@ -108,7 +108,8 @@ def test_a_new_voter_has_fetched_within_the_hour(age: int, is_ready: bool) -> No
     pending = lead(replica).pending
     assert pending is not None
     pending.deadline = replica.core.now + 1000
-    replica.core.connections._in_flight[question.number].deadline = replica.core.now + 1000
+    in_flight = replica.core.connections._in_flight
+    in_flight[question.number] = in_flight[question.number]._replace(deadline=pending.deadline)
     answered(replica, question, versions())
     assert (FOUR in replica.core.voters.keys) == is_ready
 

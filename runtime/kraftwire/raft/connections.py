@@ -7,16 +7,14 @@ Times are in ms.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from itertools import count
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Node = TypeVar("Node", bound=Hashable)
 Asked = TypeVar("Asked")
 
 
-@dataclass
-class _InFlight(Generic[Node, Asked]):
+class _InFlight(NamedTuple, Generic[Node, Asked]):
     node: Node
     asked: Asked
     deadline: int
@@ -91,8 +89,9 @@ class Connections(Generic[Node, Asked]):
         self._busy.clear()
         self._paused.clear()
 
-    def next_deadline(self, now: int) -> int | None:
-        """When a request is over, or a pause, whichever is first; pauses that are over are not."""
+    def deadlines(self, now: int) -> list[int]:
+        """When requests are over, and pauses that are not over yet."""
         times = [one.deadline for one in self._in_flight.values()]
-        times += [until for until in self._paused.values() if until > now]
-        return min(times, default=None)
+        if self._paused:
+            times += [until for until in self._paused.values() if until > now]
+        return times

@@ -162,22 +162,23 @@ class Replica:
     def next_deadline(self) -> int | None:
         """When it wants a `Tick`, unless something else happens before; None for never."""
         core, role = self.core, self.core.role
-        times = [
-            core.connections.next_deadline(core.now),
+        times: list[int | None] = [
             core.stop_deadline,
             core.clean_deadline,
+            *core.connections.deadlines(core.now),
         ]
         if isinstance(role, Leader):
             times += [role.check_quorum_deadline, role.begin_quorum_deadline]
             times += [one.deadline for one in role.parked]
-            times.append(None if role.pending is None else role.pending.deadline)
+            if role.pending is not None:
+                times.append(role.pending.deadline)
             times += [one.deadline for one in role.waiting]
         elif isinstance(role, Follower):
             times.append(role.fetch_deadline if core.may_stand else None)
             times.append(next_update(core, role))
         elif core.stop_deadline is None and (core.may_stand or isinstance(role, Resigned)):
             times.append(role.election_deadline)
-        return min((time for time in times if time is not None), default=None)
+        return min([time for time in times if time is not None], default=None)
 
     def _leave(self, before: Role) -> None:
         """Where this replica has led, and does not any more, answer those who have waited."""

@@ -68,11 +68,15 @@ class VoterSet:
         """`ValueError` where a key is there twice."""
         self.voters = tuple(sorted(voters, key=lambda voter: voter.key))
         self._by_id: dict[int, tuple[Voter, ...]] = {}
+        self._unnamed: dict[int, Voter] = {}
+        """Those whose directory is not known."""
         for voter in self.voters:
             same_id = self._by_id.get(voter.id, ())
             if any(other.key == voter.key for other in same_id):
                 raise ValueError(f"voter {voter.key} is there twice")
             self._by_id[voter.id] = (*same_id, voter)
+            if voter.key.directory_id == NO_DIRECTORY:
+                self._unnamed[voter.id] = voter
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, VoterSet) and self.voters == other.voters
@@ -105,13 +109,10 @@ class VoterSet:
 
     def find(self, key: ReplicaKey) -> Voter | None:
         """The voter that a replica is: by its key, or by id where the set knows no more."""
-        found = None
         for voter in self._by_id.get(key.id, ()):
             if voter.key == key:
                 return voter
-            if voter.key.directory_id == NO_DIRECTORY:
-                found = voter
-        return found
+        return self._unnamed.get(key.id)
 
     def adding(self, voter: Voter) -> VoterSet:
         """The set with one more; `ValueError` where its key is there."""
