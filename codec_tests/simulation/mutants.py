@@ -34,6 +34,7 @@ from kraftwire.raft import (
 )
 from kraftwire.raft.batches import split_batches
 from kraftwire.raft.log_state import Valid
+from kraftwire.raft.membership.kip_856 import Kip856
 from kraftwire.raft.roles import Follower, Leader, Prospective, Unattached
 from kraftwire.simulation.replay import shrink
 from kraftwire.simulation.run import simulate
@@ -248,6 +249,14 @@ def _never_stand() -> Any:
     return patch.object(candidacy, "_run", lambda core_: None)
 
 
+def _write_before_voters_are_named() -> Any:
+    return patch.object(Kip856, "is_open", lambda *_: True)
+
+
+def _leave_voters_out_of_snapshots() -> Any:
+    return patch.object(Kip856, "snapshot_records", lambda *_: [])
+
+
 MUTANTS: dict[str, Callable[[], Any]] = {
     "forgets a vote in a crash": _forget_a_vote,
     "votes for whoever asks": _vote_twice,
@@ -271,6 +280,8 @@ MUTANTS: dict[str, Callable[[], Any]] = {
     "stands only as a voter": _stand_only_as_a_voter,
     "commits beyond its own log": _commit_beyond_the_own_log,
     "snapshots what is not committed": _snapshot_what_is_not_committed,
+    "writes before voters are named (KIP-856)": _write_before_voters_are_named,
+    "snapshots without voters (KIP-856)": _leave_voters_out_of_snapshots,
 }
 
 
@@ -315,13 +326,13 @@ def main(arguments: list[str]) -> int:
         for name in arguments[1:] or MUTANTS:
             print(keep(name, directory))
         return 0
-    print(f"{'mutant':40}{'seed':>5}{'events':>10}  rule")
+    print(f"{'mutant':42}{'seed':>5}{'events':>10}  rule")
     missed = 0
     with ProcessPoolExecutor() as pool:
         for caught in pool.map(hunt, MUTANTS):
             missed += caught.seed is None
             seed = "-" if caught.seed is None else caught.seed
-            print(f"{caught.name:40}{seed:>5}{caught.events:>10,}  {caught.rule or 'NOT FOUND'}")
+            print(f"{caught.name:42}{seed:>5}{caught.events:>10,}  {caught.rule or 'NOT FOUND'}")
     return missed
 
 

@@ -39,7 +39,6 @@ from kraftwire_messages.kafka import VoteRequest
 from kraftwire_wire.message import Message
 
 _FIRST_WITH_PRE_VOTE = 2
-_REOPEN_EVERY = 4096
 
 
 class Watcher(Protocol):
@@ -100,7 +99,7 @@ class Executor:
             self.stop(node)
             return
         self._ledger.look(node)
-        if node.steps % _REOPEN_EVERY == 0 and not node.is_damaged:
+        if node.is_unread:
             self._ledger.reopen(node)
         self._watcher.acted(node)
 
@@ -114,6 +113,7 @@ class Executor:
 
     def _save(self, node: Node, effect: SaveElection) -> None:
         node.store.save_election(effect.election, effect.kraft_version, effect.voter_ids)
+        self._ledger.saved(node, effect.election)
 
     def _append(self, node: Node, effect: Append) -> None:
         batch = effect.batch
@@ -121,6 +121,7 @@ class Executor:
         node.store.append(batch)
         node.hold(batch)
         if batch.header.is_control:
+            node.is_unread = True
             self._ledger.changed_voters(node)
 
     def _flush(self, node: Node, effect: Flush) -> None:
@@ -131,6 +132,7 @@ class Executor:
     def _truncate(self, node: Node, effect: Truncate) -> None:
         self._ledger.truncated(node, effect.offset)
         node.store.truncate(effect.offset)
+        node.is_unread = True
         node.cut_off(effect.offset)
 
     def _write_snapshot(self, node: Node, effect: WriteSnapshot) -> None:
@@ -140,11 +142,13 @@ class Executor:
         node.store.finish_snapshot(effect.snapshot)
         self._ledger.installed(node, effect.snapshot)
         node.store.install(effect.snapshot)
+        node.is_unread = True
         node.held.clear()
         node.begin_behind(effect.snapshot)
 
     def _clean(self, node: Node, effect: Clean) -> None:
         node.store.clean(effect.snapshot)
+        node.is_unread = True
         node.begin_behind(effect.snapshot)
 
     def _commit(self, node: Node, effect: Committed) -> None:

@@ -12,12 +12,13 @@ from itertools import pairwise
 from typing import Any
 
 from kraftwire.log.batch import Batch
-from kraftwire.raft.election import decode_election
+from kraftwire.raft.config import Membership
+from kraftwire.raft.election import Election, decode_election
 from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
 from kraftwire.raft.messages import partition_of
 from kraftwire.raft.quorum import majorities_overlap
 from kraftwire.raft.roles import Leader, Resigned
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.voters import NO_DIRECTORY, ReplicaKey
 from kraftwire.simulation.network import Token
 from kraftwire.simulation.node import Node, epoch_before
 from kraftwire_messages.kafka import (
@@ -116,13 +117,27 @@ class Ledger:
         if node.end.offset != header.base_offset:
             seen = f"node {node.number} has a batch at {header.base_offset} behind {node.end}"
             raise Broken("logs have no gaps", seen)
+        if node.scenario.membership is Membership.KIP_856 and not header.is_control:
+            self._look_at_names(node, header.base_offset)
+
+    def _look_at_names(self, node: Node, offset: int) -> None:
+        """Records of the state machine come behind those that name the voters (KIP-856)."""
+        assert node.replica is not None, "it runs"
+        voters = node.replica.core.control.voters.before(offset)
+        if any(voter.key.directory_id == NO_DIRECTORY for voter in voters):
+            seen = f"node {node.number} has a record at {offset}, with {voters}"
+            raise Broken("voters are named before records", seen)
 
     def changed_voters(self, node: Node) -> None:
         """A node's log has got control records: of voters, or not."""
         assert node.replica is not None, "it runs"
         core = node.replica.core
         sets = [(one.offset, one.value.keys) for one in core.control.voters.changes]
-        changes = [(offset, one, two) for (_, one), (offset, two) in pairwise(sets) if one != two]
+        changes = [
+            (offset, one, two)
+            for (_, one), (offset, two) in pairwise(sets)
+            if _with_directories(one, two) != two
+        ]
         for offset, before, after in changes:
             if not _can_follow(before, after):
                 seen = f"node {node.number} at {offset}: {sorted(before)}, then {sorted(after)}"
@@ -177,8 +192,17 @@ class Ledger:
             seen = f"node {node.number} installs {snapshot}, others have epoch {known} there"
             raise Broken("snapshots have what is committed", seen)
 
+    def saved(self, node: Node, election: Election) -> None:
+        """A node's disk has got a vote, and must have that."""
+        kept = decode_election(node.store.election or b"")
+        if kept[:2] != election[:2] or (kept.voted is None) != (election.voted is None):
+            raise Broken("disks read back", f"node {node.number}: {kept} for {election}")
+
     def reopen(self, node: Node) -> None:
-        """A disk must read back as what its replica knows."""
+        """A disk must read back as what its replica knows; not one that is damaged."""
+        node.is_unread = False
+        if node.is_damaged:
+            return
         assert node.replica is not None, "it runs"
         core, found = node.replica.core, node.store.copy().recover()
         mine = (core.log.start, core.log.end, core.log.epochs, core.log.snapshots)
@@ -214,7 +238,10 @@ class Ledger:
         error = getattr(message, "error_code", ErrorCode.NONE)
         partition = partition_of(message) if type(message) in _ABOUT_A_PARTITION else None
         inner = ErrorCode.NONE if partition is None else partition.error_code
-        if error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED or inner == ErrorCode.INVALID_REQUEST:
+        # The document of KIP-856 wants INVALID_REQUEST where a controller does not survive it.
+        is_shipped = node.scenario.membership is Membership.SHIPPED
+        is_fatal = is_shipped and inner == ErrorCode.INVALID_REQUEST
+        if is_fatal or error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             seen = f"node {node.number} answers {type(message).__name__} with {error}, {inner}"
             raise Broken("no error that ends a controller", seen)
         if partition is None:
@@ -277,8 +304,13 @@ _ABOUT_A_PARTITION = frozenset({FetchResponse, VoteResponse, FetchSnapshotRespon
 
 
 def _can_follow(before: frozenset[ReplicaKey], after: frozenset[ReplicaKey]) -> bool:
-    """Whether a voter set may follow another; what learns its directories stays the same."""
+    """Whether a voter set may follow another."""
+    return majorities_overlap(_with_directories(before, after), after)
+
+
+def _with_directories(
+    before: frozenset[ReplicaKey], after: frozenset[ReplicaKey]
+) -> frozenset[ReplicaKey]:
+    """A voter set with the directories that another knows of the same voters."""
     known = {key: [one for one in after if key.means(one)] for key in before}
-    return majorities_overlap(
-        frozenset(found[0] if found else key for key, found in known.items()), after
-    )
+    return frozenset(found[0] if found else key for key, found in known.items())

@@ -13,7 +13,7 @@ from kraftwire.raft.config import Config
 from kraftwire.raft.effects import Effect
 from kraftwire.raft.inputs import Input
 from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
-from kraftwire.raft.membership import Adding
+from kraftwire.raft.membership import Adding, policy_of
 from kraftwire.raft.memory_store import MemoryStore
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.roles import Leader
@@ -39,13 +39,14 @@ class Node:
         self.disk = 0
         self.moves = 0
         self.life = 0
-        self.steps = 0
         self.replica: Replica | None = None
         self.fails_flush = False
         self.has_moved = False
         """Whether it listens elsewhere from its next start on."""
         self.is_damaged = False
         """Whether a bit of its disk was flipped."""
+        self.is_unread = False
+        """Whether its disk has changed, by more than records, since it was last read back."""
         self.unconfirmed: list[int] = []
         """Up to where flushes went that the replica was not told of yet."""
         self.waiting: dict[int, int] = {}
@@ -55,13 +56,18 @@ class Node:
     def _open_disk(self) -> None:
         """Begin with an empty disk, or one that was formatted."""
         self.config: Config = self.scenario.config_of(key_of(self.number, self.disk), self.moves)
-        self.store = MemoryStore(self.config.static_voters)
+        registry = policy_of(self.config).registry
+        self.store = MemoryStore(self.config.static_voters, registry)
         self._left: list[VoterSet] = [] if self.disk else [self.scenario.first_voters()]
         self.held: list[OffsetAndEpoch] = []
         """Where each batch on the disk ends, and its epoch."""
         self.base = BOOTSTRAP
         """What the disk's log begins behind."""
-        if self.disk == 0 and self.scenario.is_dynamic and self.number in self.scenario.formatted:
+        if (
+            self.disk == 0
+            and self.scenario.has_checkpoints
+            and self.number in self.scenario.formatted
+        ):
             self.store.snapshots[BOOTSTRAP] = _checkpoint(self.scenario.first_voters())
 
     # -- its time ------------------------------------------------------------------------------
@@ -93,7 +99,6 @@ class Node:
     def step(self, now: int, what: Input) -> list[Effect]:
         """Hand it an input; it runs."""
         assert self.replica is not None, "only what runs is handed inputs"
-        self.steps += 1
         return self.replica.step(self.clock(now), what)
 
     def crash(self) -> None:
@@ -122,7 +127,9 @@ class Node:
         self.config = self.scenario.config_of(self.config.key, self.moves)
 
     def voter_sets(self) -> list[VoterSet]:
-        """The sets that it knows, or knew when it stopped; none of a damaged disk.
+        """The sets that count for it, or did when it stopped; none of a damaged disk.
+
+        That is the newest that it knows to be committed, and those behind it.
 
         A leader that is about to add a voter knows the set with that too.
         """
@@ -131,7 +138,9 @@ class Node:
         if self.replica is None:
             return self._left
         core = self.replica.core
-        sets = [change.value for change in core.control.voters.changes]
+        changes = core.control.voters.changes
+        committed = [place for place, one in enumerate(changes) if one.offset < core.committed]
+        sets = [change.value for change in changes[max(committed, default=0) :]]
         pending = core.role.pending if isinstance(core.role, Leader) else None
         if pending is not None and isinstance(pending.change, Adding) and pending.end is None:
             sets.append(core.voters.adding(pending.change.voter))

@@ -85,3 +85,6 @@ def recover(scheduler: Scheduler) -> None:
             for node in scheduler.world.nodes.values()
         ]
         raise Broken(RECOVERS, "; ".join(states))
+    for node in scheduler.world.nodes.values():
+        if node.replica is not None:
+            scheduler.world.ledger.reopen(node)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from random import Random
 from uuid import UUID
 
-from kraftwire.raft.config import Config
+from kraftwire.raft.config import Config, Membership
 from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import NO_VOTERS, Listener, ReplicaKey, Voter, VoterSet
 
@@ -64,6 +64,8 @@ class Scenario:
     voters: int
     observers: int = 0
     bootstrap: Bootstrap = Bootstrap.CHECKPOINT
+    membership: Membership = Membership.SHIPPED
+    """By which rules voters come and go; those of KIP-856 begin with a static configuration."""
     faults: Faults = Faults()
     work_ms: int = 20
     """On average between two things that clients ask for; 0 for none."""
@@ -80,8 +82,8 @@ class Scenario:
         return range(1, self.voters + self.observers + 1)
 
     @property
-    def is_dynamic(self) -> bool:
-        """Whether voters can come and go."""
+    def has_checkpoints(self) -> bool:
+        """Whether the first voters are told by bootstrap checkpoints."""
         return self.bootstrap is not Bootstrap.STATIC
 
     @property
@@ -110,7 +112,8 @@ class Scenario:
             fetch_snapshot_max_bytes=_PIECE,
             clean_interval_ms=_CLEAN_MS,
             bootstrap=tuple(address_of(node) for node in self.nodes if node != key.id),
-            static_voters=NO_VOTERS if self.is_dynamic else self.first_voters(),
+            static_voters=NO_VOTERS if self.has_checkpoints else self.first_voters(),
+            membership=self.membership,
         )
 
 
@@ -154,12 +157,16 @@ def draw_scenario(seed: int) -> Scenario:
         pause_ms=int(chance.choice((300, 1000, 3000)) / weather) if weather else 0,
     )
     nodes = range(1, voters + observers + 1)
+    bootstrap = chance.choice((Bootstrap.STATIC, Bootstrap.CHECKPOINT, Bootstrap.STANDALONE))
+    # The rules of KIP-856 begin with a static configuration.
+    policies = tuple(Membership) if bootstrap is Bootstrap.STATIC else (Membership.SHIPPED,)
     spread = chance.choice((0, 0, 50, 300))
     return Scenario(
         seed=seed,
         voters=voters,
         observers=observers,
-        bootstrap=chance.choice((Bootstrap.STATIC, Bootstrap.CHECKPOINT, Bootstrap.STANDALONE)),
+        bootstrap=bootstrap,
+        membership=chance.choice(policies),
         faults=faults,
         work_ms=chance.choice((5, 20, 100, 500)),
         changes=chance.choice((0.02, 0.1, 0.5)),

@@ -97,7 +97,7 @@ class Scheduler:
         for sender, receiver in world.network.cuts:
             self.take(Step(world.now, Action.MEND, receiver, sender))
         for node in world.nodes.values():
-            if node.is_damaged and self.scenario.is_dynamic:
+            if node.is_damaged:
                 self.take(Step(world.now, Action.WIPE, node.number))
             if node.replica is None:
                 self._start(node.number)
@@ -218,7 +218,7 @@ class Scheduler:
     def _spoil(self, number: int, kind: Action) -> None:
         """Take a disk, or a bit of it, where enough others are left."""
         node = self.world.nodes[number]
-        if node.is_damaged and self.scenario.is_dynamic:
+        if node.is_damaged:
             self.take(Step(self.world.now, Action.WIPE, number))
         elif may_lose(self.world, node):
             bit = self.chance.randrange(_MOST_BITS) if kind is Action.FLIP else 0

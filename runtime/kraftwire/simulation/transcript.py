@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
+from kraftwire.raft.config import Membership
 from kraftwire.raft.messages import partition_of
 from kraftwire.simulation.replay import replay
 from kraftwire.simulation.scenario import Bootstrap, Faults, Scenario
@@ -106,6 +107,7 @@ def _scenario(values: dict[str, Any]) -> Scenario:
     given = dict(values)
     return Scenario(
         bootstrap=Bootstrap(given.pop("bootstrap")),
+        membership=Membership(given.pop("membership")),
         faults=Faults(**given.pop("faults")),
         rates=tuple(given.pop("rates")),
         old=frozenset(given.pop("old")),

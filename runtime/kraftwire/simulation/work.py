@@ -35,8 +35,7 @@ def work_step(world: World, chance: Random, crash: int = NEVER) -> Step | None:
 
 def may_lose(world: World, lost: Node) -> bool:
     """Whether the quorum survives the loss of a disk."""
-    if not world.scenario.is_dynamic:  # a voter without a directory would vote again
-        return False
+    # A voter whose directory is not known would vote again: no set has a majority without it.
     sound = _sound(world) - {lost.config.key}
     sets = (voters for node in world.nodes.values() for voters in node.voter_sets())
     return all(_has_majority(voters, sound) for voters in sets)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kraftwire.raft.config import Membership
 from kraftwire.raft.inputs import (
     Flushed,
     Input,
@@ -131,7 +132,9 @@ class World:
         other = self.nodes[step.other]
         if other.replica is None:
             return False
-        voter = Voter(other.config.key, other.config.listeners)
+        is_shipped = self.scenario.membership is Membership.SHIPPED
+        # Under KIP-856 the configuration says where voters listen.
+        voter = Voter(other.config.key, other.config.listeners if is_shipped else ())
         request = add_raft_voter_request(CLUSTER, voter, timeout_ms=0, ack_when_committed=True)
         return self._ask(step, request)
 
@@ -184,8 +187,7 @@ class World:
         node = self.nodes[step.node]
         if node.replica is None:
             return False
-        if not node.is_damaged:
-            self.ledger.reopen(node)
+        self.ledger.reopen(node)
         self.executor.stop(node)
         return True
 
