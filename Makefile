@@ -13,7 +13,7 @@ STORED := codec_tests/stored
 WITH_JAVA = $(shell [ -e $(VENV)/java ] && echo env JAVA_HOME=$(CURDIR)/$(VENV)/java)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-engines lint types check format generate interop installs shipping fuzz fuzz-native mutants soak bench update-kafka clean
+.PHONY: help setup demo test test-engines lint types check format generate interop installs shipping fuzz fuzz-native mutants compiled soak bench update-kafka clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -101,14 +101,22 @@ fuzz-native: setup ## Fuzz the native engines under sanitizers: make fuzz-native
 mutants: setup ## Give replicas a bug each, and see which seed of the simulator finds it
 	PYTHONPATH=codec_tests $(BIN)/python -m simulation.mutants
 
-soak: setup ## Run the simulator on new seeds: make soak HOURS=2 START=1000000
-	$(KRAFTWIRE) simulate --hours $(or $(HOURS),1) --start $(or $(START),1000) --transcripts broken
+# For long runs: the replica and the simulator, compiled.
+COMPILED := build/compiled
+$(COMPILED)/.ready: $(VENV)/.ready $(shell find runtime generated/kraftwire_messages -name '*.py')
+	PYTHONPATH=codec_tests $(BIN)/python -m simulation.compiled $(COMPILED)
+	touch $@
 
-bench: setup ## Time decoding and encoding beside other libraries; show that both are linear
+compiled: $(COMPILED)/.ready ## Compile replica and simulator, and compare the runs: twice as fast
+
+soak: compiled ## Run the simulator on new seeds: make soak HOURS=2 START=1000000
+	PYTHONPATH=$(COMPILED) $(KRAFTWIRE) simulate --hours $(or $(HOURS),1) --start $(or $(START),1000) --transcripts broken
+
+bench: compiled ## Time decoding and encoding beside other libraries; show that both are linear
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.speed
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.footprint
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.linear
-	PYTHONPATH=codec_tests $(BIN)/python -m bench.simulation
+	PYTHONPATH=codec_tests $(BIN)/python -m bench.simulation $(COMPILED)
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.columns
 	PYTHONPATH=codec_tests $(WITH_JAVA) $(BIN)/python -m bench.spark
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.logs $(if $(shell command -v java),--java)
