@@ -102,7 +102,15 @@ class Scenario:
         return VoterSet(voter_of(key_of(node)) for node in self.formatted)
 
     def config_of(self, key: ReplicaKey, moves: int = 0) -> Config:
-        """What a node is told; of a new disk it has another key."""
+        """What a node is told; of a new disk it has another key.
+
+        With a new disk nobody is told the voters any more that the quorum began with, once they
+        can change: it would take itself for one of them, and elect itself where it was the only
+        one. (The ids of KIP-856 stay, and an empty log is not elected by the others.)
+        """
+        has_static = not self.has_checkpoints and (
+            key == key_of(key.id) or self.membership is Membership.KIP_856
+        )
         return Config(
             key=key,
             cluster_id=CLUSTER,
@@ -112,7 +120,7 @@ class Scenario:
             fetch_snapshot_max_bytes=_PIECE,
             clean_interval_ms=_CLEAN_MS,
             bootstrap=tuple(address_of(node) for node in self.nodes if node != key.id),
-            static_voters=NO_VOTERS if self.has_checkpoints else self.first_voters(),
+            static_voters=self.first_voters() if has_static else NO_VOTERS,
             membership=self.membership,
         )
 
