@@ -25,6 +25,7 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     messages           the one partition within requests and responses
     replies            responses that say how things stand
     apis               what a replica speaks, and ApiVersions
+    cluster            DescribeCluster
     describe           DescribeQuorum
     metrics            what a replica tells of itself in numbers
     elections          Vote, BeginQuorumEpoch and EndQuorumEpoch, as they are answered

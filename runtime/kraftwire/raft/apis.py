@@ -15,7 +15,7 @@ from kraftwire_wire.numbers import ApiKey
 
 KRAFT_VERSION = "kraft.version"
 
-APIS: dict[ApiKey, range] = {
+APIS: dict[int, range] = {
     ApiKey.FETCH: range(17, 19),
     ApiKey.API_VERSIONS: range(5),
     ApiKey.VOTE: range(1, 3),
@@ -23,6 +23,7 @@ APIS: dict[ApiKey, range] = {
     ApiKey.END_QUORUM_EPOCH: range(1, 2),
     ApiKey.DESCRIBE_QUORUM: range(3),
     ApiKey.FETCH_SNAPSHOT: range(1, 2),
+    ApiKey.DESCRIBE_CLUSTER: range(1, 3),
     ApiKey.ADD_RAFT_VOTER: range(2),
     ApiKey.REMOVE_RAFT_VOTER: range(1),
     ApiKey.UPDATE_RAFT_VOTER: range(1),

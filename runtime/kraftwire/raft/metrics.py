@@ -7,6 +7,7 @@ replica, who has the clock: from proposals to `Settled`, from inputs to effects.
 from __future__ import annotations
 
 from kraftwire.log.properties import format_uuid
+from kraftwire.raft.config import Membership
 from kraftwire.raft.core import Core
 from kraftwire.raft.membership import Adding, Removing
 from kraftwire.raft.replies import NOBODY, leader_of
@@ -21,7 +22,9 @@ _UNKNOWN = -1
 def metrics_of(core: Core) -> dict[str, Metric]:
     """All metrics by their names; those that only leaders have are there in a leader alone."""
     voted = core.key if isinstance(core.role, Leader) else core.voted or ReplicaKey(NOBODY)
-    has_static = len(core.config.static_voters) > 0
+    has_static = (
+        core.config.membership is Membership.SHIPPED and len(core.config.static_voters) > 0
+    )
     found: dict[str, Metric] = {
         "current-state": state_of(core),
         "current-leader": leader_of(core),

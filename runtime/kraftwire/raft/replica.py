@@ -18,6 +18,7 @@ from kraftwire.raft.candidacy import (
     stand,
     time_out,
 )
+from kraftwire.raft.cluster import handle_describe_cluster
 from kraftwire.raft.config import Config
 from kraftwire.raft.core import Core
 from kraftwire.raft.describe import handle_describe_quorum
@@ -84,6 +85,7 @@ from kraftwire_messages.kafka import (
     ApiVersionsRequest,
     ApiVersionsResponse,
     BeginQuorumEpochRequest,
+    DescribeClusterRequest,
     DescribeQuorumRequest,
     EndQuorumEpochRequest,
     FetchRequest,
@@ -107,6 +109,7 @@ _HANDLERS: dict[type, Callable[[Core, Request, Any], None]] = {
     AddRaftVoterRequest: handle_add_voter,
     RemoveRaftVoterRequest: handle_remove_voter,
     UpdateRaftVoterRequest: handle_update_voter,
+    DescribeClusterRequest: handle_describe_cluster,
     DescribeQuorumRequest: handle_describe_quorum,
     ApiVersionsRequest: handle_api_versions,
 }
