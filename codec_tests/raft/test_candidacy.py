@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kraftwire.raft.batches import Control, controls_of
 from kraftwire.raft.candidacy import AskedVote, note_answer, note_unsupported, stand, time_out
 from kraftwire.raft.core import Core
@@ -15,7 +17,7 @@ from kraftwire.raft.voters import decode_voters
 from kraftwire_messages.kafka import LeaderChangeMessage, VotersRecord, registry
 from kraftwire_wire.records import ControlType
 
-from raft.replicas import ME, THREE, TWO, VOTERS, core_of, listeners_of, saved
+from raft.replicas import ME, THREE, TWO, VOTERS, core_of, listeners_of, replica_of, saved
 
 
 def asked(core: Core) -> list[tuple[int, int, bool]]:
@@ -114,6 +116,24 @@ def test_a_sole_voter_elects_itself_and_commits_what_is_flushed() -> None:
     assert core.effects[-1] == Committed(2)
     note_flushed(core, core.log.end)
     assert core.effects.count(Committed(2)) == 1
+
+
+@pytest.mark.parametrize(
+    ("election", "epoch"),
+    [(Election(3), 4), (Election(3, voted=ME), 3), (Election(3, ME.id), 5), (Election(3, 2), 4)],
+    ids=["unattached", "candidate", "resigned", "follower"],
+)
+def test_a_sole_voter_leads_as_soon_as_it_starts(election: Election, epoch: int) -> None:
+    replica = replica_of(election, voters=VOTERS.removing(TWO).removing(THREE))
+    replica.start()
+    assert isinstance(replica.core.role, Leader)
+    assert replica.core.epoch == epoch
+
+
+def test_who_is_not_the_only_voter_waits() -> None:
+    replica = replica_of(Election(3), voters=VOTERS.removing(ME).removing(THREE))
+    replica.start()
+    assert isinstance(replica.core.role, Unattached)
 
 
 def test_what_was_flushed_before_the_epoch_commits_nothing() -> None:

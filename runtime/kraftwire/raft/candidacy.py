@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kraftwire.raft.core import Core
 from kraftwire.raft.leading import begin_epoch
 from kraftwire.raft.messages import vote_request
-from kraftwire.raft.roles import Candidate, Prospective
+from kraftwire.raft.roles import Candidate, Prospective, Resigned
 from kraftwire.raft.voters import ReplicaKey
 
 
@@ -27,6 +27,18 @@ def stand(core: Core) -> None:
     core.become_prospective()
     if not _go_on(core):
         ask(core)
+
+
+def elect_sole_voter(core: Core) -> None:
+    """After a start the only voter leads at once: there is nobody to wait for."""
+    if len(core.voters) != 1 or not core.is_voter:
+        return
+    if isinstance(core.role, Candidate):  # it voted for itself before it stopped
+        _go_on(core)
+        return
+    if isinstance(core.role, Resigned):
+        core.become_unattached(core.epoch + 1)
+    stand(core)
 
 
 def ask(core: Core) -> None:

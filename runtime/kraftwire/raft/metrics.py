@@ -22,9 +22,7 @@ _UNKNOWN = -1
 def metrics_of(core: Core) -> dict[str, Metric]:
     """All metrics by their names; those that only leaders have are there in a leader alone."""
     voted = core.key if isinstance(core.role, Leader) else core.voted or ReplicaKey(NOBODY)
-    has_static = (
-        core.config.membership is Membership.SHIPPED and len(core.config.static_voters) > 0
-    )
+    has_static = core.config.membership is Membership.SHIPPED and len(core.config.static_voters) > 0
     found: dict[str, Metric] = {
         "current-state": state_of(core),
         "current-leader": leader_of(core),

@@ -13,6 +13,7 @@ from kraftwire.raft.apis import handle_api_versions
 from kraftwire.raft.candidacy import (
     AskedVote,
     ask,
+    elect_sole_voter,
     note_answer,
     note_unsupported,
     stand,
@@ -124,6 +125,7 @@ class Replica:
 
     def start(self) -> list[Effect]:
         """What is to be done first."""
+        elect_sole_voter(self.core)
         self._poll()
         return self._taken()
 
