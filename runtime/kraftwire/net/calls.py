@@ -1,0 +1,91 @@
+"""A request that came, and how it is answered."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from kraftwire_wire.message import Message
+
+
+class Line(Protocol):
+    """The connection that a request came over."""
+
+    def reply(self, header: Any, response: Message) -> None:
+        """Send a response, and go on with the next request."""
+        ...
+
+    def hang_up(self) -> None:
+        """Close the connection."""
+        ...
+
+
+class Call:
+    """A request, who sent it, and one chance to answer it."""
+
+    __slots__ = ("_header", "_line", "listener", "message", "peer", "principal")
+
+    def __init__(
+        self,
+        line: Line,
+        header: Any,
+        message: Message,
+        *,
+        listener: str,
+        principal: str | None,
+        peer: str,
+    ) -> None:
+        self._line: Line | None = line
+        self._header = header
+        self.message = message
+        self.listener = listener
+        """The name of the listener that it came to."""
+        self.principal = principal
+        """The subject of the client's certificate, as Kafka prints it; None without one."""
+        self.peer = peer
+        """Where it comes from, HOST:PORT."""
+
+    def __repr__(self) -> str:
+        return f"<Call {type(self.message).__name__} {self.version} of {self.peer}>"
+
+    @property
+    def version(self) -> int:
+        """The version of the request, and of the response."""
+        return int(self._header.request_api_version)
+
+    @property
+    def client_id(self) -> str | None:
+        """What the client calls itself."""
+        name: str | None = self._header.client_id
+        return name
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer would go out."""
+        return self._line is not None
+
+    def answer(self, response: Message, version: int | None = None) -> None:
+        """Send the response, without waiting.
+
+        Nothing happens where the connection is gone, or where the answer has been given. A
+        response that has no form in that version is a `KraftwireError`, and ends the connection.
+        """
+        line, self._line = self._line, None
+        if line is None:
+            return
+        if version is not None:
+            self._header.request_api_version = version
+        try:
+            line.reply(self._header, response)
+        except BaseException:
+            line.hang_up()
+            raise
+
+    def disconnect(self) -> None:
+        """Close the connection, in the place of an answer."""
+        line, self._line = self._line, None
+        if line is not None:
+            line.hang_up()
+
+    def lose(self) -> None:
+        """The connection is gone: nobody waits for the answer."""
+        self._line = None

@@ -1,0 +1,210 @@
+"""A connection that asks: over TCP or TLS, logged in, with the versions that both ends speak.
+
+Requests go out as they are asked and answers are matched by their correlation ids, so many can
+be on their way. Whoever asks bounds the time with `asyncio.timeout`; an answer that nobody
+waits for any more is dropped when it comes. Whatever is wrong with the stream itself closes
+the connection, and every open question ends with `ConnectionError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Self, cast
+
+from kraftwire.net.errors import AuthenticationFailed, NoCommonVersion
+from kraftwire.net.frames import FrameProtocol
+from kraftwire.net.sasl import log_in
+from kraftwire.net.security import PLAINTEXT, ClientSecurity
+from kraftwire.net.versions import (
+    Encoded,
+    api_versions_request,
+    encode_newest,
+    retry_version,
+    spoken_versions,
+)
+from kraftwire_messages.kafka import ApiVersionsResponse, registry
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.framing import add_size
+from kraftwire_wire.message import Message
+from kraftwire_wire.numbers import ErrorCode
+
+_LAST_ID = 2**31 - 1
+_ID_BYTES = 4
+
+
+class Connection(FrameProtocol):
+    """See the module; `open` makes one."""
+
+    def __init__(self, peer: str, client_id: str, max_bytes: int) -> None:
+        super().__init__()
+        self.peer = peer
+        """Whom this connects to, HOST:PORT."""
+        self.spoken: dict[int, range] = {}
+        """The versions that the peer speaks, by API key."""
+        self._client_id = client_id
+        self._max_bytes = max_bytes
+        self._number = 0
+        self._open: dict[int, tuple[Any, asyncio.Future[Message]]] = {}
+        """Headers of requests, and who waits for the answers, by correlation id."""
+        self._why_closed = "the connection is closed"
+        self._writable = asyncio.Event()
+        self._gone = asyncio.Event()
+
+    @classmethod
+    async def open(
+        cls,
+        host: str,
+        port: int,
+        security: ClientSecurity = PLAINTEXT,
+        *,
+        client_id: str = "kraftwire",
+        max_bytes: int = 100 << 20,
+    ) -> Self:
+        """Connect, log in, and ask what the server speaks.
+
+        `OSError` where there is no connection; `AuthenticationFailed` and other
+        `KraftwireError`s where there is one, and no way to go on. `max_bytes` bounds a response.
+        """
+        context = security.context
+        self = cls(f"{host}:{port}", client_id, max_bytes)
+        loop = asyncio.get_running_loop()
+        server_hostname = host if context is not None else None
+        await loop.create_connection(
+            lambda: self, host, port, ssl=context, server_hostname=server_hostname
+        )
+        try:
+            self.spoken = await self._ask_versions()
+            if security.sasl is not None:
+                await self._log_in(security)
+        except BaseException:
+            self.abort()
+            raise
+        return self
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing can be asked any more."""
+        return self.transport is None or self.transport.is_closing()
+
+    def version_for(self, message: Message) -> int:
+        """The newest version that both ends speak, and that has room for what the message says.
+
+        `UnsupportedVersion` where there is none.
+        """
+        return encode_newest(message, self.spoken).version
+
+    async def ask(self, message: Message, version: int | None = None) -> Message:
+        """The answer to a request, which is sent in the newest version unless one is given.
+
+        `ConnectionError` where the connection is lost before it comes, `DecodeError` where it is
+        none.
+        """
+        if version is None:
+            encoded = encode_newest(message, self.spoken)
+        else:
+            encoded = Encoded(version, message.encode(version))
+        await self._writable.wait()
+        if self.transport is None or self.transport.is_closing():
+            raise ConnectionError(f"{self.peer}: {self._why_closed}")
+        number = self._next_number()
+        header = registry.request_header(
+            message, encoded.version, correlation_id=number, client_id=self._client_id
+        )
+        waiting = asyncio.get_running_loop().create_future()
+        self._open[number] = header, waiting
+        head = header.encode(message.header_version(encoded.version))
+        self.transport.write(add_size(head + encoded.body))
+        return cast(Message, await waiting)
+
+    async def close(self) -> None:
+        """Close the connection, whatever is on its way, and wait until it is."""
+        self._fail("closed by this end")
+        await self._gone.wait()
+
+    def _next_number(self) -> int:
+        while True:
+            self._number = self._number + 1 if self._number < _LAST_ID else 1
+            if self._number not in self._open:
+                return self._number
+
+    # -- before the first question -------------------------------------------------------------
+
+    async def _ask_versions(self) -> dict[int, range]:
+        request = api_versions_request()
+        newest = request.VALID_VERSIONS[-1]
+        response = cast(ApiVersionsResponse, await self.ask(request, newest))
+        if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            again = await self.ask(request, retry_version(response))
+            response = cast(ApiVersionsResponse, again)
+        if response.error_code != ErrorCode.NONE:
+            reason = f"{self.peer} does not tell what it speaks: error {response.error_code}"
+            raise KraftwireError(reason)
+        return spoken_versions(response)
+
+    async def _log_in(self, security: ClientSecurity) -> None:
+        assert security.sasl is not None, "asked for by whoever calls"
+        try:
+            await log_in(self.ask, security.sasl)
+        except NoCommonVersion:
+            raise AuthenticationFailed(f"{self.peer} takes no logins (SASL)") from None
+
+    # -- what comes ----------------------------------------------------------------------------
+
+    def frame_begins(self, size: int) -> bool:
+        """See `FrameProtocol`."""
+        if _ID_BYTES <= size <= self._max_bytes:
+            return True
+        self._fail(f"it sent a response of {size} bytes; at most {self._max_bytes} are taken")
+        return False
+
+    def frame_received(self, frame: bytes) -> None:
+        """Hand an answer to whoever asked."""
+        number = int.from_bytes(frame[:_ID_BYTES], signed=True)
+        header, waiting = self._open.pop(number, (None, None))
+        if waiting is None:
+            self._fail(f"it answered request {number}, which nobody asked")
+            return
+        if waiting.done():  # whoever asked has gone
+            return
+        try:
+            _, message = registry.decode_response(frame, header)
+        except KraftwireError as error:
+            error.add_note(f"in a response of {self.peer}")
+            waiting.set_exception(error)
+        else:
+            waiting.set_result(message)
+
+    def lost(self, error: Exception | None) -> None:
+        """See `FrameProtocol`."""
+        reason = "it closed the connection" if error is None else f"the connection broke: {error}"
+        self._end(reason)
+        self._gone.set()
+
+    def _fail(self, reason: str) -> None:
+        self._end(reason)
+        self.abort()
+
+    def _end(self, reason: str) -> None:
+        """Let nobody wait any longer; the first reason is the one that is told."""
+        waiting, self._open = self._open, {}
+        self._writable.set()
+        if not self._gone.is_set() and self._why_closed == "the connection is closed":
+            self._why_closed = reason
+        for _, future in waiting.values():
+            if not future.done():
+                future.set_exception(ConnectionError(f"{self.peer}: {self._why_closed}"))
+
+    # -- asyncio -------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See `asyncio.BaseProtocol`."""
+        super().connection_made(transport)
+        self._writable.set()
+
+    def pause_writing(self) -> None:
+        """See `asyncio.BaseProtocol`."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """See `asyncio.BaseProtocol`."""
+        self._writable.set()

@@ -1,0 +1,34 @@
+"""What a server gives to peers that nobody knows: bytes, connections and time.
+
+A request becomes objects of up to sixty times its size, and nothing else is done meanwhile, so
+the limits on bytes are far below Kafka's `socket.request.max.bytes` of 100 MiB, which has
+produce requests in mind: what the replicas of a quorum ask takes a few hundred bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """See the module; times are in seconds."""
+
+    request_bytes: int = 64 << 10
+    """The longest request."""
+    small_request_bytes: int = 4 << 10
+    """The longest that any connection may send at any time; others must have sent a sound one."""
+    held_bytes: int = 1 << 20
+    """What all requests longer than that may take together, until they are answered."""
+    unsent_bytes: int = 64 << 20
+    """What all answers may take together that are not sent; those stuck longest are dropped."""
+    connections: int = 500
+    connections_per_address: int = 100
+    frame_s: float = 10
+    """From the start of a connection to its first request, and of a request to its end."""
+    idle_s: float = 600
+    """Between requests; Kafka's `connections.max.idle.ms`."""
+    send_s: float = 30
+    """How long a peer may take to read an answer."""
+    closing_s: float = 2
+    """How long a server that closes waits for answers."""

@@ -1,0 +1,95 @@
+"""SCRAM (RFC 5802, RFC 7677) as a client, without input and output.
+
+Three messages go to and fro: `first` and `final` are what the client says, and `verify` looks
+at what the server proves at the end, that it knows the password too. Kafka has no channel
+binding and takes names and passwords as they are, as UTF-8.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import secrets
+
+from kraftwire.net.errors import AuthenticationFailed
+from kraftwire.net.security import Mechanism
+
+_HASHES = {Mechanism.SCRAM_SHA_256: "sha256", Mechanism.SCRAM_SHA_512: "sha512"}
+_ITERATIONS = range(4096, 200_001)
+"""RFC 7677 asks for the least; more than the most would stop this end for too long."""
+_NO_BINDING = b"n,,"
+
+
+class Scram:
+    """One login."""
+
+    def __init__(
+        self, mechanism: Mechanism, username: str, password: str, nonce: str | None = None
+    ) -> None:
+        """`nonce` is random unless a test gives it."""
+        self._hash = _HASHES[mechanism]
+        self._password = password.encode()
+        self._nonce = secrets.token_urlsafe(24) if nonce is None else nonce
+        name = username.replace("=", "=3D").replace(",", "=2C")
+        self._first = f"n={name},r={self._nonce}".encode()
+        self._proven = b""
+
+    def first(self) -> bytes:
+        """What the client says first: its name and a nonce."""
+        return _NO_BINDING + self._first
+
+    def final(self, challenge: bytes) -> bytes:
+        """The client's proof, for the server's first message."""
+        found = _attributes(challenge)
+        nonce = found.get("r", "")
+        if not nonce.startswith(self._nonce) or len(nonce) == len(self._nonce):
+            raise AuthenticationFailed("SCRAM: the server answered another login's nonce")
+        salted = self._salted(found)
+        binding = base64.b64encode(_NO_BINDING)
+        without_proof = b"c=" + binding + b",r=" + nonce.encode()
+        said = b",".join((self._first, challenge, without_proof))
+        client_key = self._hmac(salted, b"Client Key")
+        signature = self._hmac(hashlib.new(self._hash, client_key).digest(), said)
+        self._proven = self._hmac(self._hmac(salted, b"Server Key"), said)
+        proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
+        return without_proof + b",p=" + base64.b64encode(proof)
+
+    def verify(self, outcome: bytes) -> None:
+        """Look at the server's last message; `AuthenticationFailed` unless it proves itself."""
+        found = _attributes(outcome)
+        if "e" in found:
+            raise AuthenticationFailed(f"SCRAM: the server says {found['e']!r}")
+        if not self._proven or not hmac.compare_digest(_decoded(found, "v"), self._proven):
+            raise AuthenticationFailed("SCRAM: the server does not know the password itself")
+
+    def _salted(self, found: dict[str, str]) -> bytes:
+        text = found.get("i", "")
+        iterations = int(text) if text.isdecimal() and len(text) < 10 else 0
+        if iterations not in _ITERATIONS:
+            reason = f"{text[:20]!r} iterations; {_ITERATIONS[0]} to {_ITERATIONS[-1]} are taken"
+            raise AuthenticationFailed(f"SCRAM: {reason}")
+        salt = _decoded(found, "s")
+        return hashlib.pbkdf2_hmac(self._hash, self._password, salt, iterations)
+
+    def _hmac(self, key: bytes, text: bytes) -> bytes:
+        return hmac.digest(key, text, self._hash)
+
+
+def _attributes(message: bytes) -> dict[str, str]:
+    """The attributes of a server's message: a letter, `=` and a value, between commas."""
+    try:
+        parts = message.decode().split(",")
+    except UnicodeDecodeError:
+        raise AuthenticationFailed("SCRAM: the server's message is no text") from None
+    if any(part[1:2] != "=" for part in parts) or parts[0].startswith("m="):
+        raise AuthenticationFailed(f"SCRAM: the server's message is {parts[0][:40]!r}...")
+    return {part[0]: part[2:] for part in reversed(parts)}
+
+
+def _decoded(found: dict[str, str], name: str) -> bytes:
+    try:
+        return base64.b64decode(found.get(name, ""), validate=True)
+    except (binascii.Error, ValueError):
+        raise AuthenticationFailed(f"SCRAM: attribute {name!r} is not base64") from None

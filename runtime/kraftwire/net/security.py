@@ -1,0 +1,131 @@
+"""Who speaks: TLS on both sides with PEM files, SASL as a client.
+
+Files are read when a context is first made. A key that is encrypted needs its password here:
+nobody is asked at a terminal.
+"""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+
+from kraftwire.net.errors import BadSecurity
+
+
+class Mechanism(StrEnum):
+    """How a client logs in."""
+
+    PLAIN = "PLAIN"
+    SCRAM_SHA_256 = "SCRAM-SHA-256"
+    SCRAM_SHA_512 = "SCRAM-SHA-512"
+
+
+class ClientAuth(StrEnum):
+    """Whether a server wants certificates of its clients; Kafka's `ssl.client.auth`."""
+
+    NONE = "none"
+    REQUESTED = "requested"
+    REQUIRED = "required"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tls:
+    """PEM files; the chain and its key may be in one."""
+
+    certificates: Path | None = None
+    """This end's certificate, and those between it and an authority."""
+    key: Path | None = None
+    """Unless it is in the file of the certificates."""
+    key_password: str | None = field(default=None, repr=False)
+    authorities: Path | None = None
+    """Whom to trust; unless given a client trusts those that the system does."""
+
+
+@dataclass(frozen=True)
+class Sasl:
+    """A login."""
+
+    mechanism: Mechanism
+    username: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientSecurity:
+    """How a client connects: without anything, with TLS, with SASL, with both."""
+
+    tls: Tls | None = None
+    checks_host_name: bool = True
+    """Whether the certificate of the server must be that of the host asked for."""
+    sasl: Sasl | None = None
+
+    @cached_property
+    def context(self) -> ssl.SSLContext | None:
+        """The context of TLS; `BadSecurity` or `OSError` where its files are no use."""
+        if self.tls is None:
+            return None
+        context = _context(self.tls, ssl.Purpose.SERVER_AUTH)
+        context.check_hostname = self.checks_host_name
+        return context
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerSecurity:
+    """TLS as a listener speaks it."""
+
+    tls: Tls
+    client_auth: ClientAuth = ClientAuth.NONE
+
+    @cached_property
+    def context(self) -> ssl.SSLContext:
+        """The context of TLS; `BadSecurity` or `OSError` where its files are no use."""
+        if self.tls.certificates is None:
+            raise BadSecurity("a listener with TLS needs a certificate and its key")
+        if self.client_auth is not ClientAuth.NONE and self.tls.authorities is None:
+            reason = "certificates of clients are asked for, and no authority to check them with"
+            raise BadSecurity(f"{reason}: set ssl.truststore.location")
+        context = _context(self.tls, ssl.Purpose.CLIENT_AUTH)
+        context.verify_mode = {
+            ClientAuth.NONE: ssl.CERT_NONE,
+            ClientAuth.REQUESTED: ssl.CERT_OPTIONAL,
+            ClientAuth.REQUIRED: ssl.CERT_REQUIRED,
+        }[self.client_auth]
+        return context
+
+
+PLAINTEXT = ClientSecurity()
+
+
+def _context(tls: Tls, purpose: ssl.Purpose) -> ssl.SSLContext:
+    for path in (tls.authorities, tls.certificates, tls.key):
+        if path is not None:
+            _check_pem(path)
+    context = _trusting(tls.authorities, purpose)
+    if tls.certificates is not None:
+        try:
+            # Without a password OpenSSL would ask for one at the terminal.
+            context.load_cert_chain(tls.certificates, tls.key, tls.key_password or "")
+        except (ssl.SSLError, ValueError) as error:
+            key = tls.key or tls.certificates
+            raise BadSecurity(f"{key}: no key that fits {tls.certificates} ({error})") from None
+    return context
+
+
+def _trusting(authorities: Path | None, purpose: ssl.Purpose) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(purpose, cafile=authorities)
+    except ssl.SSLError as error:
+        raise BadSecurity(f"{authorities}: no certificates of authorities ({error})") from None
+
+
+def _check_pem(path: Path) -> None:
+    """Say what is wrong with a file of the kinds that Java has."""
+    with path.open("rb") as file:
+        start = file.read(1 << 20)
+    if b"-----BEGIN " not in start:
+        mend = f"keytool -importkeystore -srckeystore {path.name} -destkeystore x.p12"
+        mend = f"{mend} -deststoretype PKCS12, and openssl pkcs12 -in x.p12 -out x.pem -nodes"
+        raise BadSecurity(f"{path}: not PEM; a Java key store becomes PEM with {mend}")
