@@ -43,4 +43,9 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     snapshot_fetching  FetchSnapshot, as a replica asks it
     following          Fetch, as a replica asks it
     replica            one input at a time
+
+Beside it, for whoever looks at a quorum from outside:
+
+    quorum_status      what DescribeQuorum tells
+    admin              describe a quorum, add and remove voters; this alone speaks to a network
 """
