@@ -5,6 +5,7 @@ From the bytes up, each importing only what is above it:
     source, window, varint, compression     bytes and where they come from
     header, record, legacy, batch           one record batch, of any magic
     resync, segment, order                  a file of batches, damage included
+    checked, positions                      what a log on disk is opened with: headers, places
     indexes, producer_snapshot, checkpoints, properties, quorum_state
                                             the files beside them, one module each
     storage, file_names, directory          what lies where

@@ -53,6 +53,19 @@ class IndexBuilder:
             self._add_time()
             self._indexed_at = header.position
 
+    def truncate(self, offset: int) -> int:
+        """Forget the batches from an offset on; returns the position to add batches from again.
+
+        Those are the last batch that is named, or the first, and those behind it.
+        """
+        while self.offsets and self.offsets[-1].offset >= offset:
+            del self.offsets[-1]
+        while self.times and self.times[-1].offset >= offset:
+            del self.times[-1]
+        self._largest = self.times[-1] if self.times else TimeEntry(-1, -1)
+        self._indexed_at = self.offsets[-1].position if self.offsets else 0
+        return self._indexed_at
+
     def finish(self) -> None:
         """Add what closes a time index: the largest timestamp of the segment."""
         self._add_time()

@@ -7,17 +7,36 @@ so the replica must not go on as if it had never had it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Protocol
 
 from kraftwire.log.batch import Batch
 from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.header import CONTROL, BatchHeader
 from kraftwire.log.segment import Damage, read_batches, scan_batches
 from kraftwire.log.source import Source
 from kraftwire.raft.control_state import ControlState
 from kraftwire.raft.log_state import LogState, OffsetAndEpoch
 
-_MEND = "give the replica an empty directory, and so a new directory id, and add it again"
+MEND = "give the replica an empty directory, and so a new directory id, and add it again"
+"""What to do about a log that lacks what it had."""
+
+
+class StoredBatches(Protocol):
+    """The batches of a stored log, read once from its first to its last."""
+
+    @property
+    def file(self) -> str:
+        """What errors call the file that the last header came from."""
+        ...
+
+    def headers(self) -> Iterator[BatchHeader]:
+        """Those of all batches that are whole; `CorruptBatch` where more than the end is torn."""
+        ...
+
+    def read_batch(self, header: BatchHeader) -> Batch:
+        """The batch whose header came last."""
+        ...
 
 
 class RecoveredLog(NamedTuple):
@@ -33,36 +52,53 @@ class RecoveredLog(NamedTuple):
 def recover_log(
     source: Source, start: int, snapshots: Mapping[OffsetAndEpoch, Source], control: ControlState
 ) -> RecoveredLog:
-    """Read a log that begins at offset `start` in one source, and its finished snapshots.
+    """`recover_batches` of a log that begins at offset `start` in one source."""
+    stored = _OneSource(source)
+    log = recover_batches(stored, start, snapshots, control)
+    batches = stored.batches if log.start < log.end else []
+    return RecoveredLog(log, control, batches, batches[-1].header.end if batches else 0)
 
-    `control` has what the configuration says, and takes in the rest. Where the latest
-    snapshot is ahead of the log, its installation was cut off, and is done now.
+
+def recover_batches(
+    stored: StoredBatches,
+    start: int,
+    snapshots: Mapping[OffsetAndEpoch, Source],
+    control: ControlState,
+) -> LogState:
+    """What is known of a log that begins at offset `start`, and its finished snapshots.
+
+    Batches before `start`, in a segment that has others too, are passed over. `control` has
+    what the configuration says, and takes in the rest. Where the latest snapshot is ahead of
+    the log, its installation was cut off, and is done now. A log that has no records from
+    `start` on must begin anew there, whatever is stored.
     """
     log = _begin(start, snapshots)
-    batches = _whole_batches(source)
-    for batch in batches:
-        header = batch.header
-        try:
-            log.append(header.base_offset, header.last_offset, header.partition_leader_epoch)
-        except ValueError as error:
-            raise CorruptBatch(source.name, header.position, f"{error}; {_MEND}") from None
     latest = max(snapshots, default=None)
     if latest is not None:
         control.load(latest, read_batches(snapshots[latest]))
-        if log.is_behind(latest):
-            log.install(latest, snapshots[latest].size)
-            return RecoveredLog(log, control, [], 0)
+    for header in stored.headers():
+        last_offset = header.base_offset + header.last_offset_delta
+        if last_offset < start:
+            continue
+        try:
+            log.append(header.base_offset, last_offset, header.partition_leader_epoch)
+        except ValueError as error:
+            raise CorruptBatch(stored.file, header.position, f"{error}; {MEND}") from None
+        if latest is not None and header.base_offset < latest.offset:
+            continue  # the snapshot has what it says
+        if header.attributes & CONTROL or control.first_data is None:
+            control.apply(stored.read_batch(header))
+    if latest is not None and log.is_behind(latest):
+        control.load(latest, read_batches(snapshots[latest]))
+        log.install(latest, snapshots[latest].size)
+        return log
     for snapshot, content in snapshots.items():
         if snapshot.offset > log.end:
-            reason = f"it ends at {log.end}, before snapshot {snapshot}; {_MEND}"
-            raise CorruptBatch(source.name, 0, reason)
+            reason = f"it ends at {log.end}, before snapshot {snapshot}; {MEND}"
+            raise CorruptBatch(stored.file, 0, reason)
         if snapshot.offset >= start:  # others were left when it was cleaned
             log.add_snapshot(snapshot, content.size)
-    for batch in batches:
-        if latest is None or batch.header.base_offset >= latest.offset:
-            control.apply(batch)
-    size = batches[-1].header.end if batches else 0
-    return RecoveredLog(log, control, batches, size)
+    return log
 
 
 def _begin(start: int, snapshots: Mapping[OffsetAndEpoch, Source]) -> LogState:
@@ -75,15 +111,34 @@ def _begin(start: int, snapshots: Mapping[OffsetAndEpoch, Source]) -> LogState:
     return log
 
 
-def _whole_batches(source: Source) -> list[Batch]:
-    found: list[Batch] = []
-    torn: Damage | None = None
-    for item in scan_batches(source):
-        if isinstance(item, Damage):
-            torn = torn or item
-        elif torn is not None:
-            reason = f"{torn.reason}, and there are batches behind it; {_MEND}"
-            raise CorruptBatch(source.name, torn.start, reason)
-        else:
-            found.append(item)
-    return found
+class _OneSource:
+    """All batches in one source."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.batches: list[Batch] = []
+
+    @property
+    def file(self) -> str:
+        return self._source.name
+
+    def headers(self) -> Iterator[BatchHeader]:
+        torn: Damage | None = None
+        for item in scan_batches(self._source):
+            if isinstance(item, Damage):
+                torn = torn or item
+            elif torn is not None:
+                raise damaged(self.file, torn)
+            else:
+                self.batches.append(item)
+                yield item.header
+
+    def read_batch(self, header: BatchHeader) -> Batch:
+        assert header is self.batches[-1].header
+        return self.batches[-1]
+
+
+def damaged(file: str, torn: Damage) -> CorruptBatch:
+    """The error for damage that no crash has left."""
+    reason = f"{torn.reason}, and there are batches behind it; {MEND}"
+    return CorruptBatch(file, torn.start, reason)
