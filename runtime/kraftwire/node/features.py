@@ -1,0 +1,90 @@
+"""What a new cluster of Kafka can do: `metadata.version`, and the features that go with it.
+
+A release of Kafka has one or more metadata versions. Each feature has the level that Kafka
+gives it in a cluster of a metadata version, unless another level is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+METADATA_VERSION = "metadata.version"
+KRAFT_VERSION = "kraft.version"
+
+_FIRST_LEVEL = 7
+_RELEASES = {
+    "3.3": range(3, 4),
+    "3.4": range(1),
+    "3.5": range(3),
+    "3.6": range(3),
+    "3.7": range(5),
+    "3.8": range(1),
+    "3.9": range(1),
+    "4.0": range(4),
+    "4.1": range(2),
+    "4.2": range(2),
+    "4.3": range(1),
+    "4.4": range(3),
+}
+"""Releases and the numbers of their metadata versions, whose levels count up from the first."""
+
+
+class MetadataVersion(NamedTuple):
+    """A level of `metadata.version`, and what people call it."""
+
+    level: int
+    name: str
+
+
+_NAMES = [f"{release}-IV{number}" for release in _RELEASES for number in _RELEASES[release]]
+METADATA_VERSIONS = tuple(MetadataVersion(*one) for one in enumerate(_NAMES, _FIRST_LEVEL))
+NEWEST = METADATA_VERSIONS[-1]
+_BY_NAME = {one.name: one for one in METADATA_VERSIONS}
+
+_FEATURES = {
+    "eligible.leader.replicas.version": {1: "4.1-IV0"},
+    "group.version": {1: "4.0-IV0"},
+    "share.version": {1: "4.2-IV0", 2: "4.4-IV0"},
+    "streams.version": {1: "4.2-IV1"},
+    "transaction.version": {1: "4.0-IV2", 2: "4.0-IV2"},
+}
+"""Since which metadata version a level of a feature is the default."""
+
+_NEEDS = {("eligible.leader.replicas.version", 1): "4.0-IV1"}
+"""The metadata version that a level of a feature cannot do without."""
+
+
+def parse_metadata_version(text: str) -> MetadataVersion:
+    """That of a release such as `4.3` or `4.3.1`, or by its name; `ValueError` if unknown."""
+    if text in _BY_NAME:
+        return _BY_NAME[text]
+    release = ".".join(text.split(".")[:2])
+    if release not in _RELEASES:
+        raise ValueError(f"release {text[:40]!r} is not known; {', '.join(_RELEASES)} are")
+    return _BY_NAME[f"{release}-IV{_RELEASES[release][-1]}"]
+
+
+def feature_levels(version: MetadataVersion, chosen: Mapping[str, int]) -> dict[str, int]:
+    """The level of each feature in a new cluster, those of level 0 left out, in Kafka's order.
+
+    `ValueError` where a chosen level cannot be.
+    """
+    for name, level in chosen.items():
+        if name not in _FEATURES:
+            raise ValueError(f"feature {name[:60]!r} is not known; {', '.join(_FEATURES)} are")
+        _check(version, name, level)
+    levels = {METADATA_VERSION: version.level}
+    for name, since in _FEATURES.items():
+        default = max((one for one in since if version >= _BY_NAME[since[one]]), default=0)
+        levels[name] = chosen.get(name, default)
+    return {name: level for name, level in levels.items() if level}
+
+
+def _check(version: MetadataVersion, name: str, level: int) -> None:
+    most = max(_FEATURES[name])
+    if not 0 <= level <= most:
+        raise ValueError(f"{name} has no level {level}; 0 to {most} are there")
+    needed = _NEEDS.get((name, level))
+    if needed is not None and version < _BY_NAME[needed]:
+        raise ValueError(f"{name} {level} needs release {needed}, later than {version.name}")
