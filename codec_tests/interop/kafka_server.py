@@ -265,9 +265,12 @@ class KafkaCluster:
                 if name != "SASL":
                     with Connection(port) as connection:
                         connection.ask(ApiVersionsRequest(), 0)
-        with Connection(self.brokers[0].ports["PLAINTEXT"]) as connection:
-            described = connection.ask(DescribeClusterRequest(), 0)
-        return len(described.brokers) == len(self.brokers) and self.leader() is not None
+        for broker in self.brokers[:1]:
+            with Connection(broker.ports["PLAINTEXT"]) as connection:
+                described = connection.ask(DescribeClusterRequest(), 0)
+            if len(described.brokers) != len(self.brokers):
+                return False
+        return self.leader() is not None
 
     def leader(self) -> int | None:
         """The node id of the active controller; None while there is none."""

@@ -26,6 +26,7 @@ EXIT_PIPE_CLOSED = 141
 EXTRAS = {
     "black": "generator",
     "jinja2": "generator",
+    "prometheus_client": "prometheus",
     "pyarrow": "parquet",
 }
 """Which extra of the distribution brings a package that is not always installed."""

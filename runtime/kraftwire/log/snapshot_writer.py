@@ -11,7 +11,7 @@ batch has the snapshot's epoch (KIP-630, KIP-853):
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kraftwire.log.encode import BatchSettings, control_record, encode_batch
 from kraftwire.log.record import Record
@@ -23,6 +23,9 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType, encode_metadata_record
+
+_BATCH_BYTES = 1 << 20
+"""A batch of values ends with the one that reaches this."""
 
 
 class SnapshotWriter:
@@ -64,6 +67,19 @@ class SnapshotWriter:
         """A batch of metadata records, each with the version to write it in."""
         values = [encode_metadata_record(message, version) for message, version in messages]
         self._add([(None, value) for value in values], timestamp, is_control=False)
+
+    def append_values(self, values: Iterable[bytes], timestamp: int) -> None:
+        """Batches of records with these values, which need not be metadata records."""
+        pairs: list[tuple[bytes | None, bytes | None]] = []
+        size = 0
+        for value in values:
+            pairs.append((None, value))
+            size += len(value)
+            if size >= _BATCH_BYTES:
+                self._add(pairs, timestamp, is_control=False)
+                pairs, size = [], 0
+        if pairs:
+            self._add(pairs, timestamp, is_control=False)
 
     def finish(self, timestamp: int) -> bytes:
         """The footer; returns the content of the file."""

@@ -1,0 +1,142 @@
+"""A node of ours in a quorum of real controllers: it observes, votes, leads, and hands back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from kraftwire.node.node import Node
+from kraftwire_messages.kafka import NoOpRecord
+from kraftwire_wire.records import encode_metadata_record
+
+from interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
+from interop.kafka_tools import run_tool
+from interop.our_node import OurNode, aside, first_segment, run, until
+
+pytestmark = pytest.mark.interop
+
+RECORD = encode_metadata_record(NoOpRecord(), 0)
+TOOL = "MetadataQuorumCommand"
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[KafkaCluster]:
+    """Two controllers and no broker: those need an active controller, which ours is not."""
+    with kafka_cluster(controllers=2, brokers=0) as cluster:
+        yield cluster
+
+
+def leader_of(cluster: KafkaCluster) -> tuple[KafkaNode, list[KafkaNode]]:
+    """The controller that leads, and the others."""
+    leader = cluster.leader()
+    others = [node for node in cluster.controllers if node.number != leader]
+    return next(node for node in cluster.controllers if node.number == leader), others
+
+
+def data_of(node: KafkaNode) -> bytes:
+    return first_segment(node.directory / "data")
+
+
+async def caught_up(node: Node, cluster: KafkaCluster) -> None:
+    """Wait until our node has what the leader has committed."""
+    await until("our node knows what is committed", lambda: node.committed > 0)
+    leader, _ = await aside(leader_of, cluster)
+    end = len(data_of(leader))
+    ours = cluster.directory / f"ours_{node.config.key.id}" / "data"
+    await until("our log is as long", lambda: len(first_segment(ours)) >= end)
+
+
+def test_an_observer_has_the_bytes_of_the_leader(quorum: KafkaCluster) -> None:
+    ours = OurNode.beside(quorum, 21)
+
+    async def scene() -> None:
+        async with ours.running() as node:
+            await caught_up(node, quorum)
+            leader, _ = leader_of(quorum)
+            mine, theirs = ours.log, data_of(leader)
+            end = min(len(mine), len(theirs))
+            assert end > 1000
+            assert mine[:end] == theirs[:end]
+            described = await aside(
+                run_tool,
+                TOOL,
+                "--bootstrap-controller",
+                quorum.bootstrap_controllers,
+                "describe",
+                "--replication",
+            )
+            (row,) = (line.split() for line in described.splitlines() if line.startswith("21 "))
+            assert row[-1] == "Observer"
+
+    run(scene())
+
+
+def test_a_quorum_commits_with_our_vote_and_not_without(two: KafkaCluster) -> None:
+    ours = OurNode.beside(two, 9, controller_quorum_fetch_timeout_ms="1000")
+
+    async def scene() -> None:
+        async with ours.running() as node:
+            await caught_up(node, two)
+            await aside(_add, two, ours)
+            await until("it is a voter", lambda: _is_voter(node))
+            leader, (other,) = await aside(leader_of, two)
+            with paused(other):  # the leader and ours are a majority
+                before = node.committed
+                await until("records are committed", lambda: node.committed > before + 3)
+                await _lead(node, leader)
+            await until("the other follows", lambda: data_of(other) == ours.log)
+            leader.start()
+            await _commit(node, ours, [leader, other])
+            tells = f"127.0.0.1:{ours.port}"
+            status = await aside(
+                run_tool, TOOL, "--bootstrap-controller", tells, "describe", "--status"
+            )
+            assert "LeaderId:               9" in status
+        await until("a real one leads again", lambda: two.leader() in (1, 2))
+        for one in two.controllers:
+            assert one.process is not None
+            assert one.process.poll() is None
+            assert "FATAL" not in one.log.read_text(encoding="utf-8")
+
+    run(scene())
+
+
+def _add(cluster: KafkaCluster, ours: OurNode) -> None:
+    told = ("--command-config", str(ours.config))
+    where = ("--bootstrap-controller", cluster.bootstrap_controllers)
+    assert "Added controller 9" in run_tool(TOOL, *told, *where, "add-controller")
+
+
+def _is_voter(node: Node) -> bool:
+    return node.metrics()["current-state"] == "follower"
+
+
+async def _lead(node: Node, leader: KafkaNode) -> None:
+    """Have the leader hand over; ours alone has all of the log beside it."""
+    await aside(leader.stop)
+    await until("our node leads", lambda: node.leads is not None)
+
+
+async def _commit(node: Node, ours: OurNode, others: list[KafkaNode]) -> None:
+    """Commit records as the leader of real followers, which have the same bytes then."""
+    for _ in range(20):
+        await node.propose([RECORD])
+    await asyncio.gather(*(node.propose([RECORD]) for _ in range(2000)))
+    await until("all have all", lambda: all(data_of(one) == ours.log for one in others))
+    assert node.leads is not None
+
+
+@contextmanager
+def paused(node: KafkaNode) -> Iterator[None]:
+    """Have a process stand still, as with a long pause of its JVM."""
+    assert node.process is not None
+    os.kill(node.process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(node.process.pid, signal.SIGCONT)

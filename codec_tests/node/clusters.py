@@ -1,0 +1,123 @@
+"""Nodes in one process that speak to one another over loopback, their logs in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import UUID
+
+from kraftwire.net.server import Endpoint
+from kraftwire.node.key_value import KeyValues
+from kraftwire.node.node import Node, Settings
+from kraftwire.raft.config import Config
+from kraftwire.raft.effects import Address
+from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.store import Store
+from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
+
+LISTENER = "CONTROLLER"
+HOST = "127.0.0.1"
+WITHIN_S = 30.0
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on; they are free until somebody takes them."""
+    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Cluster:
+    """Voters 1 to n by static configuration, on ports that are known before they start."""
+
+    def __init__(self, voters: int, observers: int = 0) -> None:
+        ports = free_ports(voters + observers)
+        self.addresses = {number + 1: Address(HOST, port) for number, port in enumerate(ports)}
+        self.voters = VoterSet(
+            Voter(ReplicaKey(number), (self._listener(number),)) for number in range(1, voters + 1)
+        )
+        self.stores: dict[int, Store] = {}
+        self.nodes: dict[int, Node] = {}
+
+    def _listener(self, number: int) -> Listener:
+        return Listener(LISTENER, *self.addresses[number])
+
+    def config(self, number: int) -> Config:
+        return Config(
+            key=ReplicaKey(number, UUID(int=number)),
+            cluster_id="a cluster",
+            listeners=(self._listener(number),),
+            default_listener=LISTENER,
+            static_voters=self.voters,
+            election_timeout_ms=200,
+            fetch_timeout_ms=600,
+            retry_backoff_ms=20,
+            shutdown_ms=500,
+        )
+
+    async def start(self, number: int, store: Store | None = None, **settings: int) -> Node:
+        """Start a node with the store that it had before, or another."""
+        if store is not None or number not in self.stores:
+            self.stores[number] = store or MemoryStore(self.voters)
+
+        def config_of(ports: Mapping[str, int]) -> Config:
+            del ports  # they are known
+            return self.config(number)
+
+        endpoint = Endpoint(LISTENER, *self.addresses[number])
+        node = Node(
+            config_of,
+            self.stores[number],
+            KeyValues(),
+            Settings(endpoints=(endpoint,), **settings),  # type: ignore[arg-type]
+        )
+        await node.start()
+        self.nodes[number] = node
+        return node
+
+    async def stop(self, number: int) -> None:
+        await self.nodes.pop(number).close()
+
+    async def leader(self) -> Node:
+        """The node that leads, as soon as one does."""
+        await until(lambda: any(node.leads for node in self.nodes.values()))
+        return max(self.nodes.values(), key=lambda node: node.leads or 0)
+
+
+@asynccontextmanager
+async def cluster(voters: int, observers: int = 0) -> AsyncIterator[Cluster]:
+    """A cluster whose voters run."""
+    one = Cluster(voters, observers)
+    try:
+        for number in range(1, voters + 1):
+            await one.start(number)
+        yield one
+    finally:
+        await asyncio.gather(*(node.close() for node in one.nodes.values()))
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end, in a bounded time."""
+
+    async def bounded() -> None:
+        async with asyncio.timeout(WITHIN_S):
+            await work
+
+    asyncio.run(bounded())
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    while not is_so():
+        await asyncio.sleep(0.005)
+
+
+def keys_of(node: Node) -> dict[str, str]:
+    """What the state machine of a node has."""
+    assert isinstance(node.machine, KeyValues)
+    return node.machine.values

@@ -1,0 +1,70 @@
+"""A node out of its settings: its directories, its disk, its listeners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, closing
+
+from kraftwire.node.directories import Identity, open_directories
+from kraftwire.node.disk import DiskSettings, DiskStore
+from kraftwire.node.formatting import LOG_NAME
+from kraftwire.node.machine import StateMachine
+from kraftwire.node.node import Node, Settings
+from kraftwire.node.properties import NodeProperties, replica_config
+from kraftwire.raft.config import Config
+from kraftwire.raft.membership import policy_of
+from kraftwire.raft.voters import ReplicaKey
+
+
+class Assembly:
+    """What a node is made of; `KraftwireError` with all reasons why it must not start."""
+
+    def __init__(self, properties: NodeProperties) -> None:
+        """Reads the directories, which get an id where they have none."""
+        self.properties = properties
+        self.identity: Identity = open_directories(properties)
+        self.key = ReplicaKey(
+            properties.node_id, self.identity.directory_ids[properties.metadata_log_dir]
+        )
+
+    def config_of(self, ports: Mapping[str, int]) -> Config:
+        """What the replica is told."""
+        return replica_config(self.properties, self.key, self.identity.cluster_id, ports)
+
+    def open_disk(self) -> AbstractContextManager[DiskStore]:
+        """The disk, which is closed behind the context."""
+        config, log = self.config_of({}), self.properties.log
+        store = DiskStore(
+            self.properties.metadata_log_dir / LOG_NAME,
+            config.static_voters,
+            policy_of(config).registry,
+            DiskSettings(segment_bytes=log.segment_bytes, segment_ms=log.segment_ms),
+        )
+        return closing(store)
+
+    def node(self, store: DiskStore, machine: StateMachine) -> Node:
+        """The node; `start` opens the disk."""
+        properties = self.properties
+        settings = Settings(
+            endpoints=properties.endpoints,
+            limits=properties.limits,
+            security=properties.security,
+            client_id=f"kraftwire-{properties.node_id}",
+            principals=properties.principals,
+            snapshot_bytes=properties.log.snapshot_bytes,
+            snapshot_interval_ms=properties.log.snapshot_interval_ms,
+        )
+        return Node(self.config_of, store, machine, settings)
+
+
+class NoRecords:
+    """A state machine of a node that only votes and keeps the log: it looks at nothing."""
+
+    def apply(self, batch: object) -> None:
+        """See `StateMachine`."""
+
+    def load(self, batches: object) -> None:
+        """See `StateMachine`."""
+
+    def snapshot(self) -> None:
+        """See `StateMachine`; there is nothing to put into one."""

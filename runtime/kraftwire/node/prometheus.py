@@ -1,0 +1,63 @@
+"""A node's metrics for Prometheus, over HTTP; the extra `prometheus` brings what serves them.
+
+They have Kafka's names with underscores, below `kraft_`; which state a replica is in is a label.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from kraftwire.node.node import Node
+from kraftwire.raft.effects import Address
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+_MOST_S = 5
+
+
+class PrometheusServer:
+    """Serves what a node tells; a thread of its own answers."""
+
+    def __init__(self, node: Node, address: Address) -> None:
+        """`OSError` where it cannot listen; called in the node's loop.
+
+        `ModuleNotFoundError` without the extra.
+        """
+        from prometheus_client import CollectorRegistry, start_http_server
+
+        self._node = node
+        self._loop = asyncio.get_running_loop()
+        registry = CollectorRegistry()
+        registry.register(self)
+        self._server, self._thread = start_http_server(address.port, address.host, registry)
+        self.port: int = self._server.server_port
+
+    def close(self) -> None:
+        """Serve no more."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing, so that registering does not ask the node."""
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        """What Prometheus is told; runs in the other thread."""
+        from prometheus_client.metrics_core import GaugeMetricFamily
+
+        told = asyncio.run_coroutine_threadsafe(self._ask(), self._loop).result(_MOST_S)
+        for name, value in told.items():
+            metric = f"kraft_{name.replace('-', '_')}"
+            if isinstance(value, str):
+                family = GaugeMetricFamily(metric, name, labels=["value"])
+                family.add_metric([value], 1)
+            else:
+                family = GaugeMetricFamily(metric, name, value=value)
+            yield family
+
+    async def _ask(self) -> Mapping[str, int | str]:
+        return self._node.metrics()

@@ -1,0 +1,110 @@
+"""Records that wait to be committed.
+
+What is proposed while the disk is busy goes into the log as one batch: with one flush for all of
+it, many proposals in flight cost little more than one (group commit).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kraftwire.raft.inputs import Propose
+from kraftwire_wire.errors import KraftwireError
+
+_RECORD_OVERHEAD = 32
+"""More than the framing of a record takes, beside its value."""
+_BATCH_OVERHEAD = 128
+
+
+class NotCommitted(KraftwireError):
+    """This node does not lead, or stopped leading: the records may be committed or not.
+
+    They are not, for certain, where `is_lost` says so.
+    """
+
+    def __init__(self, reason: str, *, is_lost: bool) -> None:
+        super().__init__(reason)
+        self.is_lost = is_lost
+
+
+@dataclass(slots=True)
+class Proposal:
+    """Values of records that are to be committed together, and who waits for that."""
+
+    values: Sequence[bytes]
+    done: asyncio.Future[int]
+
+    @property
+    def size(self) -> int:
+        """Bytes in a batch, at most."""
+        return sum(len(value) + _RECORD_OVERHEAD for value in self.values)
+
+    def fail(self, error: NotCommitted) -> None:
+        """Tell whoever still waits."""
+        if not self.done.done():
+            self.done.set_exception(error)
+
+
+Batch = list[Proposal]
+"""Proposals whose records are in one batch of the log."""
+
+
+class Proposals:
+    """Takes proposals in, and makes batches of those that wait."""
+
+    def __init__(self, max_batch_bytes: int) -> None:
+        self._most = max_batch_bytes - _BATCH_OVERHEAD
+        self._waiting: list[Proposal] = []
+        self._in_log: list[Batch] = []
+
+    def add(self, values: Sequence[bytes]) -> asyncio.Future[int]:
+        """Let values wait; the future is the offset behind the last of them, once committed."""
+        proposal = Proposal(values, asyncio.get_running_loop().create_future())
+        if not values:
+            raise ValueError("there is nothing to propose")
+        if proposal.size > self._most:
+            reason = f"{proposal.size} bytes do not fit into a batch of {self._most}"
+            raise NotCommitted(f"{reason}; propose less at once", is_lost=True)
+        self._waiting.append(proposal)
+        return proposal.done
+
+    def next_batch(self) -> Propose | None:
+        """What waits, up to the size of a batch; None where nothing does."""
+        size, taken = 0, 0
+        for proposal in self._waiting:
+            size += proposal.size
+            if size > self._most:
+                break
+            taken += 1
+        if not taken:
+            return None
+        batch, self._waiting = self._waiting[:taken], self._waiting[taken:]
+        self._in_log.append(batch)
+        return Propose(batch, [value for proposal in batch for value in proposal.values])
+
+    def settle(self, batch: Batch, end: int | None) -> None:
+        """Tell those who wait for a batch that it is committed before `end`, or None if not."""
+        self._in_log.remove(batch)
+        offset = 0 if end is None else end - sum(len(one.values) for one in batch)
+        for proposal in batch:
+            offset += len(proposal.values)
+            if end is None:
+                reason = "the leadership was lost before the records were known to be committed"
+                proposal.fail(NotCommitted(reason, is_lost=False))
+            elif not proposal.done.done():  # else whoever waited has gone
+                proposal.done.set_result(offset)
+
+    def refuse(self, reason: str) -> None:
+        """Nothing that waits will be proposed."""
+        for proposal in self._waiting:
+            proposal.fail(NotCommitted(reason, is_lost=True))
+        self._waiting.clear()
+
+    def give_up(self, reason: str) -> None:
+        """Nothing will be told any more of what is in the log, either."""
+        self.refuse(reason)
+        for proposal in (one for batch in self._in_log for one in batch):
+            proposal.fail(NotCommitted(reason, is_lost=False))
+        self._in_log.clear()
