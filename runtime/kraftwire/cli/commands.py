@@ -59,6 +59,7 @@ ROWS = (
     Row("storage", "kraftwire.cli.storage", "storage", "Directories of a node: format, look at."),
     Row("node", "kraftwire.cli.node", "node", "A KRaft node: a voter or an observer."),
     Row("quorum", "kraftwire.cli.quorum", "quorum", "Quorums: describe, add, remove."),
+    Row("observe", "kraftwire.cli.observe", "observe", "Replicate a running quorum's log."),
     Row("doctor", "kraftwire.cli.doctor", "doctor", "Show engine, versions, and what is missing."),
     Row("log", "kraftwire.cli.log", "log", "Kafka's files: dump, scan, check, repair."),
     Row("groups", "kraftwire.cli.groups", "groups", "Consumer groups: members, offsets."),

@@ -127,14 +127,22 @@ def show(
     shown = entities(image, kinds, topics=topics, secrets=secrets)
     form = output or ("table" if on_terminal() else "json")
     if form == "json":
-        print_json({"kind": "image", **_facts(image)})
-        for entity in shown:
-            print_json({"kind": entity.kind.value, **entity.fields})
+        for line in image_lines(image, shown):
+            print_json(line)
     elif form == "tree":
         print_tree(_tree(image, shown))
     else:
         _print_tables(image, shown, secrets, only)
     findings.exit()
+
+
+def image_lines(
+    image: MetadataImage, shown: Iterable[Entity] | None = None
+) -> Iterator[dict[str, Any]]:
+    """An image as lines of JSON; all of it but for secrets, unless given what is shown."""
+    yield {"kind": "image", **_facts(image)}
+    for entity in entities(image, tuple(Kind)) if shown is None else shown:
+        yield {"kind": entity.kind.value, **entity.fields}
 
 
 def _facts(image: MetadataImage) -> dict[str, Any]:

@@ -40,8 +40,10 @@ class StateMachine(Protocol):
 class Applier:
     """Hands a state machine what is committed; `applied` is the offset behind that."""
 
-    def __init__(self, store: Store, machine: StateMachine) -> None:
+    def __init__(self, store: Store, machine: StateMachine, *, controls: bool = False) -> None:
+        """With `controls`, control batches are handed on like others."""
         self._store = store
+        self._controls = controls
         self.machine = machine
         self.applied = 0
         self.bytes_since_snapshot = 0
@@ -59,7 +61,7 @@ class Applier:
             return
         data = self._store.read_snapshot(snapshot, 0, self._store.snapshot_size(snapshot))
         batches = read_batches(BytesSource(data, f"snapshot {snapshot}"))
-        self.machine.load(batch for batch in batches if not batch.header.is_control)
+        self.machine.load(batch for batch in batches if self._is_wanted(batch))
         self.applied = snapshot.offset
         self.bytes_since_snapshot = 0
 
@@ -69,10 +71,13 @@ class Applier:
             header = batch.header
             self.bytes_since_snapshot += header.size
             self.last_timestamp = max(self.last_timestamp, header.max_timestamp)
-            if not header.is_control:
+            if self._is_wanted(batch):
                 self.machine.apply(batch)
             self.applied = header.last_offset + 1
         return self.applied < end
+
+    def _is_wanted(self, batch: Batch) -> bool:
+        return self._controls or not batch.header.is_control
 
     def _read(self, end: int) -> Iterator[Batch]:
         if self.applied < end:

@@ -66,6 +66,8 @@ class Settings(NamedTuple):
     """A snapshot is taken when so much was added to the log since the last."""
     snapshot_interval_ms: int = 3_600_000
     """Or when it was so long ago, and anything was added; 0 for no such limit."""
+    hands_on_controls: bool = False
+    """Whether the state machine is handed control batches too."""
 
 
 class Node:
@@ -84,7 +86,7 @@ class Node:
         self._settings = settings
         self._clock = _Clock()
         self._store = store
-        self._applier = Applier(store, machine)
+        self._applier = Applier(store, machine, controls=settings.hands_on_controls)
         self._role: Role | None = None
         self._leads: int | None = None
         self._committed = 0
@@ -172,6 +174,11 @@ class Node:
     def committed(self) -> int:
         """The offset behind what this node knows to be committed."""
         return self._committed
+
+    @property
+    def applied_to(self) -> int:
+        """The offset behind what the state machine has."""
+        return self._applier.applied
 
     def metrics(self) -> dict[str, int | str]:
         """What the replica tells of itself in numbers."""

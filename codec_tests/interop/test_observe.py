@@ -1,0 +1,99 @@
+"""`kraftwire observe` beside a real quorum: its bytes, from a snapshot on, and its image."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kraftwire.node.formatting import LOG_NAME
+
+from interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
+from interop.kafka_tools import run_tool
+from interop.our_node import command
+
+pytestmark = pytest.mark.interop
+
+KRAFTWIRE = str(Path(sys.executable).with_name("kraftwire"))
+WITHIN_S = 60
+
+
+@pytest.fixture(scope="module")
+def snapshots() -> Iterator[KafkaCluster]:
+    """A controller that takes a snapshot as soon as it can, and a broker."""
+    often = {"metadata.log.max.record.bytes.between.snapshots": "2000"}
+    with kafka_cluster(controllers=1, brokers=1, settings=often) as cluster:
+        cluster.wait_for("a snapshot", lambda: len(snapshots_of(controller(cluster))) > 0)
+        yield cluster
+
+
+def controller(cluster: KafkaCluster) -> KafkaNode:
+    (node,) = cluster.controllers
+    return node
+
+
+def metadata_of(node: KafkaNode) -> Path:
+    return node.directory / "data" / LOG_NAME
+
+
+def snapshots_of(node: KafkaNode) -> dict[str, bytes]:
+    """Those that are finished, but for the one of formatting."""
+    return {
+        file.name: file.read_bytes()
+        for file in metadata_of(node).glob("*.checkpoint")
+        if not file.name.startswith("0" * 20)
+    }
+
+
+def test_a_copy_begins_with_the_leaders_snapshot_and_has_its_bytes(
+    snapshots: KafkaCluster, tmp_path: Path
+) -> None:
+    where = ("--bootstrap-controller", snapshots.bootstrap_controllers)
+    command("observe", str(tmp_path), *where, "--image", str(tmp_path / "image.jsonl"))
+    theirs = snapshots_of(controller(snapshots))
+    (mine,) = (tmp_path / LOG_NAME).glob("*.checkpoint")
+    assert mine.read_bytes() == theirs[mine.name]
+    (segment,) = (tmp_path / LOG_NAME).glob("*.log")
+    all_theirs = b"".join(
+        file.read_bytes() for file in sorted(metadata_of(controller(snapshots)).glob("*.log"))
+    )
+    assert segment.read_bytes() in all_theirs
+    facts, *image = map(json.loads, (tmp_path / "image.jsonl").read_text().splitlines())
+    shown = command(
+        "metadata",
+        "show",
+        str(controller(snapshots).directory / "data"),
+        "--offset",
+        str(facts["offset"]),
+    )
+    assert [json.loads(line) for line in shown.splitlines()][1:] == image
+
+
+def test_what_is_committed_is_told_until_it_is_interrupted(
+    snapshots: KafkaCluster, tmp_path: Path
+) -> None:
+    where = ("--bootstrap-controller", snapshots.bootstrap_controllers)
+    with subprocess.Popen(
+        [KRAFTWIRE, "observe", str(tmp_path), *where, "--follow"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            topic = ("--bootstrap-server", snapshots.bootstrap, "--create", "--topic", "seen")
+            run_tool("TopicCommand", *topic)
+            end = time.monotonic() + WITHIN_S
+            told = (json.loads(line) for line in process.stdout)
+            record = next(one for one in told if one["type"] == "TOPIC_RECORD")
+            assert time.monotonic() < end
+            assert record["data"]["name"] == "seen"
+        finally:
+            process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        assert process.wait(WITHIN_S) == 0
