@@ -43,11 +43,12 @@ def run(config: Path, example: str | None, listen: str, log_format: str, *, debu
     The directories must be formatted (`kraftwire storage format`). Events go to standard error.
     SIGTERM and Ctrl-C have it hand over the leadership and stop; a second one stops it at once.
 
-    \b
-    kraftwire storage format -t $(kraftwire storage random-uuid) -c server.properties -s
-    kraftwire node run -c server.properties --example kv --listen 127.0.0.1:7000
-
     Exit codes: 0 stopped as asked, 2 could not start, or had to stop.
+
+    \b
+    Example:
+      kraftwire storage format -t "$(kraftwire storage random-uuid)" -c server.properties -s
+      kraftwire node run -c server.properties --example kv --listen 127.0.0.1:7000
     """
     with telling_all():
         properties = read_properties(config)

@@ -66,11 +66,12 @@ def observe(
     until Ctrl-C, and prints records as they are committed, from where DIRECTORY ended before.
     What DIRECTORY has then, `kraftwire metadata` and `kraftwire log` read, and a node of Kafka.
 
-    \b
-    kraftwire observe copy --bootstrap-controller localhost:9093
-    kraftwire observe copy --bootstrap-controller localhost:9093 --follow | jq .type
-
     Exit codes: 0 done, 1 records that could not be read, 2 could not do it.
+
+    \b
+    Examples:
+      kraftwire observe copy --bootstrap-controller localhost:9093
+      kraftwire observe copy --bootstrap-controller localhost:9093 --follow | jq .type
     """
     target = target_of(bootstrap_controller, bootstrap_server, command_config, timeout)
     if bootstrap_server:
