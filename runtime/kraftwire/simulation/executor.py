@@ -119,6 +119,7 @@ class Executor:
         batch = effect.batch
         self._ledger.appended(node, batch)
         node.store.append(batch)
+        self._ledger.stored(node, batch)
         node.hold(batch)
         if batch.header.is_control:
             node.is_unread = True

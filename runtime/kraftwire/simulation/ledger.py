@@ -192,6 +192,11 @@ class Ledger:
             seen = f"node {node.number} installs {snapshot}, others have epoch {known} there"
             raise Broken("snapshots have what is committed", seen)
 
+    def stored(self, node: Node, batch: Batch) -> None:
+        """A node's disk has a batch at its end; what is before it was looked at when it came."""
+        if not node.store.log.endswith(batch.data):
+            raise Broken("disks read back", f"node {node.number} has not {batch.header}")
+
     def saved(self, node: Node, election: Election) -> None:
         """A node's disk has got a vote, and must have that."""
         kept = decode_election(node.store.election or b"")
