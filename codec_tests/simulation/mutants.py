@@ -305,6 +305,11 @@ def hunt(name: str, seeds: int = SEEDS) -> Caught:
     return Caught(name, None, "", events)
 
 
+def file_of(name: str) -> str:
+    """The file of the run that shows a mutant."""
+    return f"{re.sub('[^a-z0-9]+', '_', name.lower()).strip('_')}.txt"
+
+
 def keep(name: str, directory: Path) -> Path:
     """Write the shortest run that shows a mutant, as it goes without."""
     with MUTANTS[name]():
@@ -313,7 +318,7 @@ def keep(name: str, directory: Path) -> Path:
         steps = shrink(run, codecs=False)
     assert run.broken is not None, "chosen so"
     title = f"A replica that {name} breaks a rule here: {run.broken.rule}."
-    path = directory / f"{re.sub('[^a-z0-9]+', '_', name.lower()).strip('_')}.txt"
+    path = directory / file_of(name)
     text = format_transcript(title, run.scenario, steps, in_quiet=run.is_stuck)
     path.write_text(text, encoding="utf-8")
     return path

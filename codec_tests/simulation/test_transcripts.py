@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from kraftwire.simulation.replay import replay
 from kraftwire.simulation.transcript import HOLDS, format_transcript, parse_transcript
 from kraftwire_wire.errors import KraftwireError
+
+from simulation.mutants import MUTANTS, file_of
 
 TRANSCRIPTS = sorted((Path(__file__).parents[1] / "raft" / "transcripts").glob("*.txt"))
 
@@ -31,6 +34,16 @@ def test_a_kept_run_goes_as_it_is_written(path: Path, pytestconfig: pytest.Confi
     else:
         assert again == text
     assert again.splitlines()[-1] == HOLDS
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+def test_a_kept_run_breaks_a_rule_with_the_bug_that_it_is_kept_for(path: Path) -> None:
+    kept = parse_transcript(path.read_text(encoding="utf-8"), path.name)
+    (mutant,) = (MUTANTS[name] for name in MUTANTS if file_of(name) == path.name)
+    with mutant():
+        found = replay(kept.scenario, kept.steps, codecs=False, in_quiet=kept.in_quiet)
+    assert found.broken is not None
+    assert kept.title.endswith(f"breaks a rule here: {found.broken.rule}.")
 
 
 @pytest.mark.parametrize(
