@@ -173,6 +173,8 @@ def test_interrupt_ends_quietly() -> None:
     # Raised from within, while the command reads its input.
     before = (
         "import os, signal, sys, threading\n"
+        # Where tests run in the background of a shell, interrupts are ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Input:\n"
         "    def read(self, size=-1):\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
