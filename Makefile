@@ -13,7 +13,7 @@ STORED := codec_tests/stored
 WITH_JAVA = $(shell [ -e $(VENV)/java ] && echo env JAVA_HOME=$(CURDIR)/$(VENV)/java)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-engines lint types check format generate interop installs shipping fuzz fuzz-native mutants compiled soak bench update-kafka clean
+.PHONY: help setup demo test test-engines lint types check format generate interop installs shipping fuzz fuzz-native mutants compiled soak bench bench-quorum update-kafka clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -120,6 +120,9 @@ bench: compiled ## Time decoding and encoding beside other libraries; show that 
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.columns
 	PYTHONPATH=codec_tests $(WITH_JAVA) $(BIN)/python -m bench.spark
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.logs $(if $(shell command -v java),--java)
+
+bench-quorum: setup ## Commits and fail-overs beside Kafka's controllers (JDK, Maven; ten minutes)
+	PYTHONPATH=codec_tests $(BIN)/python -m bench.quorum
 
 update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs Maven)
 	@test -n "$(VERSION)" || { echo "say which release: make update-kafka VERSION=4.4.0"; exit 2; }

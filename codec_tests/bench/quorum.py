@@ -92,20 +92,26 @@ class Kafkas:
 
     def __init__(self, cluster: KafkaCluster) -> None:
         self._cluster = cluster
-        self._values = itertools.count(1)
+        self._values = itertools.count(1_000_000)
+        self._port: int | None = None
+        """Where the active controller is, as far as is known."""
 
     async def client(self) -> Commit:
         """See `System`."""
-        number = await asyncio.to_thread(self._leader)
-        port = next(
-            one.ports["CONTROLLER"] for one in self._cluster.controllers if one.number == number
-        )
-        connection = await Connection.open(HOST, port)
+        if self._port is None:
+            number = await asyncio.to_thread(self._leader)
+            known = {one.number: one.ports["CONTROLLER"] for one in self._cluster.controllers}
+            self._port = known[number]
+        try:
+            connection = await Connection.open(HOST, self._port)
+        except OSError:
+            self._port = None
+            raise
 
         async def commit() -> None:
             value = str(next(self._values))
             config = IncrementalAlterConfigsRequest.AlterableConfig(
-                name="max.connections.per.ip", config_operation=0, value=value
+                name="log.retention.ms", config_operation=0, value=value
             )
             resource = IncrementalAlterConfigsRequest.AlterConfigsResource(
                 resource_type=_BROKERS, resource_name="", configs=[config]
@@ -113,6 +119,7 @@ class Kafkas:
             response = await connection.ask(IncrementalAlterConfigsRequest(resources=[resource]))
             (answer,) = response.responses  # type: ignore[attr-defined]
             if answer.error_code:
+                self._port = None
                 raise ConnectionError(answer.error_message)
 
         return commit
