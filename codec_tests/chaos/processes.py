@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from kraftwire.log.segment import read_batches
 from kraftwire.log.source import FileSource
 
 from chaos.taps import HOST, Tap
+from interop.kafka_server import free_port
 
 KRAFTWIRE = (str(Path(sys.executable).with_name("kraftwire")),)
 _STOPS_WITHIN_S = 20
@@ -26,7 +26,7 @@ class NodeProcess:
     def __init__(self, number: int, directory: Path) -> None:
         self.number = number
         self.directory = directory
-        self.port, self.key_port = _free_port(), _free_port()
+        self.port, self.key_port = free_port(), free_port()
         self.tap = Tap(self.port)
         self.advertised = 0
         self.process: subprocess.Popen[bytes] | None = None
@@ -166,9 +166,3 @@ class Cluster:
             if word == "leader" and int(number) == node.number:
                 return node
         return None
-
-
-def _free_port() -> int:
-    with socket.create_server((HOST, 0)) as one:
-        port: int = one.getsockname()[1]
-        return port

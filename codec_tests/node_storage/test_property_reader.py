@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kraftwire.log.java_properties import Entry, read_entries
 from kraftwire.node.property_reader import (
-    Entry,
     InvalidProperties,
     PropertyReader,
     parse_words,
-    read_entries,
 )
 
 

@@ -10,11 +10,12 @@ from uuid import UUID
 
 import click
 
+from kraftwire.log.java_properties import read_entries
 from kraftwire.log.properties import format_uuid, parse_uuid
 from kraftwire.net.security import PLAINTEXT, ClientSecurity
 from kraftwire.net.settings import client_security
 from kraftwire.node.listener_properties import parse_endpoints, parse_routable
-from kraftwire.node.property_reader import parse_words, read_entries
+from kraftwire.node.property_reader import parse_words
 from kraftwire.raft.admin import TIMEOUT_S
 from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import Listener

@@ -6,7 +6,7 @@ From the bytes up, each importing only what is above it:
     header, record, legacy, batch           one record batch, of any magic
     resync, segment, order                  a file of batches, damage included
     checked, positions                      what a log on disk is opened with: headers, places
-    indexes, producer_snapshot, checkpoints, properties, quorum_state
+    indexes, producer_snapshot, checkpoints, java_properties, properties, quorum_state
                                             the files beside them, one module each
     storage, file_names, directory          what lies where
     typed, isolation, selection             what records mean, and which of them are wanted

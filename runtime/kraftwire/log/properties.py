@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from typing import NamedTuple
 from uuid import UUID
 
 from kraftwire.log.errors import CorruptBatch
-
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_SEPARATOR = re.compile(r"(?<!\\)(?:\\\\)*[=:\s]")
-_PLAIN = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+from kraftwire.log.java_properties import escaped, read_entries
 
 
 class MetaProperties(NamedTuple):
@@ -52,9 +48,10 @@ def decode_meta_properties(data: bytes, file: str = "<bytes>") -> MetaProperties
 
 def encode_meta_properties(properties: MetaProperties) -> bytes:
     """The content of `meta.properties`; Kafka writes its lines in an order that varies."""
+    cluster_id = properties.cluster_id
     lines = {
         "version": properties.version,
-        "cluster.id": properties.cluster_id,
+        "cluster.id": None if cluster_id is None else escaped(cluster_id),
         "node.id": properties.node_id,
         "directory.id": properties.directory_id,
     }
@@ -94,26 +91,7 @@ def format_uuid(value: UUID) -> str:
 
 def decode_properties(data: bytes) -> dict[str, str]:
     """The entries of a Java properties file; the last of several with one key wins."""
-    found = {}
-    for line in data.decode("latin-1").splitlines():
-        text = line.strip()
-        if not text or text[0] in "#!":
-            continue
-        match = _SEPARATOR.search(text)
-        end = match.end() - 1 if match else len(text)
-        value = text[end:].lstrip()
-        if value[:1] in ("=", ":"):
-            value = value[1:].lstrip()
-        found[_unescaped(text[:end])] = _unescaped(value)
-    return found
-
-
-def _unescaped(text: str) -> str:
-    def replace(match: re.Match[str]) -> str:
-        code = match.group(1)
-        return chr(int(code[1:], 16)) if len(code) == 5 else _PLAIN.get(code, code)
-
-    return _ESCAPE.sub(replace, text)
+    return {entry.key: entry.value.rstrip(" \t\f") for entry in read_entries(data)}
 
 
 def _number(text: str | None, key: str, file: str) -> int:

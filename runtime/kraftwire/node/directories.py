@@ -10,7 +10,6 @@ Version 0 of the file is from before KRaft; that of the drafts has `storage.id` 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,10 +33,6 @@ VERSION = 1
 
 _RESERVED = 100
 """Ids below this are nobody's: 0 stands for none, 1 for unassigned, 2 for lost (KIP-858)."""
-
-
-_SPECIAL = re.compile(r"^ |[^ -\[\]-~]")
-"""What a value in a properties file cannot hold as it is."""
 
 
 class Problem(NamedTuple):
@@ -194,11 +189,4 @@ def _give_id(directory: LogDirectory) -> UUID:
 
 def write_meta_properties(directory: Path, meta: MetaProperties) -> None:
     """Write the file of a directory, in the place of what was there."""
-    escaped = _SPECIAL.sub(_escape, meta.cluster_id or "")
-    data = encode_meta_properties(meta._replace(cluster_id=escaped))
-    replace_file(directory / FILE_NAME, data)
-
-
-def _escape(match: re.Match[str]) -> str:
-    char = match.group()
-    return f"\\{char}" if char in " \\" else f"\\u{ord(char):04x}"
+    replace_file(directory / FILE_NAME, encode_meta_properties(meta))

@@ -1,0 +1,70 @@
+"""Java properties files: what `meta.properties` and settings are written in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_KEY_END = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
+_SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_BLANK = " \t\f"
+_SPECIAL = re.compile(r"^ |[^ -\[\]-~]")
+"""What a value in a properties file cannot hold as it is."""
+_PLAIN = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+class Entry(NamedTuple):
+    """A key, its value, and the line that they begin in, from 1 on."""
+
+    key: str
+    value: str
+    line: int
+
+
+def read_entries(data: bytes) -> Iterator[Entry]:
+    """The entries of a properties file as Java reads it: Latin-1, `\\` at a line's end."""
+    for number, line in _logical_lines(data.decode("latin-1")):
+        key = _KEY_END.match(line)
+        assert key is not None, "the pattern matches nothing, too"
+        separator = _SEPARATOR.match(line, key.end())
+        end = separator.end() if separator else key.end()
+        yield Entry(_unescaped(key.group()), _unescaped(line[end:]), number)
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with those joined that a backslash continues, without blanks before them."""
+    begun, first = "", 0
+    for number, raw in enumerate(_LINE_END.split(text), 1):
+        line = raw.lstrip(_BLANK)
+        if not begun:  # even behind a backslash that stood alone
+            if not line or line[0] in "#!":
+                continue
+            first = number
+        backslashes = len(line) - len(line.rstrip("\\"))
+        begun += line[:-1] if backslashes % 2 else line
+        if begun and backslashes % 2 == 0:
+            yield first, begun
+            begun = ""
+    if begun:
+        yield first, begun
+
+
+def _unescaped(text: str) -> str:
+    def replace(match: re.Match[str]) -> str:
+        code = match.group(1)
+        return chr(int(code[1:], 16)) if len(code) == 5 else _PLAIN.get(code, code)
+
+    return _ESCAPE.sub(replace, text)
+
+
+def escaped(text: str) -> str:
+    """A value as a file has it, which comes back from `read_entries`."""
+
+    def replace(match: re.Match[str]) -> str:
+        char = match.group()
+        return f"\\{char}" if char in " \\" else f"\\u{ord(char):04x}"
+
+    return _SPECIAL.sub(replace, text)
