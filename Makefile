@@ -121,7 +121,7 @@ bench: compiled ## Time decoding and encoding beside other libraries; show that 
 	PYTHONPATH=codec_tests $(WITH_JAVA) $(BIN)/python -m bench.spark
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.logs $(if $(shell command -v java),--java)
 
-bench-quorum: setup ## Commits and fail-overs beside Kafka's controllers (JDK, Maven; ten minutes)
+bench-quorum: setup ## Commits and fail-overs beside Kafka's raft (JDK, Maven; ten minutes)
 	PYTHONPATH=codec_tests $(BIN)/python -m bench.quorum
 
 update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs Maven)

@@ -1,4 +1,8 @@
-"""Three nodes of ours as processes, which can be killed, paused and cut off."""
+"""Nodes of a quorum as processes, which can be killed, paused and cut off.
+
+Each is a node of ours or Kafka's raft without its controller (`RaftKeyValues.java`), both with
+the example of keys and values; and each goes on in a directory that the other kind has left.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,30 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from kraftwire.log.segment import read_batches
 from kraftwire.log.source import FileSource
 
 from chaos.taps import HOST, Tap
-from interop.kafka_server import free_port
+from interop.kafka_server import free_port, java_command
 
+Kind = Literal["ours", "kafka"]
 KRAFTWIRE = (str(Path(sys.executable).with_name("kraftwire")),)
+ALL_OURS: Sequence[Kind] = ("ours", "ours", "ours")
 _STOPS_WITHIN_S = 20
+_JVM_TERMINATED = 128 + signal.SIGTERM
 
 
 class NodeProcess:
     """A node; `tap` is what others know of it."""
 
-    def __init__(self, number: int, directory: Path) -> None:
+    def __init__(self, number: int, directory: Path, kind: Kind) -> None:
         self.number = number
         self.directory = directory
+        self.kind = kind
         self.port, self.key_port = free_port(), free_port()
         self.tap = Tap(self.port)
         self.advertised = 0
@@ -37,18 +46,17 @@ class NodeProcess:
         """Its settings."""
         return self.directory / "server.properties"
 
-    def format(self, cluster_id: str, voters: str) -> None:
+    def format(self, cluster_id: str, settings: Mapping[str, str]) -> None:
         """Write its settings, and make its directory."""
         self.directory.mkdir(parents=True)
         told = {
             "process.roles": "controller",
             "node.id": self.number,
-            "controller.quorum.voters": voters,
             "controller.listener.names": "CONTROLLER",
             "listeners": f"CONTROLLER://{HOST}:{self.port}",
             "advertised.listeners": f"CONTROLLER://{HOST}:{self.advertised}",
             "log.dirs": self.directory / "data",
-            "metadata.log.max.record.bytes.between.snapshots": 200_000,
+            **settings,
         }
         self.config.write_text("".join(f"{key}={value}\n" for key, value in told.items()))
         command = [*KRAFTWIRE, "storage", "format", "-t", cluster_id, "-c", str(self.config)]
@@ -56,11 +64,19 @@ class NodeProcess:
 
     def start(self) -> None:
         """Start it."""
-        command = [*KRAFTWIRE, "node", "run", "-c", str(self.config), "--example", "kv"]
-        command += ["--listen", f"{HOST}:{self.key_port}", "--log-format", "json"]
-        with (self.directory / "events.jsonl").open("ab") as events:
-            self.process = subprocess.Popen(command, stderr=events)
+        if self.kind == "kafka":
+            command = java_command("Guarded", "RaftKeyValues", str(self.config), str(self.key_port))
+        else:
+            command = [*KRAFTWIRE, "node", "run", "-c", str(self.config), "--example", "kv"]
+            command += ["--listen", f"{HOST}:{self.key_port}", "--log-format", "json"]
+        with (self.directory / f"{self.kind}.log").open("ab") as log:
+            # The pipe ends Kafka's process with this one, see Guarded.java.
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
         self.is_paused = False
+
+    def swap(self) -> None:
+        """Be of the other kind from the next start on."""
+        self.kind = "ours" if self.kind == "kafka" else "kafka"
 
     def kill(self) -> None:
         """End it at once."""
@@ -88,9 +104,14 @@ class NodeProcess:
             return 0
         self.process.terminate()
         try:
-            return self.process.wait(_STOPS_WITHIN_S)
+            code = self.process.wait(_STOPS_WITHIN_S)
+            return 0 if code == _JVM_TERMINATED else code
         finally:
             self.kill()
+
+    def has_ended(self) -> bool:
+        """Whether it has ended without having been asked to."""
+        return self.process is not None and self.process.poll() is not None
 
     async def ask(self, line: str, within_s: float = 5.0) -> str:
         """What it answers to a line; `OSError` where it does not."""
@@ -126,18 +147,35 @@ class NodeProcess:
 
 
 class Cluster:
-    """Nodes 1 to 3, voters of one quorum."""
+    """Nodes from 1 on, voters of one quorum."""
 
-    def __init__(self, directory: Path, count: int = 3) -> None:
-        self.nodes = [NodeProcess(n, directory / f"node_{n}") for n in range(1, count + 1)]
+    def __init__(
+        self,
+        directory: Path,
+        kinds: Sequence[Kind] = ALL_OURS,
+        *,
+        with_taps: bool = True,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """A node of each kind that is named; with taps they can be cut off."""
+        self._with_taps = with_taps
+        self._settings = settings or {}
+        self.is_mixed = len(set(kinds)) > 1
+        self.nodes = [
+            NodeProcess(number, directory / f"node_{number}", kind)
+            for number, kind in enumerate(kinds, 1)
+        ]
 
     async def start(self) -> None:
-        """Format and start all, with a tap before each."""
+        """Format and start all."""
         for node in self.nodes:
-            node.advertised = await node.tap.start()
+            node.advertised = await node.tap.start() if self._with_taps else node.port
         voters = ",".join(f"{node.number}@{HOST}:{node.advertised}" for node in self.nodes)
+        own = {"controller.quorum.voters": voters}
         for node in self.nodes:
-            await asyncio.to_thread(node.format, "Q2hhb3MtY2x1c3Rlci1pZA", voters)
+            await asyncio.to_thread(
+                node.format, "Q2hhb3MtY2x1c3Rlci1pZA", {**own, **self._settings}
+            )
         for node in self.nodes:
             node.start()
 
@@ -145,7 +183,8 @@ class Cluster:
         """Stop all; their exit codes."""
         codes = await asyncio.gather(*(asyncio.to_thread(node.stop) for node in self.nodes))
         for node in self.nodes:
-            await node.tap.close()
+            if self._with_taps:
+                await node.tap.close()
         return codes
 
     def mend(self) -> None:

@@ -1,7 +1,10 @@
-"""A quorum of ours under load, while its nodes are killed, paused and cut off from one another.
+"""A quorum under load, while its nodes are killed, paused and cut off from one another.
 
     python -m chaos.run --minutes 30 --seed 7
+    python -m chaos.run --minutes 30 --seed 8 --kinds ours,kafka,kafka
 
+Where there are nodes of both kinds, one that was killed may come back as the other kind, on the
+directory that it had.
 Clients put keys that nobody has put before, and never the same twice. In the end every record
 that was acknowledged is in every log, at the offset that was said, and nowhere else; and all logs
 are the same. Exit code 0 where that is so; with the logs and events of the nodes below `--keep`.
@@ -17,14 +20,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.processes import Cluster, NodeProcess
+from chaos.processes import ALL_OURS, Cluster, Kind, NodeProcess
 
 _CLIENTS = 8
 _HEALS_WITHIN_S = 60.0
+_SETTINGS = {"metadata.log.max.record.bytes.between.snapshots": "200000"}
 
 
 @dataclass
@@ -65,8 +69,8 @@ async def strike(cluster: Cluster, chance: random.Random, struck: Counter[str]) 
     leader = await cluster.leader()
     targets = [leader] if leader is not None and chance.random() < 0.5 else cluster.nodes
     node = chance.choice(targets)
-    kind = chance.choice(("kill", "pause", "cut off", "cut one way"))
-    struck[f"{kind} {'leader' if node is leader else 'follower'}"] += 1
+    kind = chance.choice([one for one in _FAULTS if one != "swap" or cluster.is_mixed])
+    struck[f"{kind} {node.kind} {'leader' if node is leader else 'follower'}"] += 1
     await _FAULTS[kind](cluster, node, chance)
     await asyncio.sleep(chance.uniform(0.3, 4))
     cluster.mend()
@@ -74,6 +78,11 @@ async def strike(cluster: Cluster, chance: random.Random, struck: Counter[str]) 
 
 async def _kill(cluster: Cluster, node: NodeProcess, chance: random.Random) -> None:
     await asyncio.to_thread(node.kill)
+
+
+async def _swap(cluster: Cluster, node: NodeProcess, chance: random.Random) -> None:
+    await asyncio.to_thread(node.kill)
+    node.swap()
 
 
 async def _pause(cluster: Cluster, node: NodeProcess, chance: random.Random) -> None:
@@ -92,12 +101,21 @@ async def _cut_one_way(cluster: Cluster, node: NodeProcess, chance: random.Rando
     other.tap.cut.add(node.number)
 
 
-_FAULTS = {"kill": _kill, "pause": _pause, "cut off": _cut_off, "cut one way": _cut_one_way}
+_FAULTS = {
+    "kill": _kill,
+    "pause": _pause,
+    "cut off": _cut_off,
+    "cut one way": _cut_one_way,
+    "swap": _swap,
+}
 
 
-async def run(directory: Path, seconds: float, seed: int) -> dict[str, object]:
+async def run(
+    directory: Path, seconds: float, seed: int, kinds: Sequence[Kind] = ALL_OURS
+) -> dict[str, object]:
     """Run, and what came of it; `problems` is empty where all is well."""
-    cluster, load, chance = Cluster(directory), Load(), random.Random(seed)
+    cluster = Cluster(directory, kinds, settings=_SETTINGS)
+    load, chance = Load(), random.Random(seed)
     struck: Counter[str] = Counter()
     await cluster.start()
     try:
@@ -107,6 +125,8 @@ async def run(directory: Path, seconds: float, seed: int) -> dict[str, object]:
         while time.monotonic() < end:
             await asyncio.sleep(chance.uniform(0.5, 3))
             await strike(cluster, chance, struck)
+            ended = [node.number for node in cluster.nodes if node.has_ended()]
+            assert not ended, f"these nodes have ended, see their logs: {ended}"
         cluster.mend()
         last = len(load.acknowledged)
         await _until(lambda: _is(len(load.acknowledged) > last + 100), "records after the faults")
@@ -121,6 +141,7 @@ async def run(directory: Path, seconds: float, seed: int) -> dict[str, object]:
     return {
         "seconds": seconds,
         "seed": seed,
+        "kinds": ",".join(kinds),
         "acknowledged": len(load.acknowledged),
         "unknown": len(load.unknown),
         "faults": dict(sorted(struck.items())),
@@ -195,11 +216,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=2.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kinds", default=",".join(ALL_OURS), help="ours or kafka, a node each")
     parser.add_argument("--keep", type=Path, help="a new directory for logs and events")
     said = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         directory = said.keep or Path(temporary)
-        outcome = asyncio.run(run(directory, said.minutes * 60, said.seed))
+        kinds = said.kinds.split(",")
+        outcome = asyncio.run(run(directory, said.minutes * 60, said.seed, kinds))
     print(json.dumps(outcome, indent=1))
     return 1 if outcome["problems"] else 0
 

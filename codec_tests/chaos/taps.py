@@ -10,7 +10,6 @@ import asyncio
 from contextlib import suppress
 
 HOST = "127.0.0.1"
-_PREFIX = "kraftwire-"
 _HEAD = 14
 """Size, API key, version, correlation id, and the length of the client id."""
 
@@ -50,7 +49,7 @@ class Tap:
         try:
             head = await reader.readexactly(_HEAD)
             name = await reader.readexactly(int.from_bytes(head[-2:]))
-            source = int(name.decode().removeprefix(_PREFIX))
+            source = int(name.decode().rpartition("-")[2])  # kraftwire-1, raft-client-1
             self._carrying[task] = source
             while source in self.cut:
                 await asyncio.sleep(0.05)

@@ -139,7 +139,7 @@ class KafkaNode:
 
     def start(self) -> None:
         """Start the JVM; it is not ready yet."""
-        command = _java("Guarded", "kafka.Kafka", str(self.directory / "server.properties"))
+        command = java_command("Guarded", "kafka.Kafka", str(self.directory / "server.properties"))
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command,
@@ -219,7 +219,7 @@ class KafkaCluster:
         voters = ",".join(node.controller for node in self.controllers)
         for node in self.nodes:
             file = node.write_properties(self.bootstrap_controllers, settings)
-            command = _java("kafka.tools.StorageTool", "format", "-c", str(file))
+            command = java_command("kafka.tools.StorageTool", "format", "-c", str(file))
             command += ["-t", self.cluster_id]
             if "controller" in node.roles:
                 command += ["--initial-controllers", voters]
@@ -355,7 +355,8 @@ def _nodes(
         yield KafkaNode(number, its_roles, own, ports, taps)
 
 
-def _java(*arguments: str) -> list[str]:
+def java_command(*arguments: str) -> list[str]:
+    """What runs a class with Kafka's jars and our own programs."""
     config = f"-Dlog4j2.configurationFile={JAVA_DIRECTORY / 'log4j2.properties'}"
     return [str(tool("java")), *_JVM, config, "-cp", joined(class_path()), *arguments]
 

@@ -1,22 +1,31 @@
-"""Two minutes of kill -9, SIGSTOP and partitions under load; `python -m chaos.run` for longer."""
+"""kill -9, SIGSTOP and partitions under load; `python -m chaos.run` for longer.
+
+Nodes of ours alone, and one of ours beside Kafka's own raft, where a node that was killed may
+come back as the other kind, on the directory that it had.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from chaos.processes import ALL_OURS, Kind
 from chaos.run import run
 
 pytestmark = pytest.mark.interop
 
 SECONDS = 100
-"""The first election, the healing and the comparison take the rest."""
+"""The first election, the healing and the comparison take the rest of two minutes."""
 
 
-def test_every_acknowledged_record_is_on_every_node_in_order_and_once(tmp_path: Path) -> None:
-    outcome = asyncio.run(run(tmp_path, SECONDS, seed=1))
+@pytest.mark.parametrize("kinds", [ALL_OURS, ("ours", "kafka", "kafka")], ids=["ours", "mixed"])
+def test_every_acknowledged_record_is_on_every_node_in_order_and_once(
+    kinds: Sequence[Kind], tmp_path: Path
+) -> None:
+    outcome = asyncio.run(run(tmp_path, SECONDS, seed=1, kinds=kinds))
     assert outcome["problems"] == []
     acknowledged = outcome["acknowledged"]
     assert isinstance(acknowledged, int)
