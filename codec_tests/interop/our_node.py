@@ -16,6 +16,7 @@ from kraftwire.cli.commands import main
 from kraftwire.node.assembly import Assembly, NoRecords
 from kraftwire.node.directories import read_directory
 from kraftwire.node.formatting import LOG_NAME
+from kraftwire.node.machine import StateMachine
 from kraftwire.node.node import Node
 from kraftwire.node.properties import read_properties
 from kraftwire.raft.effects import Address
@@ -92,11 +93,11 @@ class OurNode:
         self.format("--no-initial-controllers")
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[Node]:
+    async def running(self, machine: StateMachine | None = None) -> AsyncIterator[Node]:
         """The node, which is stopped behind the context."""
         assembly = Assembly(read_properties(self.config))
         with assembly.open_disk() as store:
-            node = assembly.node(store, NoRecords())
+            node = assembly.node(store, machine or NoRecords())
             await node.start()
             try:
                 yield node

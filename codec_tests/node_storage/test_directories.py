@@ -11,6 +11,7 @@ import pytest
 
 from kraftwire.log.properties import decode_properties, format_uuid, parse_uuid
 from kraftwire.node import directories
+from kraftwire.node.assembly import Assembly
 from kraftwire.node.directories import (
     Identity,
     UnusableDirectories,
@@ -19,8 +20,10 @@ from kraftwire.node.directories import (
     random_id,
     read_directory,
 )
+from kraftwire.node.directory_lock import DirectoryInUse, DirectoryLock
+from kraftwire.node.properties import read_properties
 
-from node_storage.settings import storage
+from node_storage.settings import storage, write_settings
 
 IDS = {"a": "EQPUsqKWQIyKC26pBQfc5Q", "b": "QQPUsqKWQIyKC26pBQfc5Q", "m": "RQPUsqKWQIyKC26pBQfc5Q"}
 SOUND = "version=1\ncluster.id=tea\nnode.id=1\ndirectory.id={}\n"
@@ -205,3 +208,17 @@ def test_no_id_looks_like_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directories, "uuid4", lambda: next(drawn))
     assert format_uuid(UUID(bytes=b"\xfb" * 16)).startswith("-")
     assert random_id() == parse_uuid(IDS["a"])
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_no_two_nodes_run_on_one_directory(name: str, root: Path) -> None:
+    assembly = Assembly(read_properties(write_settings(root)))
+    is_locked = pytest.raises(DirectoryInUse, match=f"{name}/.lock is locked")
+    with DirectoryLock(root / name), is_locked, assembly.open_disk() as store:
+        store.recover()
+    with assembly.open_disk() as store:
+        store.recover()
+        for one in IDS:
+            with pytest.raises(DirectoryInUse):
+                DirectoryLock(root / one)
+    DirectoryLock(root / name).release()

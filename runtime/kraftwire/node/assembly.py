@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 
 from kraftwire.node.directories import Identity, open_directories
+from kraftwire.node.directory_lock import DirectoryLock
 from kraftwire.node.disk import DiskSettings, DiskStore
 from kraftwire.node.formatting import LOG_NAME
 from kraftwire.node.machine import StateMachine
@@ -31,8 +32,13 @@ class Assembly:
         """What the replica is told."""
         return replica_config(self.properties, self.key, self.identity.cluster_id, ports)
 
-    def open_disk(self) -> AbstractContextManager[DiskStore]:
-        """The disk, which is closed behind the context."""
+    @contextmanager
+    def open_disk(self) -> Iterator[DiskStore]:
+        """The disk, which is closed behind the context; every log directory is locked in it.
+
+        `DirectoryInUse` where another node has one: that of the metadata log when the store is
+        opened, any other at once.
+        """
         config, log = self.config_of({}), self.properties.log
         store = DiskStore(
             self.properties.metadata_log_dir / LOG_NAME,
@@ -40,7 +46,11 @@ class Assembly:
             policy_of(config).registry,
             DiskSettings(segment_bytes=log.segment_bytes, segment_ms=log.segment_ms),
         )
-        return closing(store)
+        with ExitStack() as opened:
+            for directory in self.properties.directories:
+                if directory != self.properties.metadata_log_dir:
+                    opened.enter_context(DirectoryLock(directory))
+            yield opened.enter_context(closing(store))
 
     def node(self, store: DiskStore, machine: StateMachine) -> Node:
         """The node; `start` opens the disk."""

@@ -1,0 +1,158 @@
+"""What a node of ours leaves on its disk, read by Kafka's own tools and by Kafka's own raft."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kraftwire.log import FileSource, read_batches
+from kraftwire.log.properties import format_uuid
+from kraftwire.log.typed import log_of_topic
+from kraftwire.node.formatting import LOG_NAME
+from kraftwire.node.key_value import KeyValues, put
+from kraftwire_messages.kafka import FeatureLevelRecord, NoOpRecord, TopicRecord
+from kraftwire_wire.records import encode_metadata_record
+
+from chaos.processes import NodeProcess
+from interop.java_dump import java_dump, our_lines, their_lines
+from interop.kafka_tools import run_tool
+from interop.our_node import OurNode, run, until
+
+pytestmark = pytest.mark.interop
+
+CLUSTER = "T3VyLWZpbGVzLWNsdXN0ZXI"
+RECORDS = [
+    encode_metadata_record(NoOpRecord(), 0),
+    encode_metadata_record(TopicRecord(name="orders"), 0),
+    encode_metadata_record(FeatureLevelRecord(name="group.version", feature_level=1), 0),
+]
+
+
+@pytest.fixture(scope="module")
+def metadata(tmp_path_factory: pytest.TempPathFactory) -> OurNode:
+    """A stopped node that has led, with metadata records in segments of at most 20,000 bytes."""
+    small = {"internal.metadata.log.segment.bytes": "20000"}
+    ours = OurNode(tmp_path_factory.mktemp("files") / "ours", 1, CLUSTER, small)
+    ours.format("--standalone")
+
+    async def scene() -> None:
+        async with ours.running() as node:
+            await until("it leads", lambda: node.leads is not None)
+            for _ in range(400):
+                await asyncio.gather(*(node.propose([one]) for one in RECORDS))
+
+    run(scene())
+    return ours
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> OurNode:
+    """A stopped node with keys and values, and with snapshots of them."""
+    often = {"metadata.log.max.record.bytes.between.snapshots": "4000"}
+    ours = OurNode(tmp_path_factory.mktemp("files") / "ours", 1, CLUSTER, often)
+    ours.format("--standalone")
+
+    async def scene() -> None:
+        async with ours.running(KeyValues()) as node:
+            await until("it leads", lambda: node.leads is not None)
+            for number in range(100):
+                await node.propose([put(f"key{number % 30}", f"value {number}")])
+            await until("a snapshot", lambda: len(files_of(ours, "checkpoint")) > 1)
+
+    run(scene())
+    return ours
+
+
+def files_of(ours: OurNode, suffix: str) -> list[Path]:
+    return sorted((ours.data / LOG_NAME).glob(f"*.{suffix}"))
+
+
+def compare(files: list[Path], *options: str) -> int:
+    """Hold every line of Kafka's tool against what we read; how many there were."""
+    theirs = java_dump(files, *options)
+    log = log_of_topic("__cluster_metadata") if "--cluster-metadata-decoder" in options else None
+    compared = 0
+    for file in files:
+        with FileSource(file) as source:
+            ours = list(our_lines(read_batches(source), log))
+        assert ours == list(their_lines(theirs[file])), file
+        compared += len(ours)
+    return compared
+
+
+def test_dump_log_reads_every_segment(metadata: OurNode) -> None:
+    segments = files_of(metadata, "log")
+    assert len(segments) > 2
+    assert compare(segments, "--cluster-metadata-decoder") > 300
+
+
+def test_dump_log_reads_snapshots(keys: OurNode) -> None:
+    _, *snapshots = files_of(keys, "checkpoint")  # the first is of formatting, with metadata
+    assert compare([*files_of(keys, "log"), *snapshots], "--print-data-log") > 100
+
+
+def test_dump_log_finds_nothing_wrong_with_indexes(metadata: OurNode) -> None:
+    indexes = files_of(metadata, "index") + files_of(metadata, "timeindex")
+    assert any(file.stat().st_size for file in indexes)
+    names = ",".join(map(str, indexes))
+    told = run_tool("DumpLogSegments", "--files", names)
+    assert told.count("offset: ") > len(indexes)
+    assert "Mismatches" not in told
+    assert "not found" not in told
+    assert "Found" not in told, "timestamps in time indexes are those of the log"
+
+
+def test_kafka_storage_describes_the_directory(metadata: OurNode) -> None:
+    told = run_tool("kafka.tools.StorageTool", "info", "-c", str(metadata.config))
+    assert f"Found log directory:\n  {metadata.data}" in told
+    assert f"cluster.id={CLUSTER}" in told
+    assert f"directory.id={format_uuid(metadata.directory_id)}" in told
+    assert "problem" not in told
+
+
+def test_the_directory_goes_from_our_node_to_kafkas_raft_and_back(tmp_path: Path) -> None:
+    node = NodeProcess(1, tmp_path / "node", "ours")
+    node.advertised = node.port
+    voters = {"controller.quorum.voters": f"1@127.0.0.1:{node.port}"}
+    often = {"metadata.log.max.record.bytes.between.snapshots": "4000"}
+    node.format(CLUSTER, voters | often)
+
+    async def scene() -> None:
+        written: dict[str, str] = {}
+        for turn in range(4):  # Kafka's raft goes on from a stop of ours, then from a kill
+            node.start()
+            await leads(node)
+            found = dict(zip(written, await node.values(list(written)), strict=True))
+            assert found == {key: f"value {value}" for key, value in written.items()}
+            for number in range(80):
+                key, value = f"{turn}.{number}", f"of turn {turn}"
+                assert (await node.ask(f"put {key} {value}")).startswith("ok ")
+                written[key] = value
+            if turn < 2:
+                assert node.stop() == 0
+            else:
+                node.kill()
+            node.swap()
+
+    try:
+        run(scene())
+    finally:
+        node.kill()
+    assert len(node.records()) == 4 * (80 + 1)
+    shutil.rmtree(tmp_path / "node")
+
+
+async def leads(node: NodeProcess) -> None:
+    """Wait until a sole voter leads, and has applied what it had."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                if await node.ask("leader") == "leader 1":
+                    break
+            except OSError:
+                pass
+            await asyncio.sleep(0.05)
+        await node.ask("put barrier passed")
