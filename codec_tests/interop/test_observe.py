@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,24 +76,36 @@ def test_a_copy_begins_with_the_leaders_snapshot_and_has_its_bytes(
     assert [json.loads(line) for line in shown.splitlines()][1:] == image
 
 
-def test_what_is_committed_is_told_until_it_is_interrupted(
+def test_what_is_committed_is_told_without_secrets_until_it_is_interrupted(
     snapshots: KafkaCluster, tmp_path: Path
 ) -> None:
     where = ("--bootstrap-controller", snapshots.bootstrap_controllers)
     with subprocess.Popen(
-        [KRAFTWIRE, "observe", str(tmp_path), *where, "--follow"],
+        [KRAFTWIRE, "observe", str(tmp_path), *where, "--follow", "--redact"],
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stdout is not None
         try:
-            topic = ("--bootstrap-server", snapshots.bootstrap, "--create", "--topic", "seen")
-            run_tool("TopicCommand", *topic)
+            server = ("--bootstrap-server", snapshots.bootstrap)
+            change = ("--alter", "--entity-type", "users", "--entity-name", "alice")
+            secret = ("--add-config", "SCRAM-SHA-256=[password=very-secret]")
+            run_tool("kafka.admin.ConfigCommand", *server, *change, *secret)
+            run_tool("TopicCommand", *server, "--create", "--topic", "seen")
             end = time.monotonic() + WITHIN_S
             told = (json.loads(line) for line in process.stdout)
-            record = next(one for one in told if one["type"] == "TOPIC_RECORD")
-            assert time.monotonic() < end
-            assert record["data"]["name"] == "seen"
+            topics: list[str] = []
+            users: list[dict[str, Any]] = []
+            while not topics:
+                record = next(told)
+                assert time.monotonic() < end
+                if record["type"] == "USER_SCRAM_CREDENTIAL_RECORD":
+                    users.append(record["data"])
+                if record["type"] == "TOPIC_RECORD":
+                    topics.append(record["data"]["name"])
+            assert topics == ["seen"]
+            alice = next(user for user in users if user["name"] == "alice")
+            assert alice["storedKey"] == alice["serverKey"] == alice["salt"] == "(redacted)"
         finally:
             process.send_signal(signal.SIGINT)
         process.stdout.read()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
@@ -26,6 +27,7 @@ from kraftwire.node.observer import MetadataObserver
 from kraftwire.raft.admin import describe_quorum
 from kraftwire.raft.config import Config
 from kraftwire.raft.voters import ReplicaKey
+from kraftwire.redaction import redact as without_secrets
 
 _NOBODY = -1
 _IMAGE_EVERY_S = 1.0
@@ -35,6 +37,7 @@ _LOOK_EVERY_S = 0.05
 @click.command("observe")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--follow", is_flag=True, help="Go on; print committed records as JSON Lines.")
+@click.option("--redact", is_flag=True, help="Leave out secrets: SCRAM, tokens, passwords.")
 @click.option(
     "--image",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -53,6 +56,7 @@ def observe(
     directory: Path,
     *,
     follow: bool,
+    redact: bool,
     image: Path | None,
     node_id: int,
     bootstrap_controller: tuple[str, ...],
@@ -77,7 +81,7 @@ def observe(
     if bootstrap_server:
         raise click.UsageError("brokers have no metadata log to give: --bootstrap-controller")
     findings = Findings()
-    machine = MetadataObserver(findings.add_error, _print if follow else _nothing)
+    machine = MetadataObserver(findings.add_error, _printer(redact) if follow else _nothing)
 
     async def run() -> None:
         quorum = await describe_quorum(
@@ -137,18 +141,25 @@ def _keep(machine: MetadataObserver, file: Path, node: Node, cluster_id: str | N
     return origin.offset
 
 
-def _print(entry: Entry) -> None:
-    message, version = entry.message, entry.version
-    print_json(
-        {
-            "offset": entry.offset,
-            "timestamp": entry.timestamp,
-            "leaderEpoch": entry.epoch,
-            "type": record_type_name(type(message).__name__),
-            "version": version,
-            "data": message.to_json(version),
-        }
-    )
+def _printer(is_redacted: bool) -> Callable[[Entry], None]:
+    """What prints records, without their secrets where that is wanted."""
+
+    def show(entry: Entry) -> None:
+        message, version = entry.message, entry.version
+        name = type(message).__name__
+        data = message.to_json(version)
+        print_json(
+            {
+                "offset": entry.offset,
+                "timestamp": entry.timestamp,
+                "leaderEpoch": entry.epoch,
+                "type": record_type_name(name),
+                "version": version,
+                "data": without_secrets(name, data) if is_redacted else data,
+            }
+        )
+
+    return show
 
 
 def _nothing(entry: Entry) -> None:
