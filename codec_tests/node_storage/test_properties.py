@@ -121,12 +121,6 @@ def test_a_listener_without_a_host_is_on_loopback_and_that_is_told() -> None:
     assert "0.0.0.0 is every address" in properties.warnings[0]
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "10.0.0.1", "[::]", "node.example"])
-def test_plaintext_beyond_loopback_is_a_warning(host: str) -> None:
-    properties = parsed(listeners=f"CONTROLLER://{host}:9093")
-    assert "whoever reaches it can read and write" in properties.warnings[0]
-
-
 def test_what_is_advertised_goes_first() -> None:
     properties = parsed(
         listeners="CONTROLLER://0.0.0.0:9093", advertised_listeners="CONTROLLER://a.example:1"

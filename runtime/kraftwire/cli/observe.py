@@ -16,7 +16,7 @@ import click
 from kraftwire.cli.log_options import Findings
 from kraftwire.cli.metadata_show import image_lines
 from kraftwire.cli.output import print_json
-from kraftwire.cli.quorum_options import quorum_options, target_of
+from kraftwire.cli.quorum_options import Target, quorum_options
 from kraftwire.log.typed import record_type_name
 from kraftwire.metadata.replay import Entry
 from kraftwire.node.disk import DiskStore
@@ -59,10 +59,7 @@ def observe(
     redact: bool,
     image: Path | None,
     node_id: int,
-    bootstrap_controller: tuple[str, ...],
-    bootstrap_server: tuple[str, ...],
-    command_config: Path | None,
-    timeout: float,
+    target: Target,
 ) -> None:
     """Replicate the metadata log of a running quorum to DIRECTORY, as one of its observers.
 
@@ -77,8 +74,7 @@ def observe(
       kraftwire observe copy --bootstrap-controller localhost:9093
       kraftwire observe copy --bootstrap-controller localhost:9093 --follow | jq .type
     """
-    target = target_of(bootstrap_controller, bootstrap_server, command_config, timeout)
-    if bootstrap_server:
+    if target.are_brokers:
         raise click.UsageError("brokers have no metadata log to give: --bootstrap-controller")
     findings = Findings()
     machine = MetadataObserver(findings.add_error, _printer(redact) if follow else _nothing)

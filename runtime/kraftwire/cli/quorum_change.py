@@ -18,7 +18,6 @@ from kraftwire.cli.quorum_options import (
     endpoint,
     quorum_options,
     run,
-    target_of,
     to_directory,
     to_listeners,
 )
@@ -96,10 +95,7 @@ def add(
     directory_id: UUID | None,
     listeners: tuple[Listener, ...] | None,
     dry_run: bool,
-    bootstrap_controller: tuple[str, ...],
-    bootstrap_server: tuple[str, ...],
-    command_config: Path | None,
-    timeout: float,
+    target: Target,
     output: str | None,
 ) -> None:
     """Let a controller vote, which runs already and observes.
@@ -117,9 +113,8 @@ def add(
         --controller-id 3 --directory-id VXS1qmTCSl-oVc5hLpbWIA \\
         --listener CONTROLLER://localhost:9095
     """
-    target = target_of(bootstrap_controller, bootstrap_server, command_config, timeout)
     if config is None and controller_id is None and directory_id is None:
-        config = command_config  # as with Kafka's tool, which has no other
+        config = target.command_config  # as with Kafka's tool, which has no other
     if config is not None:
         if controller_id is not None or directory_id is not None:
             raise click.UsageError("--config says who the controller is: leave the ids away")
@@ -155,10 +150,7 @@ def remove(
     controller_id: int,
     directory_id: UUID,
     dry_run: bool,
-    bootstrap_controller: tuple[str, ...],
-    bootstrap_server: tuple[str, ...],
-    command_config: Path | None,
-    timeout: float,
+    target: Target,
     output: str | None,
 ) -> None:
     """Let a controller vote no more, be it there or lost.
@@ -172,7 +164,6 @@ def remove(
       kraftwire quorum remove-controller --bootstrap-controller localhost:9093 \\
         --controller-id 3 --controller-directory-id VXS1qmTCSl-oVc5hLpbWIA
     """
-    target = target_of(bootstrap_controller, bootstrap_server, command_config, timeout)
     key = ReplicaKey(controller_id, directory_id)
     if dry_run:
         _check_removing(_described(target), key)

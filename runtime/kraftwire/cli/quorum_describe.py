@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import click
 
 from kraftwire.cli.output import output_option, print_json, print_table, wants_json
 from kraftwire.cli.quorum_options import (
+    Target,
     directory_text,
     endpoint,
     quorum_options,
     run,
-    target_of,
 )
 from kraftwire.raft.admin import Quorum, ReplicaStatus, describe_quorum
 
@@ -38,10 +37,7 @@ def describe(
     replication: bool,
     human_readable: bool,
     is_kip: bool,
-    bootstrap_controller: tuple[str, ...],
-    bootstrap_server: tuple[str, ...],
-    command_config: Path | None,
-    timeout: float,
+    target: Target,
     output: str | None,
 ) -> None:
     """Show who leads a quorum, who votes and who observes, and how far they have come.
@@ -58,7 +54,6 @@ def describe(
     """
     if status and replication:
         raise click.UsageError("--status and --replication are two commands")
-    target = target_of(bootstrap_controller, bootstrap_server, command_config, timeout)
     quorum = run(
         describe_quorum(target.servers, security=target.security, timeout_s=target.timeout_s)
     )

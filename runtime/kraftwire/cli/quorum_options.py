@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
@@ -20,59 +21,75 @@ from kraftwire.raft.admin import TIMEOUT_S
 from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import Listener
 
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+
+
+_OPTIONS = (
+    click.option(
+        "--timeout",
+        default=TIMEOUT_S,
+        show_default=True,
+        type=click.FloatRange(0, min_open=True),
+        metavar="SECONDS",
+        help="How long to look for the leader and to wait for it.",
+    ),
+    click.option(
+        "--command-config",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Settings of a client: security.protocol, ssl.*, sasl.*.",
+    ),
+    click.option(
+        "--bootstrap-server",
+        multiple=True,
+        metavar="HOST:PORT",
+        help="A broker, which forwards; several with commas or repeated.",
+    ),
+    click.option(
+        "--bootstrap-controller",
+        multiple=True,
+        metavar="HOST:PORT",
+        help="A controller; several with commas or repeated.",
+    ),
+)
 
 
 class Target(NamedTuple):
     """A quorum, as the command line says it."""
 
     servers: tuple[Address, ...]
+    are_brokers: bool
+    command_config: Path | None
     security: ClientSecurity
     timeout_s: float
 
 
-def quorum_options(command: F) -> F:
-    """The options that `target_of` understands."""
-    for option in (
-        click.option(
-            "--timeout",
-            default=TIMEOUT_S,
-            show_default=True,
-            type=click.FloatRange(0, min_open=True),
-            metavar="SECONDS",
-            help="How long to look for the leader and to wait for it.",
-        ),
-        click.option(
-            "--command-config",
-            type=click.Path(path_type=Path, dir_okay=False),
-            metavar="FILE",
-            help="Settings of a client: security.protocol, ssl.*, sasl.*.",
-        ),
-        click.option(
-            "--bootstrap-server",
-            multiple=True,
-            metavar="HOST:PORT",
-            help="A broker, which forwards; several with commas or repeated.",
-        ),
-        click.option(
-            "--bootstrap-controller",
-            multiple=True,
-            metavar="HOST:PORT",
-            help="A controller; several with commas or repeated.",
-        ),
-    ):
-        command = option(command)
-    return command
+def quorum_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say where a quorum is; the command gets them as `target`."""
+
+    @wraps(command)
+    def with_target(
+        *,
+        bootstrap_controller: tuple[str, ...],
+        bootstrap_server: tuple[str, ...],
+        command_config: Path | None,
+        timeout: float,
+        **others: Any,
+    ) -> None:
+        target = _target(bootstrap_controller, bootstrap_server, command_config, timeout)
+        command(target=target, **others)
+
+    for option in _OPTIONS:
+        with_target = option(with_target)
+    return with_target
 
 
-def target_of(
+def _target(
     bootstrap_controller: tuple[str, ...],
     bootstrap_server: tuple[str, ...],
     command_config: Path | None,
     timeout: float,
 ) -> Target:
-    """What `quorum_options` were given."""
     if bool(bootstrap_controller) == bool(bootstrap_server):
         both = "both were given" if bootstrap_server else "neither was given"
         raise click.UsageError(f"one of --bootstrap-controller and --bootstrap-server, and {both}")
@@ -83,7 +100,9 @@ def target_of(
             servers += map(parse_routable, parse_words(text))
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint=option) from None
-    return Target(tuple(servers), _security(command_config), timeout)
+    return Target(
+        tuple(servers), bool(bootstrap_server), command_config, _security(command_config), timeout
+    )
 
 
 def _security(command_config: Path | None) -> ClientSecurity:

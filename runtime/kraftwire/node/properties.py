@@ -21,7 +21,6 @@ from kraftwire.net.limits import Limits
 from kraftwire.net.security import ClientSecurity
 from kraftwire.net.server import Endpoint
 from kraftwire.node.listener_properties import (
-    WILDCARDS,
     SecurityProtocol,
     parse_address,
     prefixes,
@@ -31,7 +30,6 @@ from kraftwire.node.listener_properties import (
 )
 from kraftwire.node.property_reader import PropertyReader
 from kraftwire.node.storage_properties import (
-    DEFAULT_HOST,
     Role,
     StorageProperties,
     read_storage,
@@ -47,8 +45,6 @@ from kraftwire.node.tuning import (
 from kraftwire.raft.config import Config, Membership
 from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import Listener, ReplicaKey
-
-_LOOPBACK = (DEFAULT_HOST, "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,10 +175,6 @@ def _read_endpoints(
     found = []
     for name, bound, _ in storage.listeners:
         security = read_server_security(reader, name, protocols[name])
-        if security is None and bound.host not in _LOOPBACK:
-            where = "every address" if bound.host in WILDCARDS else bound.host
-            reason = f"{name} is PLAINTEXT on {where}: whoever reaches it can read and write"
-            reader.warn("listeners", reason)
         found.append(Endpoint(name, bound.host, bound.port, security))
     return tuple(found)
 
