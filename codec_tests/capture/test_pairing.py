@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from capture.sample_frames import (
     metadata_response,
     produce_request,
 )
+from kraftwire.capture import pairing
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame, decode_frames, pair
 from kraftwire_messages.kafka import MetadataRequest, MetadataResponse, registry
@@ -129,6 +131,14 @@ def test_an_unknown_api_is_an_error() -> None:
     (decoded,) = decode(Frame(1, "request", 0.0, b"\x7f\xff\x00\x00" + bytes(20)))
     assert isinstance(decoded.error, DecodeError)
     assert (decoded.api, decoded.header) == (None, None)
+
+
+def test_requests_that_nobody_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairing, "_MAX_WAITING", 2)
+    asked = [metadata_request(number) for number in (1, 2, 3)]
+    *_, forgotten, answered = decode(*asked, metadata_response(1), metadata_response(3))
+    assert "answers no request" in str(forgotten.error)
+    assert answered.error is None
 
 
 def test_another_encoding_of_the_same_is_noticed() -> None:

@@ -10,6 +10,10 @@ whose correlation id it repeats, on the same connection. Rules:
   decoded, a request without a response can.
 - A broker that does not know the version of an ApiVersions request answers in version 0
   with error 35; `Registry` reads and writes that (KIP-511).
+- Behind SaslHandshake version 0, both sides send the tokens of the mechanism as they are,
+  without a header (KIP-43), until the client sends a request that can be read. Such frames
+  are tokens: they have no message, and no error.
+- Requests that are never answered are forgotten, the oldest first, when there are too many.
 
 A frame that cannot be decoded carries the reason and never stops the others.
 """
@@ -27,7 +31,10 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.registry import Registry
 
 _PRODUCE = 0
+_SASL_HANDSHAKE = 17
 _CORRELATION_ID_SIZE = 4
+_MAX_WAITING = 100_000
+_MAX_WAITING_BYTES = 128 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,7 @@ class DecodedFrame:
         request: the request that a response answers; None for requests, and for responses
             whose request is not there.
         api: the API's name, such as `Metadata`; None where it is unknown.
+        is_token: whether it is a token of SASL, which has neither header nor message.
     """
 
     number: int
@@ -52,6 +60,7 @@ class DecodedFrame:
     error: KraftwireError | None
     request: DecodedFrame | None
     api: str | None
+    is_token: bool = False
 
     @property
     def request_header(self) -> Any:
@@ -72,6 +81,8 @@ class DecodedFrame:
         """The bytes of header and message; raises the frame's error where it has one."""
         if self.error is not None:
             raise self.error
+        if self.is_token:
+            return self.frame.data
         assert self.message is not None
         if self.request is None:
             return registry.encode_request(self.header, self.message)
@@ -95,15 +106,26 @@ class Exchange:
 
 def decode_frames(frames: Iterable[Frame], registry: Registry) -> Iterator[DecodedFrame]:
     """Decode frames, in their order; requests are kept until their responses come."""
-    waiting: dict[tuple[int, int], deque[DecodedFrame]] = {}
+    waiting = _Waiting()
+    in_tokens: set[int] = set()
     for number, frame in enumerate(frames, 1):
         if frame.direction == "response":
-            yield _decode_response(number, frame, registry, waiting)
+            request = waiting.take(frame)
+            if request is None and frame.connection in in_tokens:
+                yield _token(number, frame)
+            else:
+                yield _decode_response(number, frame, registry, request)
             continue
         decoded = _decode_request(number, frame, registry)
+        if frame.connection in in_tokens:
+            if decoded.error is not None:
+                yield _token(number, frame)
+                continue
+            in_tokens.discard(frame.connection)
+        if decoded.api_key == _SASL_HANDSHAKE and decoded.version == 0 and decoded.error is None:
+            in_tokens.add(frame.connection)
         if _awaits_response(decoded):
-            key = frame.connection, decoded.header.correlation_id
-            waiting.setdefault(key, deque()).append(decoded)
+            waiting.add(decoded)
         yield decoded
 
 
@@ -133,13 +155,13 @@ def _decode_request(number: int, frame: Frame, registry: Registry) -> DecodedFra
     return DecodedFrame(number, frame, header, message, error, None, api)
 
 
+def _token(number: int, frame: Frame) -> DecodedFrame:
+    return DecodedFrame(number, frame, None, None, None, None, None, is_token=True)
+
+
 def _decode_response(
-    number: int,
-    frame: Frame,
-    registry: Registry,
-    waiting: dict[tuple[int, int], deque[DecodedFrame]],
+    number: int, frame: Frame, registry: Registry, request: DecodedFrame | None
 ) -> DecodedFrame:
-    request = _take_request(frame, waiting)
     if request is None:
         reason = "answers no request of this recording"
         if len(frame.data) < _CORRELATION_ID_SIZE:
@@ -154,21 +176,39 @@ def _decode_response(
     return DecodedFrame(number, frame, header, message, error, request, request.api)
 
 
-def _take_request(
-    frame: Frame, waiting: dict[tuple[int, int], deque[DecodedFrame]]
-) -> DecodedFrame | None:
-    """The request that a response answers, which then waits no longer."""
-    raw_id = frame.data[:_CORRELATION_ID_SIZE]
-    if len(raw_id) < _CORRELATION_ID_SIZE:
-        return None
-    key = frame.connection, int.from_bytes(raw_id, signed=True)
-    requests = waiting.get(key)
-    if requests is None:
-        return None
-    request = requests.popleft()
-    if not requests:
-        del waiting[key]
-    return request
+class _Waiting:
+    """Requests that wait for their responses."""
+
+    def __init__(self) -> None:
+        self._requests: dict[tuple[int, int], deque[DecodedFrame]] = {}
+        self._count = 0
+        self._size_bytes = 0
+
+    def add(self, request: DecodedFrame) -> None:
+        """Keep a request; forget the oldest where there are too many."""
+        key = request.frame.connection, request.header.correlation_id
+        self._requests.setdefault(key, deque()).append(request)
+        self._count += 1
+        self._size_bytes += len(request.frame.data)
+        while self._count > _MAX_WAITING or self._size_bytes > _MAX_WAITING_BYTES:
+            self._take(next(iter(self._requests)))
+
+    def take(self, response: Frame) -> DecodedFrame | None:
+        """The request that a response answers, which then waits no longer."""
+        raw_id = response.data[:_CORRELATION_ID_SIZE]
+        if len(raw_id) < _CORRELATION_ID_SIZE:
+            return None
+        key = response.connection, int.from_bytes(raw_id, signed=True)
+        return self._take(key) if key in self._requests else None
+
+    def _take(self, key: tuple[int, int]) -> DecodedFrame:
+        requests = self._requests[key]
+        request = requests.popleft()
+        if not requests:
+            del self._requests[key]
+        self._count -= 1
+        self._size_bytes -= len(request.frame.data)
+        return request
 
 
 def _awaits_response(request: DecodedFrame) -> bool:

@@ -1,0 +1,140 @@
+"""`kraftwire capture decode` of packet captures."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from capture.packets import Talk, pcap
+from capture.sample_frames import CAPTURE, metadata_request, metadata_response
+from kraftwire.capture.cassette import CassetteReader
+from kraftwire.cli import main
+from kraftwire_wire.framing import add_size
+
+Write = Callable[[bytes], Path]
+
+
+def run(*args: object, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(main, ["capture", "decode", *map(str, args)], input=stdin)
+
+
+def rows(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in result.stdout.splitlines()]
+
+
+def exchange(count: int = 2) -> Talk:
+    talk = Talk().open()
+    for number in range(1, count + 1):
+        talk.say(0, add_size(metadata_request(number).data))
+        talk.say(1, add_size(metadata_response(number).data))
+    return talk
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write_file(data: bytes) -> Path:
+        path = tmp_path / "lo.pcap"
+        path.write_bytes(data)
+        return path
+
+    return write_file
+
+
+def test_frames_say_when_and_between_whom(write: Write) -> None:
+    result = run(write(pcap(exchange().timed())))
+    assert result.exit_code == 0, result.stderr
+    first, second, *_ = rows(result)
+    expected = {
+        "time": 0.03,
+        "timestamp": "2026-09-21T14:13:20.030000Z",
+        "source": "10.0.0.1:50000",
+        "destination": "10.0.0.2:9092",
+        "packet": 4,
+        "offset": 0,
+        "api": "Metadata",
+    }
+    assert first | expected == first
+    assert (second["source"], second["answers"]) == ("10.0.0.2:9092", 1)
+    assert "7 packets, 1 TCP connection with data, 1 of Kafka" in result.stderr
+
+
+def test_a_capture_through_a_pipe() -> None:
+    result = run("-", "-o", "table", stdin=pcap(exchange().timed()))
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) == 5
+
+
+def test_missing_packets_are_a_finding_with_their_place(write: Write) -> None:
+    timed = exchange(4).timed()
+    result = run(write(pcap(timed[:5] + timed[6:])))
+    assert result.exit_code == 1
+    assert len(rows(result)) == 7
+    place = "first: packet 10, 10.0.0.1:50000 to 10.0.0.2:9092, byte 25"
+    assert f"lost: bytes that are not in the capture: 1 place, 25 bytes; {place}" in result.stderr
+
+
+def test_a_file_that_breaks_off_is_a_finding(write: Write) -> None:
+    path = write(pcap(exchange().timed())[:-3])
+    result = run(path)
+    assert result.exit_code == 1
+    assert len(rows(result)) == 3
+    assert f"{path}: packet 7: " in result.stderr
+
+
+def test_a_capture_without_kafka_is_a_finding(write: Write) -> None:
+    result = run(write(pcap(Talk().open().say(0, b"\x16\x03\x01\x00\x05hello").timed())))
+    assert result.exit_code == 1
+    assert "TLS, which cannot be read: 1 connection, 10 bytes" in result.stderr
+    assert "no Kafka connection was found" in result.stderr
+
+
+def test_what_was_read_can_be_saved_as_a_cassette(write: Write, tmp_path: Path) -> None:
+    saved = tmp_path / "session.jsonl"
+    path = write(pcap(exchange().timed()))
+    assert run(path, "--save", saved).exit_code == 0
+    with saved.open("rb") as stream:
+        frames = list(CassetteReader(stream, "saved"))
+    assert [frame.data for frame in frames[::2]] == [metadata_request(n).data for n in (1, 2)]
+    again = run(path, "--save", saved)
+    assert (again.exit_code, again.stdout) == (2, "")
+    assert f"{saved}: File exists" in again.stderr
+
+
+def test_filters_work_on_cassettes() -> None:
+    found = rows(run(CAPTURE, "--client-id", "rdkafka", "--api", "Metadata"))
+    assert found
+    assert {row["clientId"] for row in found if row["direction"] == "request"} == {"rdkafka"}
+    assert {row["direction"] for row in found} == {"request", "response"}
+    assert rows(run(CAPTURE, "--topic", "no such topic")) == []
+
+
+def test_gzip_is_named_with_what_to_do(write: Write) -> None:
+    result = run(write(b"\x1f\x8b\x08\x00"))
+    assert result.exit_code == 2
+    assert "| kraftwire capture decode -" in result.stderr
+
+
+@pytest.mark.parametrize("data", [b"", b"\xd4\xc3\xb2\xa1\x02", b"\n\r\r\n" + bytes(40)])
+def test_files_that_are_nothing_are_refused(write: Write, data: bytes) -> None:
+    result = run(write(data))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Traceback" not in result.stderr
+
+
+def test_a_directory_is_refused(tmp_path: Path) -> None:
+    result = run(tmp_path)
+    assert result.exit_code == 2
+    assert "is a directory" in result.stderr
+
+
+def test_help_does_not_need_the_library() -> None:
+    code = "import sys; from kraftwire.cli import main; main(['capture', 'decode', '--help'], "
+    code += "standalone_mode=False); sys.exit('pcapy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

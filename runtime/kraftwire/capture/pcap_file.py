@@ -1,0 +1,84 @@
+"""The packets of a pcap or pcapng file, one at a time, through libpcap.
+
+libpcap knows both formats in either byte order, times in micro- and nanoseconds (given here
+in microseconds), and checks every length. It reads pcapng files whose interfaces have one
+link type. A file that breaks off gives the packets before that place; `PcapFile.error` then
+says what was wrong, and behind which packet.
+
+Reading needs the extra `capture`; nothing else here does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from kraftwire_wire.errors import KraftwireError
+
+MAGICS = frozenset(
+    bytes.fromhex(magic)
+    for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "a1b2cd34", "34cdb2a1")
+) | {b"\n\r\r\n"}
+"""How pcap and pcapng files begin."""
+
+MAGIC_SIZE = 4
+
+
+class CaptureError(KraftwireError):
+    """A capture that cannot be read, or not from some packet on; 0 is the file's header."""
+
+    def __init__(self, reason: str, file: str, packet: int = 0) -> None:
+        super().__init__(reason, file, packet)
+        self.reason = reason
+        self.file = file
+        self.packet = packet
+
+    def __str__(self) -> str:
+        where = f"packet {self.packet}: " if self.packet else ""
+        return f"{self.file}: {where}{self.reason}"
+
+
+class Packet(NamedTuple):
+    """One packet: its number in the file, from 1, and its time in seconds since 1970."""
+
+    number: int
+    time: float
+    data: bytes
+
+
+class PcapFile:
+    """Reads a file: the header at once, the packets while iterating, which works once."""
+
+    def __init__(self, path: Path, name: str | None = None) -> None:
+        """`name` is what errors call the file.
+
+        Raises `CaptureError` where the file's header cannot be read, or libpcap is missing.
+        """
+        try:
+            import pcapy
+        except ModuleNotFoundError as error:
+            mend = "pip install 'kraftwire[capture]'"
+            raise CaptureError(f"pcap files need pcapy-ng: {mend}", name or str(path)) from error
+        self.name = name or str(path)
+        self.error: CaptureError | None = None
+        self._failure = pcapy.PcapError
+        try:
+            self._reader = pcapy.open_offline(str(path))
+            self.link_type: int = self._reader.datalink()
+        except pcapy.PcapError as error:
+            raise CaptureError(str(error), self.name) from None
+
+    def __iter__(self) -> Iterator[Packet]:
+        number = 0
+        read = self._reader.next
+        try:
+            while True:
+                header, data = read()
+                if header is None:
+                    return
+                number += 1
+                seconds, microseconds = header.getts()
+                yield Packet(number, seconds + microseconds / 1_000_000, data)
+        except self._failure as error:
+            self.error = CaptureError(str(error), self.name, number + 1)

@@ -1,0 +1,161 @@
+"""One direction of a TCP connection: segments in any order become a stream of bytes.
+
+Rules:
+
+- Sequence numbers count modulo 2^32; a segment lies within 2^30 of what is expected next
+  (no window is larger), or it is not of this stream and left out.
+- Where segments overlap, the bytes that came first stay.
+- What comes before its turn is held. The caller decides when what is missing will not come
+  any more, and says so with `give_up`.
+- A piece has the time of the packet that put it in its place: its own, or that of the
+  packet that filled the hole before it.
+
+The result is a sequence of pieces that join without a break; bytes that are missing are a
+piece without data. No clock, no file.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+_MODULUS = 1 << 32
+_HALF = 1 << 31
+_WINDOW = 1 << 30
+_PIECE_BYTES = 200
+"""What a held piece takes beside its data."""
+
+
+class Piece(NamedTuple):
+    """Bytes of a stream.
+
+    Fields:
+        offset: where they are in the stream; its first byte is 0.
+        data: the bytes; None where they are missing.
+        size: how many there are.
+        packet, time: which packet put them in their place, and when.
+        answers: up to which offset their sender had the other direction then.
+    """
+
+    offset: int
+    data: bytes | None
+    size: int
+    packet: int
+    time: float
+    answers: int = 0
+
+    @property
+    def end(self) -> int:
+        """The offset behind it."""
+        return self.offset + self.size
+
+
+class Assembler:
+    """Puts the segments of one direction in order."""
+
+    def __init__(self) -> None:
+        self.expected = 0
+        """The offset of the next byte in its turn."""
+        self.held_bytes = 0
+        """How many bytes wait for others before them."""
+        self.out_of_window = 0
+        """How many segments were left out."""
+        self._sequence: int | None = None
+        self._held: list[Piece] = []
+
+    @property
+    def is_started(self) -> bool:
+        """Whether it is known where the stream begins."""
+        return self._sequence is not None
+
+    @property
+    def has_hole(self) -> bool:
+        """Whether something waits for bytes before it."""
+        return bool(self._held)
+
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory what is held takes."""
+        return self.held_bytes + _PIECE_BYTES * len(self._held)
+
+    def start(self, sequence: int) -> None:
+        """Say which sequence number the first byte has."""
+        self._sequence = sequence
+
+    def offset_of(self, sequence: int) -> int:
+        """The offset of a sequence number, the one nearest to what is expected next."""
+        assert self._sequence is not None, "start comes first"
+        expected = self._sequence + self.expected
+        return self.expected + (sequence - expected + _HALF) % _MODULUS - _HALF
+
+    def add(
+        self, sequence: int, data: bytes, cut: int, packet: int, time: float, answers: int = 0
+    ) -> list[Piece]:
+        """Take a segment, of which `cut` bytes more were not captured; what has its turn now."""
+        if self._sequence is None:
+            self._sequence = sequence
+        offset = self.offset_of(sequence)
+        if abs(offset - self.expected) >= _WINDOW:
+            self.out_of_window += 1
+            return []
+        if not self._held and not cut and offset == self.expected:  # nearly all segments
+            self.expected += len(data)
+            return [Piece(offset, data, len(data), packet, time, answers)] if data else []
+        if data:
+            self._hold(Piece(offset, data, len(data), packet, time, answers))
+        if cut:
+            self._hold(Piece(offset + len(data), None, cut, packet, time))
+        return self._take_turns(packet, time)
+
+    def give_up(self, packet: int, time: float, offset: int | None = None) -> list[Piece]:
+        """What is missing next will not come; what has its turn then.
+
+        It ends where the next held piece begins, or at `offset` where that comes before.
+        """
+        ends = [self._held[0].offset] if self._held else []
+        ends += [] if offset is None else [offset]
+        if not ends or min(ends) <= self.expected:
+            return []
+        size = min(ends) - self.expected
+        hole = Piece(self.expected, None, size, packet, time)
+        self.expected += size
+        return [hole, *self._take_turns(0, 0.0)]
+
+    def _hold(self, new: Piece) -> None:
+        """Keep those bytes of a piece that are neither past nor there already."""
+        start, end = max(new.offset, self.expected), new.end
+        at = bisect_right(self._held, start, key=lambda piece: piece.offset)
+        if at and self._held[at - 1].end > start:
+            start = self._held[at - 1].end
+        while start < end:
+            following = self._held[at].offset if at < len(self._held) else end
+            if start < following:
+                self._insert(at, new, start, min(end, following))
+                at += 1
+            if at >= len(self._held):
+                return
+            start = self._held[at].end
+            at += 1
+
+    def _insert(self, at: int, new: Piece, start: int, end: int) -> None:
+        data = new.data
+        if data is not None:
+            data = data[start - new.offset : end - new.offset]
+            self.held_bytes += end - start
+        self._held.insert(at, new._replace(offset=start, data=data, size=end - start))
+
+    def _take_turns(self, packet: int, time: float) -> list[Piece]:
+        """The held pieces that join on to what is past, put there by a packet."""
+        ready = 0
+        for piece in self._held:
+            if piece.offset != self.expected:
+                break
+            self.expected = piece.end
+            self.held_bytes -= 0 if piece.data is None else piece.size
+            ready += 1
+        taken = self._held[:ready]
+        del self._held[:ready]
+        return [
+            piece if piece.packet >= packet else piece._replace(packet=packet, time=time)
+            for piece in taken
+        ]
