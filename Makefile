@@ -13,7 +13,7 @@ STORED := codec_tests/stored
 WITH_JAVA = $(shell [ -e $(VENV)/java ] && echo env JAVA_HOME=$(CURDIR)/$(VENV)/java)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-engines lint types check format generate interop installs shipping fuzz fuzz-native mutants compiled soak bench bench-quorum update-kafka clean
+.PHONY: help setup demo test test-engines lint types check format generate interop parts installs shipping fuzz fuzz-native mutants compiled soak bench bench-quorum update-kafka clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
@@ -83,7 +83,15 @@ generate: setup ## Write the codecs of all spec sets, and message_specs/README.m
 	$(KRAFTWIRE) generate
 	$(KRAFTWIRE) specs table message_specs
 
-interop: setup ## Test against Kafka itself (needs a JDK of 17 or newer, and Maven)
+# A program that interop runs, and the package of Debian that brings it.
+PARTS := javac:openjdk-17-jdk-headless mvn:maven tcpdump:tcpdump tshark:tshark chromium:chromium chromedriver:chromium-driver
+
+parts: ## Install what interop needs beside Python, where it is missing (Debian, as root)
+	@for part in $(PARTS); do command -v $${part%%:*} >/dev/null || packages="$$packages $${part#*:}"; done; \
+	[ -z "$$packages" ] || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+	  apt-get install -y -qq --no-install-recommends $$packages; }
+
+interop: setup ## Test against Kafka itself (what it needs, `make parts` installs)
 	$(PYTEST) -n auto --dist loadgroup -m interop codec_tests/interop
 
 installs: setup ## Install in clean environments, with a compiler and without (NEWEST=--newest, as root)

@@ -26,6 +26,7 @@ EXIT_PIPE_CLOSED = 141
 EXTRAS = {
     "black": "generator",
     "jinja2": "generator",
+    "pcapy": "capture",
     "prometheus_client": "prometheus",
     "pyarrow": "parquet",
 }
