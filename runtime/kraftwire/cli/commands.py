@@ -44,6 +44,7 @@ ROWS = (
     Row("fields", "kraftwire.cli.fields", "fields", "Show the wire layout of a message."),
     Row("decode", "kraftwire.cli.decode", "decode", "Bytes to JSON, or to a table on a terminal."),
     Row("encode", "kraftwire.cli.encode", "encode", "JSON, as decode prints it, to bytes."),
+    Row("explain", "kraftwire.cli.explain", "explain", "What each byte is, as a hex view."),
     Row(
         "capture",
         "kraftwire.cli.capture",

@@ -1,0 +1,141 @@
+"""What may be null, and what has a length or a count before it.
+
+A length or a count is refused where what it announces cannot be, or cannot be there, so
+that nothing is allocated for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import construct as c  # type: ignore[import-untyped]
+
+from kraftwire.construct_schema.parts import Labelled, Part, Refusal
+from kraftwire.construct_schema.primitives import COMPACT_LENGTH, text_from, text_to
+from kraftwire_wire.errors import count_of
+from kraftwire_wire.forms import MAX_STRING_LENGTH
+
+_NULL = c.Computed(None)
+
+
+def nullable_value(marker: Any, present: int, null: int, value: Any) -> Any:
+    """A marker, and a value behind it unless the marker says null."""
+    is_null = (lambda this: this.marker < 0) if null < 0 else (lambda this: this.marker == 0)
+    return c.FocusedSeq(
+        "value",
+        "marker" / c.Rebuild(marker, lambda this: null if this.value is None else present),
+        "value" / c.IfThenElse(is_null, _NULL, value),
+    )
+
+
+class Announced(c.Adapter):  # type: ignore[misc]
+    """A length or a count; what it announces must be allowed, and fit into the input.
+
+    `unit` is the least that one of what is counted takes.
+    """
+
+    def __init__(
+        self,
+        subcon: Any,
+        what: str,
+        *,
+        nullable: bool = False,
+        longest: int | None = None,
+        unit: int = 1,
+        noun: str = "byte",
+    ) -> None:
+        super().__init__(subcon)
+        self.what = what
+        self.nullable = nullable
+        self.longest = longest
+        self.unit = unit
+        self.noun = noun
+
+    def _decode(self, number: int, context: Any, _path: str) -> int:
+        self._check(number)
+        left = bytes_left(context._io)
+        if number * self.unit > left:
+            needs = ""
+            if self.unit > 1:
+                needs = f", which takes at least {number * self.unit} bytes"
+            rest = str(left) if self.noun == "byte" or needs else count_of(left, "byte")
+            are = "is" if left == 1 else "are"
+            raise Refusal(f"{self._announced(number)}{needs}, {rest} {are} left")
+        return number
+
+    def _encode(self, number: int, _context: Any, _path: str) -> int:
+        self._check(number)
+        return number
+
+    def _check(self, number: int) -> None:
+        if number < 0 and not self.nullable:
+            raise Refusal(f"null where {with_article(self.what)} must be")
+        if self.longest is not None and number > self.longest:
+            raise Refusal(f"{self._announced(number)}, at most {self.longest} are allowed")
+
+    def _announced(self, number: int) -> str:
+        joined = "of" if self.noun == "byte" else "with"
+        return f"{with_article(self.what)} {joined} {count_of(number, self.noun)} is announced"
+
+
+def with_article(noun: str) -> str:
+    """`a string`, `an array`."""
+    return f"an {noun}" if noun.startswith(("a", "e", "i", "o", "un")) else f"a {noun}"
+
+
+def with_length(length: Any, value: Any, part: Part) -> Any:
+    """A length, and as much of a value; `value` finds it in its context as `length`."""
+    return c.FocusedSeq(
+        "value",
+        "length"
+        / Labelled(
+            c.Rebuild(length, lambda this: -1 if this.value is None else len(this.value)), part
+        ),
+        "value" / c.IfThenElse(lambda this: this.length < 0, _NULL, value),
+    )
+
+
+def bytes_left(stream: Any) -> int:
+    """How many bytes follow the position."""
+    here = stream.tell()
+    end = stream.seek(0, 2)
+    stream.seek(here)
+    return int(end - here)
+
+
+def length_form(type_name: str, *, compact: bool) -> Any:
+    """What the length of a type is written as."""
+    if compact:
+        return COMPACT_LENGTH
+    return c.Int16sb if type_name == "string" else c.Int32sb
+
+
+def length_type(type_name: str, *, compact: bool) -> str:
+    """What that is called."""
+    if compact:
+        return "unsigned varint"
+    return "int16" if type_name == "string" else "int32"
+
+
+def bytes_with_length(name: str, type_name: str, *, compact: bool, nullable: bool) -> Any:
+    """A string, bytes or records, as bytes; `name` is the attribute."""
+    what = f"compact {type_name}" if compact else type_name
+    length = Announced(
+        length_form(type_name, compact=compact),
+        what,
+        nullable=nullable,
+        longest=MAX_STRING_LENGTH if type_name == "string" else None,
+    )
+    length_part = Part("length", length_type(type_name, compact=compact), name=name)
+    shown = f"nullable {what}" if nullable else what
+    value = Labelled(c.Bytes(c.this.length), Part("value", shown, name=name))
+    return with_length(length, value, length_part)
+
+
+def text(raw: Any) -> Any:
+    """A string over its bytes."""
+    return c.ExprAdapter(
+        raw,
+        lambda value, this: None if value is None else text_from(value, this),
+        lambda value, this: None if value is None else text_to(value, this),
+    )

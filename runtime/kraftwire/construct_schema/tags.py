@@ -1,0 +1,103 @@
+"""The tags of a section: their numbers ascend, their payloads have a size (KIP-482)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import construct as c  # type: ignore[import-untyped]
+
+from kraftwire.construct_schema.lengths import Announced, with_length
+from kraftwire.construct_schema.parts import Labelled, Part, Refusal
+from kraftwire.construct_schema.primitives import UVARINT
+from kraftwire_wire.errors import count_of
+from kraftwire_wire.forms import MAX_LENGTH
+
+UNKNOWN_TAGS = "unknown_tagged_fields"
+TAG_SECTION = "tag_section"
+
+_MAX_TAG = MAX_LENGTH - 1
+
+
+class TagNumber(c.Adapter):  # type: ignore[misc]
+    """The number of a tag, which must be above that of the tag before it."""
+
+    def _decode(self, tag: int, context: Any, _path: str) -> int:
+        section = context._
+        previous = section.get("previous_tag", -1)
+        if tag > _MAX_TAG:
+            raise Refusal(f"tag {tag} is above the highest, {_MAX_TAG}")
+        if tag <= previous:
+            problem = "is sent twice" if tag == previous else f"comes after tag {previous}"
+            raise Refusal(f"tag {tag} {problem}")
+        section.previous_tag = tag
+        return tag
+
+    def _encode(self, tag: int, _context: Any, _path: str) -> int:
+        return tag
+
+
+class TagPayload(c.Prefixed):  # type: ignore[misc]
+    """The size and the value of a known tag, which must take as many bytes."""
+
+    def _parse(self, stream: Any, context: Any, path: str) -> Any:
+        size = self.lengthfield._parsereport(stream, context, path)
+        first = stream.tell()
+        value = self.subcon._parsereport(stream, context, path)
+        read = stream.tell() - first
+        if read != size:
+            reason = f"tag {context.tag} announces {count_of(size, 'byte')}, its value takes {read}"
+            raise Refusal(reason, context.start)
+        return value
+
+
+class RefusedTag(c.Construct):  # type: ignore[misc]
+    """What cannot be here, whatever the bytes."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+    def _parse(self, stream: Any, context: Any, path: str) -> Any:
+        raise Refusal(self.reason, stream.tell())
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        raise Refusal(self.reason)
+
+
+_SIZE_PART = Part("size", "unsigned varint")
+TAG_SIZE = Labelled(Announced(UVARINT, "tagged field"), _SIZE_PART)
+UNKNOWN_TAG = Labelled(
+    with_length(
+        Announced(UVARINT, "tagged field"),
+        Labelled(c.Bytes(c.this.length), Part("value", "unknown tagged field")),
+        _SIZE_PART,
+    ),
+    Part("field", "unknown tag"),
+)
+
+
+def without_stream(raw: Any, _context: Any) -> Any:
+    """A parsed struct without the stream that construct leaves in it."""
+    return c.Container({key: value for key, value in raw.items() if key != "_io"})
+
+
+def with_flat_tags(struct: Any, names: dict[int | None, str]) -> Any:
+    """The struct with its tagged fields beside the others, instead of in a list of tags."""
+
+    def flatten(raw: Any, context: Any) -> Any:
+        section = raw.pop(TAG_SECTION)
+        flat = without_stream(raw, context)
+        flat.update({names[entry.tag]: entry.payload for entry in section if entry.tag in names})
+        flat[UNKNOWN_TAGS] = [
+            (entry.tag, entry.payload) for entry in section if entry.tag not in names
+        ]
+        return flat
+
+    def unflatten(flat: Any, _context: Any) -> Any:
+        section = [
+            {"tag": tag, "payload": flat[name]} for tag, name in names.items() if name in flat
+        ]
+        unknown = [{"tag": tag, "payload": payload} for tag, payload in flat[UNKNOWN_TAGS]]
+        return {**flat, TAG_SECTION: sorted([*section, *unknown], key=lambda entry: entry["tag"])}
+
+    return c.ExprAdapter(struct, flatten, unflatten)

@@ -1,0 +1,258 @@
+"""Record batches in bytes: headers field by field, their bits, CRCs, and the records.
+
+A batch that cannot be read ends the view; one whose CRC is wrong is a finding, and is read
+on. What is compressed is one row, and the records in it are a view of their own, whose
+offsets begin at 0. `log` says what the records are, as in `kraftwire.log.typed`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import construct as c  # type: ignore[import-untyped]
+from crc32c import crc32c
+
+from kraftwire.construct_schema import Labelled, Part
+from kraftwire.explain.record_schema import HEADER, LEGACY_CONTENT, LEGACY_HEADERS, RECORD
+from kraftwire.explain.rows import Scope
+from kraftwire.explain.trace import Said, Trace
+from kraftwire.explain.typed import RecordOpener
+from kraftwire.log.compression import DEFAULT_LIMIT, CompressionError, decompress
+from kraftwire.log.header import (
+    CONTROL,
+    CRC_FROM,
+    DELETE_HORIZON,
+    LEGACY_CRC_FROM,
+    LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    MAGIC_AT,
+    TRANSACTIONAL,
+    BatchHeader,
+    parse_header,
+    problem_of,
+)
+from kraftwire_wire.errors import count_of
+from kraftwire_wire.registry import Registry
+
+_BITS = (
+    (LOG_APPEND_TIME, "timestamp_type", "LogAppendTime", "CreateTime", 1),
+    (TRANSACTIONAL, "transactional", "yes", "no", 2),
+    (CONTROL, "control", "yes", "no", 2),
+    (DELETE_HORIZON, "delete_horizon", "the base timestamp is it", "none", 2),
+)
+_LENGTH_AT = 8
+_LAST_DELTA_AT = 23
+_COUNT_AT = 57
+
+
+def explain_batches(
+    registry: Registry,
+    scope: Scope,
+    data: bytes,
+    *,
+    log: str | None = None,
+    limit: int = DEFAULT_LIMIT,
+    may_be_cut: bool = False,
+) -> None:
+    """The rows of batches that stand one behind the other and fill the data.
+
+    `limit` is how many bytes a batch may decompress to. `may_be_cut` is true where the last
+    batch may be cut off, as in the answer to a fetch.
+    """
+    reader = BatchExplainer(registry, log, limit, may_be_cut=may_be_cut)
+    reader.run(scope, data, "batches")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchExplainer:
+    """Makes the rows of batches; see `explain_batches`."""
+
+    registry: Registry
+    log: str | None = None
+    limit: int = DEFAULT_LIMIT
+    may_be_cut: bool = False
+    is_inner: bool = False
+    """Whether these are the messages within a compressed one of magic 0 or 1."""
+
+    def run(self, scope: Scope, data: bytes, what: str) -> None:
+        """The rows of all batches; `what` begins their paths where nothing else does."""
+        position = number = 0
+        while 0 <= position < len(data):
+            path = f"{scope.path}[{number}]" if scope.path else f"{what}[{number}]"
+            inside = scope.inside(position, deeper=0, path=path)
+            size = self.batch(inside, data, position)
+            if size is None:
+                return
+            position += size
+            number += 1
+
+    def batch(self, scope: Scope, data: bytes, position: int) -> int | None:
+        """The rows of the batch at a position, where the scope begins.
+
+        Returns the batch's size, or None where nothing can be read behind it.
+        """
+        header = parse_header(data, position, 0)
+        left = len(data) - position
+        if header is None:
+            reason = f"{count_of(left, 'byte')} left, too few for the header of a batch"
+            self._give_up(Trace(data[position:], scope), reason, 0)
+            return None
+        problem, at = _problem(header, left)
+        end = len(data) if problem else position + header.size
+        trace = _BatchTrace(data[position:end], header, scope.inside(0), self._opener(header))
+        scope.group("struct", "record batch", 0, end - position)
+        trace.parse(LEGACY_HEADERS.get(header.magic, HEADER))
+        if problem:
+            self._give_up(trace, problem, at)
+            return None
+        if header.magic < 2:
+            self._legacy(trace, header)
+        elif header.codec:
+            packed = trace.data[trace.covered :]
+            part = Part("value", f"{header.codec_label} data", "records", "records")
+            trace.parse(Labelled(c.Bytes(len(packed)), part))
+            self._packed(trace, header, packed)
+        else:
+            trace.records()
+        return header.size
+
+    def _give_up(self, trace: Trace, problem: str, at: int) -> None:
+        """The rest of the bytes, which are no batch; or part of one, where that may be."""
+        is_cut = at in (0, _LENGTH_AT) and "left" in problem
+        if not (self.may_be_cut and is_cut):
+            trace.refuse(problem, "", at)
+            return
+        rest = len(trace.data) - trace.covered
+        part = Part("value", "part of a batch", "rest", "rest")
+        if rest:
+            trace.parse(Labelled(c.Bytes(rest), part))
+
+    def _opener(self, header: BatchHeader) -> RecordOpener:
+        return RecordOpener(self.registry, self.log, is_control=header.is_control)
+
+    def _legacy(self, trace: _BatchTrace, header: BatchHeader) -> None:
+        content, error = trace.parse(LEGACY_CONTENT)
+        if error is not None or trace.check_end("key and value") is not None or not header.codec:
+            return
+        if content.value is None:
+            trace.refuse("a compressed message without a value", "value", len(trace.data) - 4)
+        elif self.is_inner:
+            trace.refuse("a compressed message within a compressed message", "attributes", MAGIC_AT)
+        else:
+            self._packed(trace, header, content.value)
+
+    def _packed(self, trace: _BatchTrace, header: BatchHeader, packed: bytes) -> None:
+        """The view of what is compressed."""
+        scope = trace.scope
+        try:
+            data = decompress(header.codec, packed, limit=self.limit, magic=header.magic)
+        except CompressionError as error:
+            trace.refuse(str(error), "records", len(trace.data) - len(packed))
+            return
+        where = f"{scope.view}, in it " if scope.view else ""
+        view = f"{where}the batch at byte {scope.base}"
+        inner = Scope(scope.report, 0, scope.depth, scope.path, view)
+        note = (
+            f"{count_of(len(data), 'byte')} out of {header.codec_label}, whose offsets begin at 0"
+        )
+        inner.group("view", "decompressed", 0, len(data), note=f"{view}: {note}")
+        inner = inner.inside(0)
+        if header.magic >= 2:
+            _BatchTrace(data, header, inner, self._opener(header)).records()
+        else:
+            within = BatchExplainer(self.registry, self.log, self.limit, is_inner=True)
+            within.run(inner.inside(0, deeper=0, path=f"{scope.path}.messages"), data, "")
+
+
+def _problem(header: BatchHeader, left: int) -> tuple[str, int]:
+    """What keeps a batch from being read, and at which byte of it that stands."""
+    problem = problem_of(header)
+    if problem is None:
+        if header.size <= left:
+            return "", 0
+        return f"a batch of {header.size} bytes is announced, {left} are left", _LENGTH_AT
+    if problem.startswith("magic"):
+        return problem, MAGIC_AT
+    if "length" in problem:
+        return problem, _LENGTH_AT
+    if header.base_offset < 0:
+        return problem, 0
+    return problem, _COUNT_AT if header.record_count < 0 else _LAST_DELTA_AT
+
+
+class _BatchTrace(Trace):
+    """A batch: its header and records, or the records alone where they were compressed."""
+
+    def __init__(
+        self, data: bytes, header: BatchHeader, scope: Scope, opener: RecordOpener
+    ) -> None:
+        super().__init__(data, scope)
+        self._header = header
+        self._opener = opener
+        self._in_records = False
+
+    def records(self) -> None:
+        """The records, which must fill what is left."""
+        scope, count = self.scope, self._header.record_count
+        self._in_records = True
+        for number in range(count):
+            self._opener.begin()
+            one = scope.inside(0, deeper=0, path=f"{scope.path}.records[{number}]")
+            one.group("struct", "record", self.tell())
+            self.scope = one.inside(0)
+            if self.parse(RECORD)[1] is not None:
+                return
+        self.scope = scope
+        self.check_end(f"the last of {count_of(count, 'record')}")
+
+    def opens(self, part: Part, value: Any, scope: Scope) -> bool:
+        """Keys and values of records that are messages."""
+        return part.name in ("key", "value") and self._opener.opens(part, value, scope)
+
+    def say(self, part: Part, value: Any) -> Said:
+        """What the numbers come to, and whether the CRC is right."""
+        header = self._header
+        match part.name:
+            case "crc":
+                return self._crc(value)
+            case "batch_length" | "message_size":
+                return Said(f"a batch of {value + LOG_OVERHEAD} bytes")
+            case "base_timestamp" | "max_timestamp" | "timestamp":
+                return Said(time_ms=value) if value >= 0 else Said("none")
+            case "timestamp_delta":
+                return Said(time_ms=header.base_timestamp + value)
+            case "last_offset_delta":
+                return Said(f"offset {header.last_offset}")
+            case "offset_delta":
+                return Said(f"offset {header.base_offset + value}")
+            case "producer_id" | "producer_epoch" | "base_sequence" if value == -1:
+                return Said("none")
+        return Said()
+
+    def _crc(self, crc: int) -> Said:
+        if len(self.data) != self._header.size:
+            return Said(f"0x{crc:08x}")
+        if self._header.magic >= 2:
+            computed = crc32c(memoryview(self.data)[CRC_FROM:])
+        else:
+            computed = zlib.crc32(memoryview(self.data)[LEGACY_CRC_FROM:])
+        if computed == crc:
+            return Said(f"0x{crc:08x}, which is right")
+        reason = f"the CRC is 0x{crc:08x} here, and 0x{computed:08x} of the bytes it covers"
+        return Said(problem=reason)
+
+    def behind(self, part: Part, value: Any, scope: Scope) -> None:
+        """The bits of a batch's attributes; those of a record mean nothing."""
+        if part.name != "attributes" or self._in_records:
+            return
+        header = self._header
+        size = 2 if header.magic >= 2 else 1
+        codec_bits = "bits 0-2" if size == 2 else "bits 0-1"
+        scope.group("bits", codec_bits, 0, size, name="codec", note=header.codec_label)
+        for bit, name, yes, no, magic in _BITS:
+            if header.magic >= magic:
+                note = yes if value & bit else no
+                where = f"bit {bit.bit_length() - 1}"
+                scope.group("bits", where, 0, size, name=name, note=note)

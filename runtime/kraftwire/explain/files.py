@@ -1,0 +1,169 @@
+"""Stored files: the batch at a position or with an offset, or all of them; index entries.
+
+Files of batches are read batch by batch, so that memory does not grow with the file. What
+records mean is found from the path (`kraftwire.log.typed`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import construct as c  # type: ignore[import-untyped]
+from crc32c import crc32c
+
+from kraftwire.construct_schema import Labelled, Part
+from kraftwire.explain.batches import BatchExplainer
+from kraftwire.explain.message_trace import MessageTrace, number
+from kraftwire.explain.rows import Scope
+from kraftwire.explain.trace import Said, Trace
+from kraftwire.log.directory import LogFile
+from kraftwire.log.file_names import BATCH_FILES, FileKind
+from kraftwire.log.header import BatchHeader
+from kraftwire.log.indexes import OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY_SIZE
+from kraftwire.log.resync import is_zero
+from kraftwire.log.segment import Damage, scan_headers
+from kraftwire.log.source import Source
+from kraftwire_wire.errors import KraftwireError, count_of
+from kraftwire_wire.registry import Registry
+
+_MAX_DAMAGE = 1 << 20
+"""How much of what is no batch is shown: the rest of a file may be that."""
+
+_INT32, _INT64 = ("int32", c.Int32sb), ("int64", c.Int64sb)
+_ENTRIES = {
+    FileKind.OFFSET_INDEX: (
+        OFFSET_ENTRY.size,
+        (("relative_offset", *_INT32), ("position", *_INT32)),
+    ),
+    FileKind.TIME_INDEX: (TIME_ENTRY.size, (("timestamp", *_INT64), ("relative_offset", *_INT32))),
+}
+_CRC_FROM = 6
+"""Where in a producer snapshot the bytes begin that its CRC covers."""
+
+EXPLAINED = frozenset(
+    {*BATCH_FILES, *_ENTRIES, FileKind.TRANSACTION_INDEX, FileKind.PRODUCER_SNAPSHOT}
+)
+"""The kinds of files that have rows; the others are text."""
+
+
+def explain_file(
+    reader: BatchExplainer,
+    file: LogFile,
+    scope: Scope,
+    *,
+    position: int | None = None,
+    offset: int | None = None,
+) -> None:
+    """The rows of a file of a kind in `EXPLAINED`, or of what stands at a place in it.
+
+    `KraftwireError` for a place that the file does not have.
+    """
+    with file.open() as source:
+        if position is not None and not 0 <= position < source.size:
+            raise KraftwireError(f"{file.path} has no byte {position}: it has {source.size}")
+        if file.kind in BATCH_FILES:
+            _batches(reader, source, scope, position, offset)
+        elif offset is not None:
+            raise KraftwireError(f"{file.path} has no batches, so none with offset {offset}")
+        elif file.kind is FileKind.PRODUCER_SNAPSHOT:
+            _producers(reader.registry, file.read(), scope)
+        else:
+            _entries(reader.registry, file, source, scope, position)
+
+
+def _batches(
+    reader: BatchExplainer, source: Source, scope: Scope, position: int | None, offset: int | None
+) -> None:
+    found = False
+    for place, item in enumerate(scan_headers(source)):
+        if not _is_wanted(item, position, offset):
+            continue
+        found = True
+        _batch(reader, source, scope, item, place)
+        if position is not None or offset is not None:
+            return
+    if not found and offset is not None:
+        raise KraftwireError(f"{source.name} has no batch with offset {offset}")
+
+
+def _is_wanted(item: BatchHeader | Damage, position: int | None, offset: int | None) -> bool:
+    if position is not None:
+        return position < item.end
+    if offset is None:
+        return True
+    return isinstance(item, BatchHeader) and offset <= item.last_offset
+
+
+def _batch(
+    reader: BatchExplainer, source: Source, scope: Scope, item: BatchHeader | Damage, place: int
+) -> None:
+    """A batch, or what stands where none can be read."""
+    start = item.start if isinstance(item, Damage) else item.position
+    inside = scope.inside(start, deeper=0, path=f"batches[{place}]")
+    if isinstance(item, BatchHeader):
+        reader.batch(inside, source.read_at(start, item.size), 0)
+        return
+    data = source.read_at(start, min(item.size, _MAX_DAMAGE))
+    left = item.size - len(data)
+    behind = f"; {count_of(left, 'more byte')} of this not shown" if left else ""
+    if item.claimed is None or reader.batch(inside, data, 0) is not None:
+        Trace(data, inside).refuse(f"{item.kind.value}: {item.reason}{behind}", "", 0)
+
+
+def _entries(
+    registry: Registry, file: LogFile, source: Source, scope: Scope, position: int | None
+) -> None:
+    """The entries of an index, or the one at a position."""
+    size = _ENTRIES[file.kind][0] if file.kind in _ENTRIES else TXN_ENTRY_SIZE
+    first = 0 if position is None else position - position % size
+    last = source.size if position is None else min(first + size, source.size)
+    for start in range(first, last, size):
+        inside = scope.inside(start, deeper=0, path=f"entries[{start // size}]")
+        data = source.read_at(start, size)
+        if not any(data) and start and is_zero(source, start):
+            rest = source.read_at(start, min(last - start, _MAX_DAMAGE))
+            zeros = Labelled(c.Bytes(len(rest)), Part("value", "zeros, allocated ahead"))
+            Trace(rest, inside).parse(zeros)
+            return
+        _entry(registry, file, data, inside)
+
+
+def _entry(registry: Registry, file: LogFile, data: bytes, scope: Scope) -> None:
+    scope.group("struct", "entry")
+    if file.kind is FileKind.TRANSACTION_INDEX:
+        MessageTrace(data, scope.inside(0), registry).prefixed(registry.message("AbortedTxn"))
+        return
+    trace = _EntryTrace(data, scope.inside(0), file.base_offset)
+    trace.parse(c.Struct(*(number(*field) for field in _ENTRIES[file.kind][1])))
+
+
+class _EntryTrace(Trace):
+    """An entry of an index: offsets count from that of the segment."""
+
+    def __init__(self, data: bytes, scope: Scope, base_offset: int) -> None:
+        super().__init__(data, scope)
+        self._base_offset = base_offset
+
+    def say(self, part: Part, value: Any) -> Said:
+        """The offset, and the time."""
+        if part.name == "relative_offset":
+            return Said(f"offset {self._base_offset + value}")
+        return Said(time_ms=value) if part.name == "timestamp" else Said()
+
+
+class _ProducersTrace(MessageTrace):
+    """A producer snapshot, whose CRC is that of what follows it."""
+
+    def say(self, part: Part, value: Any) -> Said:
+        """Whether the CRC is right."""
+        if part.name != "crc":
+            return Said()
+        computed = crc32c(self.data[_CRC_FROM:])
+        if computed == value:
+            return Said(f"0x{value:08x}, which is right")
+        reason = f"the CRC is 0x{value:08x} here, and 0x{computed:08x} of the bytes it covers"
+        return Said(problem=reason)
+
+
+def _producers(registry: Registry, data: bytes, scope: Scope) -> None:
+    _ProducersTrace(data, scope, registry).prefixed(registry.message("ProducerSnapshot"))

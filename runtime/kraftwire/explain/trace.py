@@ -1,0 +1,185 @@
+"""A stream that makes a row of each part that a schema reads from it.
+
+When reading fails, the parts that were entered and not left say where: the innermost one's
+path and start are those of the `DecodeError` that the emitted code raises on the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import construct as c  # type: ignore[import-untyped]
+
+from kraftwire.construct_schema import INDEX, LEAVES, Part, Refusal, Traced, with_article
+from kraftwire.explain.rows import Row, Scope
+from kraftwire_wire.errors import DecodeError, count_of
+from kraftwire_wire.forms import FIXED_SIZES
+from kraftwire_wire.reader import SIZELESS_PER_BYTE
+
+_SIZES = {**FIXED_SIZES, "uuid": 16}
+
+
+class Said(NamedTuple):
+    """What a trace knows of a value beside the value; see `Row`."""
+
+    note: str = ""
+    problem: str = ""
+    time_ms: int | None = None
+
+
+_NOTHING = Said()
+
+
+class Trace(Traced):
+    """The bytes of one thing, and the scope in which its rows stand."""
+
+    def __init__(self, data: bytes, scope: Scope) -> None:
+        super().__init__(data)
+        self.data = data
+        self.scope = scope
+        self.covered = 0
+        """The end of the last leaf."""
+        self._depth = scope.depth
+        self._path = scope.path
+        self._entered: list[tuple[Part, int, int, str]] = []
+        self._sizeless = 0
+        self._tag = 0
+
+    # -- what subclasses add -----------------------------------------------------------------
+
+    def say(self, part: Part, value: Any) -> Said:
+        """What is to be said of a value beside the value."""
+        return _NOTHING
+
+    def opens(self, part: Part, value: Any, scope: Scope) -> bool:
+        """Make the rows of what a value holds; False where it is shown as it is.
+
+        `scope` begins where the value does.
+        """
+        return False
+
+    def behind(self, part: Part, value: Any, scope: Scope) -> None:
+        """Make rows that say more of the value that was shown last."""
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def parse(self, schema: Any) -> tuple[Any, DecodeError | None]:
+        """What a schema reads from here on, or the error; an error has its row then."""
+        del self._entered[:]
+        self._depth, self._path = self.scope.depth, self.scope.path
+        try:
+            return schema.parse_stream(self), None
+        except c.ConstructError as error:
+            return None, self._fail(error)
+
+    def check_end(self, what: str) -> DecodeError | None:
+        """The error for bytes that follow the end of what was read."""
+        left = len(self.data) - self.covered
+        if not left:
+            return None
+        noun = "byte follows" if left == 1 else "bytes follow"
+        return self.refuse(f"{left} {noun} the end of {what}", "", self.covered)
+
+    def refuse(self, reason: str, step: str, at: int) -> DecodeError:
+        """An error in what was read, which ends the reading; `step` ends its path."""
+        path = self.scope.path
+        path = f"{path}.{step}" if path and step else path or step
+        return self.scope.refuse(DecodeError(reason, path, at), self.data, self.covered)
+
+    def enter(self, part: Part, index: int | None) -> None:
+        """See `Traced.enter`."""
+        start = self.tell()
+        self._entered.append((part, start, self._depth, self._path))
+        if part.deeper:
+            self._depth += 1
+        if part.step == INDEX:
+            self._path = f"{self._path}[{index}]"
+        elif part.step or part.type == "unknown tag":
+            step = part.step or f"tag {self._tag}"
+            self._path = f"{self._path}.{step}" if self._path else step
+        if part.role == "struct":
+            self._here().group("struct", part.type, start, name=part.name)
+            self._depth += 1
+
+    def leave(self, value: Any) -> None:
+        """See `Traced.leave`."""
+        part, start, depth, path = self._entered[-1]
+        if part.role in LEAVES:
+            self._leaf(part, start, value)
+        self._entered.pop()
+        self._depth, self._path = depth, path
+
+    def count_sizeless(self, count: int) -> None:
+        """See `Traced.count_sizeless`; the limit is that of `kraftwire_wire.reader`."""
+        self._sizeless += count
+        if self._sizeless > SIZELESS_PER_BYTE * len(self.data):
+            reason = "far more empty elements than the input has bytes"
+            raise Refusal(reason, self.tell())
+
+    def _leaf(self, part: Part, start: int, value: Any) -> None:
+        end = self.tell()
+        if part.role == "tag":
+            self._tag = value
+        elif part.role in ("length", "count") and value < 0:
+            value = None
+        elif part.role == "value" and part.type.endswith("string"):
+            value = _text(value, start)
+        if part.role == "value" and isinstance(value, bytes) and value:
+            scope = self._here().inside(start, deeper=0)
+            if self.opens(part, value, scope):
+                self.covered = end
+                return
+        said = self.say(part, value)
+        base = self.scope.base
+        row = Row(
+            part.role,
+            base + start,
+            base + end,
+            self._depth,
+            self._path,
+            part.type,
+            self.data[start:end],
+            value,
+            part.name,
+            said.note,
+            said.problem,
+            base + start if said.problem else None,
+            self.scope.view,
+            said.time_ms,
+        )
+        self.covered = end
+        report = self.scope.report
+        report.sink(row)
+        if said.problem:
+            report.findings.append(DecodeError(said.problem, self._path, base + start))
+        self.behind(part, value, self._here().inside(start))
+
+    def _here(self) -> Scope:
+        scope = self.scope
+        return Scope(scope.report, scope.base, self._depth, self._path, scope.view)
+
+    def _fail(self, error: c.ConstructError) -> DecodeError:
+        part, start = (self._entered[-1][:2]) if self._entered else (None, self.tell())
+        if isinstance(error, Refusal):
+            reason = error.reason
+            start = start if error.offset is None else error.offset
+        else:
+            reason = self._cut_off(part, start)
+        refused = DecodeError(reason, self._path, start)
+        return self.scope.refuse(refused, self.data, self.covered)
+
+    def _cut_off(self, part: Part | None, start: int) -> str:
+        kind = part.type if part is not None else "value"
+        size = _SIZES.get(kind)
+        left = len(self.data) - start
+        if size is None:
+            return f"{with_article(kind)} is cut off by the end of the input"
+        rest = "1 is left" if left == 1 else f"{left} are left"
+        return f"{with_article(kind)} takes {count_of(size, 'byte')}, {rest}"
+
+
+def _text(raw: bytes, start: int) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise Refusal(f"not UTF-8: {error.reason}", start + error.start) from None

@@ -1,0 +1,124 @@
+"""Records whose bytes are messages: of Kafka's own topics, and of control batches.
+
+The framings are those of `kraftwire_wire.records`; each number in them is a row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import construct as c  # type: ignore[import-untyped]
+
+from kraftwire.construct_schema import UVARINT, Labelled, Part
+from kraftwire.explain.message_trace import MessageTrace, number
+from kraftwire.explain.rows import Scope
+from kraftwire.explain.trace import Said
+from kraftwire.log.typed import KEYLESS
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.records import ControlType, control_message
+from kraftwire_wire.registry import Registry
+
+_FRAME_VERSION = 1
+
+
+class _TypedTrace(MessageTrace):
+    """Names the types of control records."""
+
+    def say(self, part: Part, value: Any) -> Said:
+        if part.name == "control_type" and value in set(ControlType):
+            return Said(ControlType(value).name)
+        return Said()
+
+
+class RecordOpener:
+    """Opens keys and values of the records of one log, or of control batches."""
+
+    def __init__(self, registry: Registry, log: str | None, *, is_control: bool) -> None:
+        self._registry = registry
+        self._is_control = is_control
+        self._log = log if log in registry.record_ids else None
+        self._id: int | None = None
+
+    def begin(self, record_id: int | None = None) -> None:
+        """The next record begins; the id is given where there is no key to say it."""
+        self._id = record_id
+
+    def opens(self, part: Part, raw: bytes, scope: Scope) -> bool:
+        """Make the rows of a key or a value; False where it has no type."""
+        is_key = part.name == "key"
+        if not self._is_control and (self._log is None or (is_key and self._log in KEYLESS)):
+            return False
+        scope.group("opened", part.type, 0, len(raw), name=part.name)
+        trace = _TypedTrace(raw, scope.inside(0), self._registry)
+        if self._is_control:
+            (self._control_key if is_key else self._control_value)(trace)
+        elif self._log in KEYLESS:
+            self._metadata_value(trace, self._log or "")
+        else:
+            (self._coordinator_key if is_key else self._coordinator_value)(trace, self._log or "")
+        return True
+
+    def _control_key(self, trace: MessageTrace) -> None:
+        schema = c.Struct(
+            "version" / number("version", "int16", c.Int16sb),
+            "type" / number("control_type", "int16", c.Int16sb),
+        )
+        key, error = trace.parse(schema)
+        if error is None:
+            self._id = key.type
+            left = len(trace.data) - trace.covered
+            if left:  # later versions may append to the key
+                trace.parse(Labelled(c.Bytes(left), Part("value", "bytes", "rest", "rest")))
+
+    def _control_value(self, trace: MessageTrace) -> None:
+        if self._id is None:
+            trace.refuse("the record's key does not say what it is", "", 0)
+            return
+        try:
+            message = control_message(self._registry, self._id)
+        except KraftwireError as error:
+            trace.refuse(str(error), "", 0)
+            return
+        if self._id in (ControlType.ABORT, ControlType.COMMIT):
+            trace.prefixed(message)
+        elif len(trace.data) < 2:
+            trace.refuse("a version takes 2 bytes", "version", 0)
+        else:
+            # These messages hold their own version in their first field.
+            trace.in_version(message, int.from_bytes(trace.data[:2], signed=True), 0)
+
+    def _metadata_value(self, trace: MessageTrace, log: str) -> None:
+        names = ("frame_version", "record_id", "record_version")
+        places: list[int] = []
+        values: list[int] = []
+        for name in names:
+            places.append(trace.tell())
+            value, error = trace.parse(number(name, "unsigned varint", UVARINT))
+            if error is not None:
+                return
+            values.append(value)
+            if name == "frame_version" and value != _FRAME_VERSION:
+                trace.refuse(f"{value}, where only {_FRAME_VERSION} is known", name, 0)
+                return
+            if name == "record_id" and value not in self._registry.record_ids[log]:
+                trace.refuse(f"no {log} record has id {value}", name, places[-1])
+                return
+        trace.in_version(self._registry.record(log, values[1]).value, values[2], places[2])
+
+    def _coordinator_key(self, trace: MessageTrace, log: str) -> None:
+        record_id, error = trace.parse(number("record_id", "int16", c.Int16sb))
+        if error is not None:
+            return
+        if record_id not in self._registry.record_ids[log]:
+            trace.refuse(f"no {log} record has id {record_id}", "record_id", 0)
+            return
+        self._id = record_id
+        key = self._registry.record(log, record_id).key
+        assert key is not None, "coordinators' records have keys"
+        trace.whole(key, key.VALID_VERSIONS[0])
+
+    def _coordinator_value(self, trace: MessageTrace, log: str) -> None:
+        if self._id is None:
+            trace.refuse("the record's key does not say what it is", "", 0)
+            return
+        trace.prefixed(self._registry.record(log, self._id).value)
