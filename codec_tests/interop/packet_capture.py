@@ -42,7 +42,9 @@ def program(name: str) -> str:
 @contextmanager
 def captured(file: Path, ports: Collection[int]) -> Iterator[None]:
     """Record the packets of some ports on loopback while the block runs."""
-    chosen = " or ".join(f"tcp port {port}" for port in ports)
+    marker = socket.create_server(("127.0.0.1", 0))
+    last: int = marker.getsockname()[1]
+    chosen = " or ".join(f"tcp port {port}" for port in (*ports, last))
     command = [
         program("tcpdump"),
         "-i",
@@ -70,8 +72,9 @@ def captured(file: Path, ports: Collection[int]) -> Iterator[None]:
         else:
             pytest.fail(f"tcpdump may not capture on lo; run as root, or give it the right: {said}")
         yield
-        _wait_for_marker(file, min(ports))
+        _wait_for_marker(file, last)
     finally:
+        marker.close()
         process.send_signal(signal.SIGINT)
         try:
             _, rest = process.communicate(timeout=_STOP_SECONDS)

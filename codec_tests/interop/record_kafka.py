@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from kraftwire.capture.pairing import DecodedFrame, Exchange, decode_frames, pai
 from kraftwire_messages.kafka import registry
 from kraftwire_wire import ApiKey
 
-from interop.kafka_server import DIRECTORY_PREFIX, kafka_cluster
+from interop.kafka_server import DIRECTORY_PREFIX, KafkaCluster, kafka_cluster
 from interop.kafka_session import drive
 from interop.record_capture import exchange_size, frames_of
 from interop.recording_proxy import RecordingProxy
@@ -47,9 +48,18 @@ SECRET = {
 }
 
 
-def record_kafka() -> list[Frame]:
-    """What three controllers, two brokers and their clients say to each other."""
-    with RecordingProxy([]) as proxy, kafka_cluster(controllers=3, brokers=2, proxy=proxy) as kafka:
+def record_kafka(
+    watch: Callable[[KafkaCluster], AbstractContextManager[None]] = nullcontext,
+) -> list[Frame]:
+    """What three controllers, two brokers and their clients say to each other.
+
+    `watch` is what goes on beside it, from when the cluster is up until the clients are done.
+    """
+    with (
+        RecordingProxy([]) as proxy,
+        kafka_cluster(controllers=3, brokers=2, proxy=proxy) as kafka,
+        watch(kafka),
+    ):
         drive(kafka)
     if proxy.failures:
         raise proxy.failures[0]

@@ -7,13 +7,21 @@ proxy, raft traffic included, while `kafka_session` drives it.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 
 import pytest
 
 from kraftwire.capture.pairing import DecodedFrame, decode_frames
+from kraftwire.capture.pcap_file import PcapFile
+from kraftwire.capture.traffic import Traffic
 from kraftwire_messages.kafka import registry
 from kraftwire_wire import ApiKey
 
+from interop.kafka_server import KafkaCluster
+from interop.packet_capture import captured, dissect
 from interop.record_kafka import record_kafka
 
 pytestmark = [
@@ -23,6 +31,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:alter_configs has been deprecated"),
 ]
 
+ANSWERS_NONE = "correlation_id: answers no request of this recording (at byte 0)"
 RAFT = {"VOTE", "BEGIN_QUORUM_EPOCH", "END_QUORUM_EPOCH", "FETCH", "DESCRIBE_QUORUM"}
 RAFT |= {"ADD_RAFT_VOTER", "REMOVE_RAFT_VOTER"}
 CONTROLLER = {"BROKER_REGISTRATION", "BROKER_HEARTBEAT", "CONTROLLER_REGISTRATION", "ENVELOPE"}
@@ -31,9 +40,40 @@ GROUPS = {"JOIN_GROUP", "CONSUMER_GROUP_HEARTBEAT", "SHARE_GROUP_HEARTBEAT", "SH
 GROUPS |= {"SHARE_ACKNOWLEDGE", "WRITE_SHARE_GROUP_STATE", "TXN_OFFSET_COMMIT", "END_TXN"}
 
 
+@dataclass(frozen=True)
+class Recorded:
+    """The frames of the proxy, and the packets between it and all nodes."""
+
+    frames: tuple[DecodedFrame, ...]
+    pcap: Path
+    ports: tuple[int, ...]
+    """Where nodes listen, but for the listeners with SASL."""
+
+
 @pytest.fixture(scope="module")
-def session() -> tuple[DecodedFrame, ...]:
-    return tuple(decode_frames(record_kafka(), registry))
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    pcap = tmp_path_factory.mktemp("packets") / "lo.pcap"
+    ports: dict[str, list[int]] = {}
+
+    def watch(cluster: KafkaCluster) -> AbstractContextManager[None]:
+        for node in cluster.nodes:
+            for name, port in node.ports.items():
+                ports.setdefault(name, []).append(port)
+        return captured(pcap, list(chain.from_iterable(ports.values())))
+
+    frames = tuple(decode_frames(record_kafka(watch), registry))
+    return Recorded(frames, pcap, (*ports["CONTROLLER"], *ports["PLAINTEXT"]))
+
+
+@pytest.fixture(scope="module")
+def session(recorded: Recorded) -> tuple[DecodedFrame, ...]:
+    return recorded.frames
+
+
+@pytest.fixture(scope="module")
+def packets(recorded: Recorded) -> tuple[Traffic, list[DecodedFrame]]:
+    traffic = Traffic(PcapFile(recorded.pcap), registry)
+    return traffic, list(decode_frames(traffic, registry))
 
 
 def test_every_frame_of_every_connection_decodes(session: tuple[DecodedFrame, ...]) -> None:
@@ -61,3 +101,44 @@ def test_there_are_many_apis_with_those_of_kraft_among_them(
     print(f"{len(session)} frames, {len(requests)} APIs: {dict(requests.most_common())}")
     assert len(requests) >= 60
     assert requests.keys() >= RAFT | CONTROLLER | GROUPS
+
+
+def test_nothing_of_the_packets_is_lost(packets: tuple[Traffic, list[DecodedFrame]]) -> None:
+    """Though connections between nodes were open before the first packet was recorded."""
+    traffic, decoded = packets
+    print(f"{traffic.packets} packets, {len(decoded)} frames: {traffic.losses}")
+    assert traffic.losses.lost == {}
+    unread = [one for one in decoded if one.error is not None]
+    assert {str(one.error) for one in unread} <= {ANSWERS_NONE}
+    assert len(unread) < 100, "a request before the capture, for each connection"
+    assert all(one.encodes_back(registry) for one in decoded if one.error is None)
+
+
+def test_the_packets_have_the_frames_of_the_proxy(
+    recorded: Recorded, packets: tuple[Traffic, list[DecodedFrame]]
+) -> None:
+    proxied = Counter(one.frame.data for one in recorded.frames)
+    found = Counter(one.frame.data for one in packets[1])
+    assert found.total() > 0.9 * proxied.total()
+    # Brokers end transactions on connections to themselves, past the proxy.
+    beside = found - proxied
+    assert beside.total() < 0.02 * found.total()
+
+
+def test_tshark_agrees_on_the_versions_that_it_knows(
+    recorded: Recorded, packets: tuple[Traffic, list[DecodedFrame]]
+) -> None:
+    names = ("kafka.api_key", "kafka.api_version", "kafka.correlation_id", "tcp.dstport")
+    theirs: Counter[tuple[int, ...]] = Counter()
+    for row in dissect(recorded.pcap, recorded.ports, names):
+        keys, versions, ids, ports = (list(map(int, row[name])) for name in names)
+        if ports[0] in recorded.ports and len(keys) == len(versions) == len(ids):
+            theirs.update(zip(keys, versions, ids, strict=True))
+    ours = Counter(
+        (one.api_key, one.version, one.header.correlation_id)
+        for one in packets[1]
+        if one.frame.direction == "request" and one.header is not None
+    )
+    print(f"tshark {theirs.total()}, kraftwire {ours.total()}")
+    assert theirs.total() > 500
+    assert theirs - ours == Counter()
