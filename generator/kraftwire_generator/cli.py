@@ -1,4 +1,4 @@
-"""The commands `generate`, `check`, `lint`, `specs` and `evolve`, without the rest of kraftwire.
+"""The commands `generate`, `check`, `lint`, `specs`, `evolve` and `docs`, without kraftwire.
 
 `kraftwire` mounts them; `python -m kraftwire_generator` runs them alone, so that the
 codecs can be generated when the generated package is missing or broken.
@@ -32,6 +32,7 @@ from kraftwire_generator.generate import (
     count_specs,
     generate_package,
 )
+from kraftwire_generator.guide.docs_cli import docs
 from kraftwire_generator.linting.lint_cli import lint
 from kraftwire_generator.specs_cli import specs
 from kraftwire_generator.versions import VersionRange
@@ -45,6 +46,7 @@ def main() -> None:
 main.add_command(lint)
 main.add_command(specs)
 main.add_command(evolve)
+main.add_command(docs)
 
 
 def _version_range(

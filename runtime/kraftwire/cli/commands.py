@@ -41,6 +41,12 @@ ROWS = (
         "evolve",
         "Say whether a change of specs breaks the wire.",
     ),
+    Row(
+        "docs",
+        "kraftwire_generator.guide.docs_cli",
+        "docs",
+        "The protocol guide of message specs, as static pages.",
+    ),
     Row("fields", "kraftwire.cli.fields", "fields", "Show the wire layout of a message."),
     Row("decode", "kraftwire.cli.decode", "decode", "Bytes to JSON, or to a table on a terminal."),
     Row("encode", "kraftwire.cli.encode", "encode", "JSON, as decode prints it, to bytes."),

@@ -1,0 +1,1 @@
+"""The protocol guide: spec sets as static pages, one per API, stored record and message."""
