@@ -46,7 +46,12 @@ VOTERS = VoterSet(Voter(key, listeners_of(key.id)) for key in (ME, TWO, THREE))
 
 
 def core_of(
-    election: Election | None = None, *, log_epoch: int | None = None, voters: VoterSet = VOTERS
+    election: Election | None = None,
+    *,
+    log_epoch: int | None = None,
+    voters: VoterSet = VOTERS,
+    chance: int = 1,
+    **more: Any,
 ) -> Core:
     """Replica 1 as it begins with an election, and a record of an epoch in its log."""
     store = MemoryStore(voters)
@@ -54,8 +59,8 @@ def core_of(
         store.save_election(election, 1)
     if log_epoch is not None:
         store.append(data_batch(0, log_epoch, 0, [b"record"]))
-    config = Config(key=ME, cluster_id=CLUSTER, listeners=listeners_of(1))
-    return Core(config, store.recover(), Random(1), 5000)
+    config = Config(key=ME, cluster_id=CLUSTER, listeners=listeners_of(1), **more)
+    return Core(config, store.recover(), Random(chance), 5000)
 
 
 def saved(core: Core) -> Election:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kraftwire.raft.effects import SaveElection
 from kraftwire.raft.election import Election
+from kraftwire.raft.responses import note_fetched
 from kraftwire.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from kraftwire.raft.voters import ReplicaKey
 
@@ -192,3 +193,18 @@ def test_an_observer_waits_for_no_election_after_a_start_either() -> None:
         core = core_of(election, voters=VOTERS.removing(ME))
         assert isinstance(core.role, Unattached)
         assert core.role.election_deadline is None
+
+
+def test_followers_of_a_leader_that_dies_do_not_stand_at_the_same_moment() -> None:
+    """With the same timers both stood at once, and split the votes in half of the fail-overs."""
+    deadlines = set()
+    for chance in range(20):
+        core = core_of(Election(3, 2), log_epoch=3, chance=chance, fetch_spread_ms=200)
+        follower = core.role
+        assert isinstance(follower, Follower)
+        assert 0 <= follower.fetch_deadline - core.now - core.config.fetch_timeout_ms < 200
+        before, core.now = follower.fetch_deadline, core.now + 100
+        note_fetched(core, follower)
+        assert follower.fetch_deadline == before + 100, "one draw for each leader"
+        deadlines.add(before)
+    assert len(deadlines) > 10

@@ -46,6 +46,9 @@ from kraftwire.raft.config import Config, Membership
 from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import Listener, ReplicaKey
 
+_FETCH_SPREAD = 10
+"""A follower waits for its leader up to one part in so many longer than it is told to."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NodeProperties(StorageProperties):
@@ -119,6 +122,7 @@ def replica_config(
         auto_join=quorum.auto_join,
         election_timeout_ms=quorum.election_timeout_ms,
         fetch_timeout_ms=quorum.fetch_timeout_ms,
+        fetch_spread_ms=quorum.fetch_timeout_ms // _FETCH_SPREAD,
         request_timeout_ms=quorum.request_timeout_ms,
         retry_backoff_ms=quorum.retry_backoff_ms,
         fetch_max_bytes=quorum.fetch_max_bytes,

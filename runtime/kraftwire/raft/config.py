@@ -45,6 +45,12 @@ class Config:
     election_timeout_ms: int = 1000
     """Elections wait between this and twice as long."""
     fetch_timeout_ms: int = 2000
+    fetch_spread_ms: int = 0
+    """A follower waits for its leader up to so much longer; drawn each time that it follows one.
+
+    The followers of a leader that dies have heard from it last at the same moment. Without this
+    they stand at the same moment too, and split the votes.
+    """
     request_timeout_ms: int = 2000
     retry_backoff_ms: int = 20
     fetch_max_wait_ms: int = 500

@@ -326,9 +326,16 @@ class Core:
         listeners: tuple[Listener, ...],
         voted: ReplicaKey | None,
     ) -> Follower:
-        deadline = self.now + self.config.fetch_timeout_ms
+        timeout_ms, spread_ms = self.config.fetch_timeout_ms, self.config.fetch_spread_ms
+        extra_ms = self.chance.randrange(spread_ms) if spread_ms else 0
         return Follower(
-            epoch, leader_id, listeners, deadline, voted=voted, update_deadline=deadline
+            epoch,
+            leader_id,
+            listeners,
+            fetch_deadline=self.now + timeout_ms + extra_ms,
+            extra_ms=extra_ms,
+            voted=voted,
+            update_deadline=self.now + timeout_ms,
         )
 
     def listeners_of(self, replica_id: int | None) -> tuple[Listener, ...]:

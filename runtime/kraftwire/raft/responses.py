@@ -72,7 +72,7 @@ def take_leader(core: Core, error: int, told: Any, endpoints: list[Any]) -> Outc
 
 def note_fetched(core: Core, follower: Follower) -> None:
     """Give a leader that has answered well more time, and others no pre-vote against it."""
-    follower.fetch_deadline = core.now + core.config.fetch_timeout_ms
+    follower.fetch_deadline = core.now + core.config.fetch_timeout_ms + follower.extra_ms
     follower.has_fetched = True
 
 

@@ -65,6 +65,8 @@ class Follower:
     leader_listeners: tuple[Listener, ...]
     """Where the leader listens, as far as it was told; there is at least one."""
     fetch_deadline: int
+    extra_ms: int = 0
+    """What of `Config.fetch_spread_ms` has been drawn for this leader."""
     voted: ReplicaKey | None = None
     has_fetched: bool = False
     """Whether this leader has answered a Fetch."""
