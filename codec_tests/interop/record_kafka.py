@@ -49,7 +49,7 @@ SECRET = {
 
 
 def record_kafka(
-    watch: Callable[[KafkaCluster], AbstractContextManager[None]] = nullcontext,
+    watch: Callable[[KafkaCluster], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> list[Frame]:
     """What three controllers, two brokers and their clients say to each other.
 

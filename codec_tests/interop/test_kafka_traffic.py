@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,12 +130,12 @@ def test_tshark_agrees_on_the_versions_that_it_knows(
     recorded: Recorded, packets: tuple[Traffic, list[DecodedFrame]]
 ) -> None:
     names = ("kafka.api_key", "kafka.api_version", "kafka.correlation_id", "tcp.dstport")
-    theirs: Counter[tuple[int, ...]] = Counter()
+    theirs: Counter[tuple[Any, ...]] = Counter()
     for row in dissect(recorded.pcap, recorded.ports, names):
         keys, versions, ids, ports = (list(map(int, row[name])) for name in names)
         if ports[0] in recorded.ports and len(keys) == len(versions) == len(ids):
             theirs.update(zip(keys, versions, ids, strict=True))
-    ours = Counter(
+    ours: Counter[tuple[Any, ...]] = Counter(
         (one.api_key, one.version, one.header.correlation_id)
         for one in packets[1]
         if one.frame.direction == "request" and one.header is not None
