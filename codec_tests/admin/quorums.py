@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from kraftwire.address import Address
 from kraftwire.net.calls import Call
 from kraftwire.net.server import Endpoint, Server
-from kraftwire.raft.effects import Address
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from kraftwire.address import Address
 from kraftwire.net.calls import Call
 from kraftwire.raft.admin import (
     NoLeader,
@@ -17,7 +18,6 @@ from kraftwire.raft.admin import (
     describe_quorum,
     remove_voter,
 )
-from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import Listener, ReplicaKey
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from click.testing import CliRunner
 
+from kraftwire.address import Address
 from kraftwire.cli.commands import main
 from kraftwire.node.assembly import Assembly, NoRecords
 from kraftwire.node.directories import read_directory
@@ -19,7 +20,6 @@ from kraftwire.node.formatting import LOG_NAME
 from kraftwire.node.machine import StateMachine
 from kraftwire.node.node import Node
 from kraftwire.node.properties import read_properties
-from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import ReplicaKey
 
 from interop.kafka_connection import HOST

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from kraftwire.address import Address
 from kraftwire.node.node import Node
 from kraftwire.raft.admin import add_voter, describe_quorum, remove_voter
-from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import Listener, ReplicaKey
 from kraftwire_messages.kafka import NoOpRecord
 from kraftwire_wire.records import encode_metadata_record

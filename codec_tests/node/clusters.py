@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
+from kraftwire.address import Address
 from kraftwire.net.server import Endpoint
 from kraftwire.node.key_value import KeyValues
 from kraftwire.node.node import Node, Settings
 from kraftwire.raft.config import Config
-from kraftwire.raft.effects import Address
 from kraftwire.raft.memory_store import MemoryStore
 from kraftwire.raft.store import Store
 from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet

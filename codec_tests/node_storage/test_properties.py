@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kraftwire.address import Address
 from kraftwire.net.security import ClientAuth, Mechanism
 from kraftwire.node.properties import parse_properties, read_properties, replica_config
 from kraftwire.node.property_reader import InvalidProperties
 from kraftwire.node.storage_properties import read_storage_properties
 from kraftwire.raft.config import Membership
-from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
 
 from node_storage.settings import CONTROLLER, content, findings, parsed, write_settings

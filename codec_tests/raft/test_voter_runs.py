@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import pytest
 
+from kraftwire.address import Address
 from kraftwire.log.snapshot_writer import SnapshotWriter
-from kraftwire.raft.effects import Address
 from kraftwire.raft.inputs import Request
 from kraftwire.raft.log_state import BOOTSTRAP
 from kraftwire.raft.memory_store import MemoryStore

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from kraftwire.address import Address
 from kraftwire.cli.config_option import config_option, telling_all
 from kraftwire.cli.failures import EXIT_INTERRUPTED, CouldNotDoIt
 from kraftwire.node.assembly import Assembly, NoRecords
@@ -19,7 +20,6 @@ from kraftwire.node.logs import set_up
 from kraftwire.node.node import Node
 from kraftwire.node.prometheus import PrometheusServer
 from kraftwire.node.properties import read_properties
-from kraftwire.raft.effects import Address
 from kraftwire_wire.errors import KraftwireError
 
 _log = logging.getLogger("kraftwire.node")

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import click
 
+from kraftwire.address import Address
 from kraftwire.log.java_properties import read_entries
 from kraftwire.log.properties import format_uuid, parse_uuid
 from kraftwire.net.security import PLAINTEXT, ClientSecurity
@@ -18,7 +19,6 @@ from kraftwire.net.settings import client_security
 from kraftwire.node.listener_properties import parse_endpoints, parse_routable
 from kraftwire.node.property_reader import parse_words
 from kraftwire.raft.admin import TIMEOUT_S
-from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import Listener
 
 T = TypeVar("T")
@@ -101,11 +101,12 @@ def _target(
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint=option) from None
     return Target(
-        tuple(servers), bool(bootstrap_server), command_config, _security(command_config), timeout
+        tuple(servers), bool(bootstrap_server), command_config, security_of(command_config), timeout
     )
 
 
-def _security(command_config: Path | None) -> ClientSecurity:
+def security_of(command_config: Path | None) -> ClientSecurity:
+    """What a file of a client's settings says; PLAINTEXT without one."""
     if command_config is None:
         return PLAINTEXT
     entries = read_entries(command_config.read_bytes())
@@ -131,7 +132,7 @@ def to_listeners(
     try:
         found = tuple(Listener(name, *address) for name, address in parse_endpoints(value, 1))
         for one in found:
-            parse_routable(_host_and_port(one.host, one.port))
+            parse_routable(str(Address(one.host, one.port)))
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
     return found
@@ -139,11 +140,7 @@ def to_listeners(
 
 def endpoint(listener: Listener) -> str:
     """A listener as settings have it."""
-    return f"{listener.name}://{_host_and_port(listener.host, listener.port)}"
-
-
-def _host_and_port(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"{listener.name}://{Address(listener.host, listener.port)}"
 
 
 def directory_text(directory: UUID | None) -> str | None:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from ipaddress import ip_address
 from typing import NamedTuple
 
+from kraftwire.address import Address
 from kraftwire.net.calls import Call
 from kraftwire.net.complaints import Complaints, Reason
 from kraftwire.net.limits import Limits
@@ -154,7 +155,7 @@ class Server:
 
     def _greet(self, endpoint: Endpoint, accepted: socket.socket, address: tuple[str, int]) -> None:
         host, port = address
-        peer = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        peer = str(Address(host, port))
         served = Served(self._service, endpoint.name, host, peer)
         if not self._service.admission.admit(served):
             self._complaints.add(host, peer, Reason.FLOOD, "the newest is refused")

@@ -14,11 +14,11 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
+from kraftwire.address import Address
 from kraftwire.net.errors import BadSecurity
 from kraftwire.net.security import PLAINTEXT, ClientSecurity, ServerSecurity
 from kraftwire.net.settings import client_security, server_security
 from kraftwire.node.property_reader import PropertyReader, parse_number, parse_words
-from kraftwire.raft.effects import Address
 
 _ADDRESS = re.compile(r"(?:\[([0-9a-zA-Z.:%]+)\]|([0-9a-zA-Z\-%._]*)):([0-9]{1,5})", re.ASCII)
 _LISTENER = re.compile(r"([0-9a-zA-Z\-_.]+)://(.*)", re.ASCII)

@@ -10,9 +10,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from kraftwire.address import Address
 from kraftwire.net.client import Connection
 from kraftwire.net.security import ClientSecurity
-from kraftwire.raft.effects import Address, Send
+from kraftwire.raft.effects import Send
 from kraftwire.raft.inputs import RequestFailed, Response
 from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
 
@@ -67,7 +68,7 @@ class Peers:
         else:
             if address in self._unreached:
                 self._unreached.remove(address)
-                _log.info("answers again", extra={"node": f"{address.host}:{address.port}"})
+                _log.info("answers again", extra={"node": str(address)})
             self._take(Response(effect.number, message))
 
     async def _connect(self, address: Address) -> Connection:
@@ -82,9 +83,7 @@ class Peers:
         if address not in self._unreached:
             self._unreached.add(address)
             why = "no answer in time" if isinstance(error, TimeoutError) else str(error)
-            _log.warning(
-                "does not answer", extra={"node": f"{address.host}:{address.port}", "why": why}
-            )
+            _log.warning("does not answer", extra={"node": str(address), "why": why})
         connection = self._connections.pop(address, None)
         if connection is not None:
             await connection.close()

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from kraftwire.address import Address
 from kraftwire.node.node import Node
-from kraftwire.raft.effects import Address
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

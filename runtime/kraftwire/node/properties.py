@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kraftwire.address import Address
 from kraftwire.net.limits import Limits
 from kraftwire.net.security import ClientSecurity
 from kraftwire.net.server import Endpoint
@@ -43,7 +44,6 @@ from kraftwire.node.tuning import (
     warn_of_no_effect,
 )
 from kraftwire.raft.config import Config, Membership
-from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import Listener, ReplicaKey
 
 _FETCH_SPREAD = 10

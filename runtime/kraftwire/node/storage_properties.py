@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from kraftwire.address import Address
 from kraftwire.node.listener_properties import (
     WILDCARDS,
     NamedAddress,
@@ -17,7 +18,6 @@ from kraftwire.node.listener_properties import (
     parse_routable,
 )
 from kraftwire.node.property_reader import PropertyReader, parse_number, parse_words
-from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import NO_VOTERS, Listener, ReplicaKey, Voter, VoterSet
 
 DEFAULT_HOST = "localhost"

@@ -19,11 +19,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TypeVar, cast
 
+from kraftwire.address import Address
 from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.net.client import Connection
 from kraftwire.net.errors import NoCommonVersion
 from kraftwire.net.security import PLAINTEXT, ClientSecurity
-from kraftwire.raft.effects import Address
 from kraftwire.raft.quorum_status import Quorum, ReplicaStatus, quorum_of
 from kraftwire.raft.voters import Listener, ReplicaKey
 from kraftwire_messages.kafka import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kraftwire.raft.effects import Address
+from kraftwire.address import Address
 from kraftwire.raft.voters import NO_VOTERS, Listener, ReplicaKey, VoterSet
 
 

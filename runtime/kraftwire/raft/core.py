@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable
 from random import Random
 
+from kraftwire.address import Address
 from kraftwire.log.batch import Batch
 from kraftwire.raft.config import Config
 from kraftwire.raft.connections import Connections
 from kraftwire.raft.effects import (
-    Address,
     Append,
     Committed,
     Effect,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kraftwire.address import Address
 from kraftwire.log.batch import Batch
 from kraftwire.raft.election import Election
 from kraftwire.raft.log_state import OffsetAndEpoch
@@ -73,13 +74,6 @@ class Clean:
     """Remove what a snapshot has (`Store.clean`)."""
 
     snapshot: OffsetAndEpoch
-
-
-class Address(NamedTuple):
-    """Where a node listens."""
-
-    host: str
-    port: int
 
 
 @dataclass(slots=True)

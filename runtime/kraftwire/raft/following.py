@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kraftwire.address import Address
 from kraftwire.log.batch import Batch
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.raft.batches import split_batches
 from kraftwire.raft.core import Core
-from kraftwire.raft.effects import Address
 from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire.raft.messages import fetch_request, partition_of
 from kraftwire.raft.responses import Outcome, note_fetched, take_leader

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kraftwire.address import Address
 from kraftwire.raft.core import Core
 from kraftwire.raft.download import Download
-from kraftwire.raft.effects import Address, WriteSnapshot
+from kraftwire.raft.effects import WriteSnapshot
 from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire.raft.messages import fetch_snapshot_request, partition_of
 from kraftwire.raft.responses import Outcome, note_fetched, take_leader

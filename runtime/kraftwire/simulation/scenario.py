@@ -11,8 +11,8 @@ from enum import StrEnum
 from random import Random
 from uuid import UUID
 
+from kraftwire.address import Address
 from kraftwire.raft.config import Config, Membership
-from kraftwire.raft.effects import Address
 from kraftwire.raft.voters import NO_VOTERS, Listener, ReplicaKey, Voter, VoterSet
 
 CLUSTER = "simulated"
