@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from kraftwire.capture.cassette import CassetteHeader, write_cassette
+from kraftwire.capture.frame import Frame
+from kraftwire.cli import main
+
 from capture.sample_frames import (
     CAPTURE,
     api_versions_refusal,
@@ -18,9 +22,6 @@ from capture.sample_frames import (
     metadata_request,
     metadata_response,
 )
-from kraftwire.capture.cassette import CassetteHeader, write_cassette
-from kraftwire.capture.frame import Frame
-from kraftwire.cli import main
 
 
 def run(*args: object, stdin: bytes | None = None) -> Result:

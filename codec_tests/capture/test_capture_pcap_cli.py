@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from capture.packets import Talk, pcap
-from capture.sample_frames import CAPTURE, metadata_request, metadata_response
 from kraftwire.capture.cassette import CassetteReader
 from kraftwire.cli import main
 from kraftwire_wire.framing import add_size
+
+from capture.packets import Talk, pcap
+from capture.sample_frames import CAPTURE, metadata_request, metadata_response
 
 Write = Callable[[bytes], Path]
 

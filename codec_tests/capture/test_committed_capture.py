@@ -12,10 +12,11 @@ from functools import cache
 
 import pytest
 
-from capture.sample_frames import CAPTURE
 from kraftwire.capture.cassette import CassetteHeader, CassetteReader, write_cassette
 from kraftwire.capture.pairing import DecodedFrame, decode_frames, pair
 from kraftwire_messages.kafka import registry
+
+from capture.sample_frames import CAPTURE
 
 
 @cache

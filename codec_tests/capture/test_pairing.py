@@ -8,6 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kraftwire.capture import pairing
+from kraftwire.capture.frame import Frame
+from kraftwire.capture.pairing import DecodedFrame, decode_frames, pair
+from kraftwire_messages.kafka import MetadataRequest, MetadataResponse, registry
+from kraftwire_wire.errors import DecodeError, UnsupportedVersion
+
 from capture.sample_frames import (
     api_versions_refusal,
     api_versions_request,
@@ -15,11 +21,6 @@ from capture.sample_frames import (
     metadata_response,
     produce_request,
 )
-from kraftwire.capture import pairing
-from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import DecodedFrame, decode_frames, pair
-from kraftwire_messages.kafka import MetadataRequest, MetadataResponse, registry
-from kraftwire_wire.errors import DecodeError, UnsupportedVersion
 
 
 def decode(*frames: Frame) -> list[DecodedFrame]:

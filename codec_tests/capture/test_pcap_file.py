@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from capture.packets import COOKED, ETHERNET, NULL, RAW, START, Talk, pcap, pcapng
-from capture.sample_frames import metadata_request, metadata_response
 from kraftwire.capture.pairing import decode_frames
 from kraftwire.capture.pcap_file import CaptureError, PcapFile
 from kraftwire.capture.traffic import CUT, Traffic
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.framing import add_size
+
+from capture.packets import COOKED, ETHERNET, NULL, RAW, START, Talk, pcap, pcapng
+from capture.sample_frames import metadata_request, metadata_response
 
 MUTANTS = 400
 

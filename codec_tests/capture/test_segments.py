@@ -8,6 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kraftwire.capture.segments import (
+    FRAGMENT,
+    LINK_TYPES,
+    NOT_IP,
+    NOT_TCP,
+    TOO_SHORT,
+    Segment,
+    endpoint_text,
+    parse_packet,
+)
+
 from capture.packets import (
     ACK,
     CLIENT,
@@ -25,16 +36,6 @@ from capture.packets import (
     ip,
     on_link,
     tcp,
-)
-from kraftwire.capture.segments import (
-    FRAGMENT,
-    LINK_TYPES,
-    NOT_IP,
-    NOT_TCP,
-    TOO_SHORT,
-    Segment,
-    endpoint_text,
-    parse_packet,
 )
 
 ENDS = [(CLIENT, SERVER), (CLIENT_6, SERVER_6)]

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from uuid import UUID
 
-from capture.sample_frames import metadata_request, metadata_response, request, response
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import decode_frames
 from kraftwire.capture.selection import Selection
@@ -21,6 +20,8 @@ from kraftwire_messages.kafka import (
     ProduceRequest,
     registry,
 )
+
+from capture.sample_frames import metadata_request, metadata_response, request, response
 
 TEA, CUPS = UUID(int=77), UUID(int=88)
 

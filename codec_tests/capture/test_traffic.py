@@ -10,6 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kraftwire.capture import tcp as tcp_module
+from kraftwire.capture import traffic as traffic_module
+from kraftwire.capture.cassette import CassetteReader
+from kraftwire.capture.connection import NO_REQUEST, NOT_KAFKA, TLS
+from kraftwire.capture.cutting import BAD_SIZE, CUT_OFF, GIVEN_UP, INCOMPLETE, MISSING
+from kraftwire.capture.frame import Frame
+from kraftwire.capture.pairing import decode_frames
+from kraftwire.capture.pcap_file import CaptureError, Packet
+from kraftwire.capture.traffic import EARLY_END, JOINED_LATE, TOO_MUCH, Traffic
+from kraftwire_messages.kafka import (
+    MetadataResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+    registry,
+)
+from kraftwire_wire.framing import add_size
+
 from capture.packets import (
     ACK,
     CLIENT,
@@ -32,22 +49,6 @@ from capture.sample_frames import (
     request,
     response,
 )
-from kraftwire.capture import tcp as tcp_module
-from kraftwire.capture import traffic as traffic_module
-from kraftwire.capture.cassette import CassetteReader
-from kraftwire.capture.connection import NO_REQUEST, NOT_KAFKA, TLS
-from kraftwire.capture.cutting import BAD_SIZE, CUT_OFF, GIVEN_UP, INCOMPLETE, MISSING
-from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import decode_frames
-from kraftwire.capture.pcap_file import CaptureError, Packet
-from kraftwire.capture.traffic import EARLY_END, JOINED_LATE, TOO_MUCH, Traffic
-from kraftwire_messages.kafka import (
-    MetadataResponse,
-    SaslHandshakeRequest,
-    SaslHandshakeResponse,
-    registry,
-)
-from kraftwire_wire.framing import add_size
 
 
 @dataclass

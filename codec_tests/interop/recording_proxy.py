@@ -22,15 +22,15 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 from kraftwire.capture.frame import Direction, Frame
+from kraftwire.capture.proxy.relay import Broken, End, NoFrames, relay
+from kraftwire.capture.rewriting import rewrite_addresses
 from kraftwire_messages.kafka import ApiVersionsResponse, registry
 from kraftwire_wire.errors import KraftwireError
-from kraftwire_wire.framing import FrameSplitter, add_size
-from kraftwire_wire.message import Message, Struct
 
 from interop.librdkafka_quirks import API_VERSIONS, is_malformed_api_versions
 
@@ -129,7 +129,7 @@ class RecordingProxy:
             self._tasks.add(task)
             try:
                 await self._serve(route, broker, reader, writer)
-            except (OSError, asyncio.CancelledError):
+            except (OSError, Broken, asyncio.CancelledError):
                 pass  # a client or the broker has gone, or the proxy is closing
             finally:
                 self._tasks.discard(task)
@@ -161,45 +161,32 @@ class RecordingProxy:
         connection = self._connections
         headers: dict[int, Any] = {}
 
-        async def pass_requests() -> None:
-            async for data in _read_frames(client_reader):
-                self._record(connection, "request", data)
-                if route.rewrites:
-                    header, _ = registry.decode_request_header(data)
-                    headers[header.correlation_id] = header
-                    route.seen[header.request_api_key, header.request_api_version] += 1
-                broker_writer.write(add_size(data))
-                await broker_writer.drain()
+        async def pass_request(data: bytes) -> bytes:
+            self._record(connection, "request", data)
+            if route.rewrites:
+                header, _ = registry.decode_request_header(data)
+                headers[header.correlation_id] = header
+                route.seen[header.request_api_key, header.request_api_version] += 1
+            return data
 
-        async def pass_responses() -> None:
-            async for data in _read_frames(broker_reader):
-                self._record(connection, "response", data)
-                if route.rewrites:
-                    header = headers.pop(int.from_bytes(data[:4], signed=True))
-                    data = rewrite_response(data, header, route)
-                client_writer.write(add_size(data))
-                await client_writer.drain()
+        async def pass_response(data: bytes) -> bytes:
+            self._record(connection, "response", data)
+            if route.rewrites:
+                header = headers.pop(int.from_bytes(data[:4], signed=True))
+                data = rewrite_response(data, header, route)
+            return data
 
-        passing = [asyncio.ensure_future(pass_requests()), asyncio.ensure_future(pass_responses())]
+        client = End(client_reader, client_writer, "the client")
+        upstream = End(broker_reader, broker_writer, "the broker")
         try:
-            await asyncio.wait(passing, return_when=asyncio.FIRST_COMPLETED)
+            await relay(client, upstream, pass_request, pass_response)
+        except (NoFrames, KraftwireError, LookupError) as error:
+            self.failures.append(error)
         finally:
-            for task in passing:
-                task.cancel()
-            for end in await asyncio.gather(*passing, return_exceptions=True):
-                if end is not None and not isinstance(end, (OSError, asyncio.CancelledError)):
-                    self.failures.append(end)
             broker_writer.close()
 
     def _record(self, connection: int, direction: Direction, data: bytes) -> None:
         self.frames.append(Frame(connection, direction, time.monotonic() - self._started, data))
-
-
-async def _read_frames(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    splitter = FrameSplitter()
-    while data := await reader.read(65536):
-        for frame in splitter.feed(data):
-            yield frame
 
 
 def rewrite_response(data: bytes, request_header: Any, route: Route) -> bytes:
@@ -214,11 +201,7 @@ def rewrite_response(data: bytes, request_header: Any, route: Route) -> bytes:
         _lower_versions(message, route)
     elif request_header.request_api_key == GET_TELEMETRY_SUBSCRIPTIONS:
         _request_metrics(message)
-    for struct in _structs(message):
-        if hasattr(struct, "host") and hasattr(struct, "port"):
-            address = route.addresses.get((struct.host, struct.port))
-            if address is not None:
-                struct.host, struct.port = address
+    rewrite_addresses(message, lambda host, port: route.addresses.get((host, port)))
     return registry.encode_response(request_header, message, header)
 
 
@@ -245,13 +228,3 @@ def _lower_versions(response: Any, route: Route) -> None:
 def _request_metrics(response: Any) -> None:
     response.requested_metrics = [""]  # the prefix of every metric's name
     response.push_interval_ms = 100
-
-
-def _structs(value: Message | Struct) -> Iterator[Any]:
-    """A struct and all structs in it."""
-    yield value
-    for field in fields(value):  # type: ignore[arg-type]
-        inner = getattr(value, field.name)
-        for item in inner if isinstance(inner, list) else [inner]:
-            if isinstance(item, Struct):
-                yield from _structs(item)

@@ -13,6 +13,18 @@ Every other line is one frame, in the order in which the frames were sent:
     direction     "request" (from the client) or "response" (from the broker)
     time          seconds since the recording began
     frame         the frame's bytes, without their length prefix, in base64
+    broker        optional: the HOST:PORT that the connection went to, as the recorder knew it
+    redacted      optional: a list of what the bytes no longer say, as paths of fields, such
+                  as "auth_bytes"; "*" where no byte is left of what could not be read, and
+                  "(bytes of no field)" where what stood behind a message is gone
+
+The bytes are those that client and broker sent, also where a proxy between them changed
+what the client got: a response names the brokers' own addresses, not those of the proxy,
+which no other run would have. Whoever replays it puts addresses of its own in their place.
+
+A redacted frame decodes as before; a secret is "(redacted)" in it. A frame that could not
+be read, and may hold a secret, has no bytes, and does not decode; a token of SASL without a
+header (KIP-43) is "(redacted)" as a whole.
 
 A reader passes over keys that it does not know and over empty lines, and refuses other
 versions. Reading and writing are streaming: one frame is in memory at a time. Whatever is
@@ -34,6 +46,7 @@ from kraftwire_wire.errors import KraftwireError
 FORMAT = "kraftwire-cassette"
 VERSION = 1
 
+_OPTIONAL = {"broker", "redacted"}
 _MAX_LINE_SIZE = 256 * 1024 * 1024  # a frame of 100 MiB, Kafka's limit, has 140 MB of base64
 
 
@@ -56,6 +69,19 @@ class CassetteHeader:
 
     recorded_by: str
     release: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFrame(Frame):
+    """A frame, and what the recorder knew of it.
+
+    Fields:
+        broker: the HOST:PORT that its connection went to; None where that is not known.
+        redacted: paths of what the bytes no longer say; "*" where that is everything.
+    """
+
+    broker: str | None = None
+    redacted: tuple[str, ...] = ()
 
 
 class CassetteReader:
@@ -90,7 +116,19 @@ class CassetteReader:
             data = b64decode(self._take(obj, "frame", str), validate=True)
         except ValueError as error:
             raise self._error(f"frame: no base64: {error}") from None
-        return Frame(connection, direction, self._take_time(obj), data)
+        time = self._take_time(obj)
+        if not _OPTIONAL & obj.keys():
+            return Frame(connection, direction, time, data)
+        broker = self._take(obj, "broker", str) if "broker" in obj else None
+        return RecordedFrame(
+            connection, direction, time, data, broker=broker, redacted=self._take_redacted(obj)
+        )
+
+    def _take_redacted(self, obj: dict[str, Any]) -> tuple[str, ...]:
+        paths = obj.get("redacted", [])
+        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+            raise self._error("redacted: not a list of texts")
+        return tuple(paths)
 
     def _take_time(self, obj: dict[str, Any]) -> float:
         value: Any = obj.get("time")
@@ -134,22 +172,34 @@ class CassetteReader:
 
 def write_cassette(stream: IO[bytes], header: CassetteHeader, frames: Iterable[Frame]) -> int:
     """Write frames as a cassette; returns how many there were."""
-    first = {"format": FORMAT, "version": VERSION}
-    _write_line(stream, first | {"recorded_by": header.recorded_by, "release": header.release})
+    stream.write(header_line(header))
     count = 0
-    for frame in frames:
-        _write_line(
-            stream,
-            {
-                "connection": frame.connection,
-                "direction": frame.direction,
-                "time": round(frame.time, 6),
-                "frame": b64encode(frame.data).decode(),
-            },
-        )
-        count += 1
+    for count, frame in enumerate(frames, 1):  # noqa: B007
+        stream.write(frame_line(frame))
     return count
 
 
-def _write_line(stream: IO[bytes], obj: dict[str, Any]) -> None:
-    stream.write(json.dumps(obj).encode() + b"\n")
+def header_line(header: CassetteHeader) -> bytes:
+    """The first line of a cassette."""
+    first = {"format": FORMAT, "version": VERSION}
+    return _line(first | {"recorded_by": header.recorded_by, "release": header.release})
+
+
+def frame_line(frame: Frame) -> bytes:
+    """The line of a frame; base64 needs no escapes, so that JSON need not look at it."""
+    start = {
+        "connection": frame.connection,
+        "direction": frame.direction,
+        "time": round(frame.time, 6),
+    }
+    line = b'%b, "frame": "%b"' % (_line(start)[: -len(b"}\n")], b64encode(frame.data))
+    known: dict[str, Any] = {}
+    if isinstance(frame, RecordedFrame) and frame.broker is not None:
+        known["broker"] = frame.broker
+    if isinstance(frame, RecordedFrame) and frame.redacted:
+        known["redacted"] = list(frame.redacted)
+    return line + (b", " + _line(known)[1:] if known else b"}\n")
+
+
+def _line(obj: dict[str, Any]) -> bytes:
+    return json.dumps(obj).encode() + b"\n"

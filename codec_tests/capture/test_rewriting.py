@@ -1,0 +1,100 @@
+"""Addresses are found by schema, and nothing else of a message changes."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kraftwire.capture.rewriting import addresses_in, rewrite_addresses
+from kraftwire_messages.kafka import (
+    FindCoordinatorResponse,
+    MetadataResponse,
+    StreamsGroupHeartbeatResponse,
+    registry,
+)
+
+from strategies import random_message, same
+
+PROXY = ("proxy", 1)
+
+# Written from the KIPs: where a response says where a broker or controller is.
+WITH_ADDRESSES = {
+    "MetadataResponse": 0,
+    "FindCoordinatorResponse": 0,
+    "DescribeClusterResponse": 0,
+    "ProduceResponse": 10,
+    "FetchResponse": 16,
+    "ShareFetchResponse": 1,
+    "ShareAcknowledgeResponse": 1,
+    "DescribeQuorumResponse": 2,
+    "FetchSnapshotResponse": 1,
+    "VoteResponse": 1,
+    "BeginQuorumEpochResponse": 1,
+    "EndQuorumEpochResponse": 1,
+    "UpdateRaftVoterResponse": 0,
+}
+"""Responses, and their first version with an address."""
+
+
+@pytest.mark.parametrize("name", [name for name in registry if name.endswith("Response")])
+def test_a_response_names_brokers_where_the_kips_say_so(name: str) -> None:
+    cls, rng, found = registry.message(name), random.Random(name), set()
+    for version in cls.VALID_VERSIONS:
+        for _ in range(30):
+            message = random_message(cls, version, rng)
+            before = message.encode(version)
+            if rewrite_addresses(message, lambda *_: PROXY):
+                found.add(version)
+                again = cls.decode(message.encode(version), version)
+                assert {*addresses_in(again)} == {PROXY}
+            else:
+                assert message.encode(version) == before
+    expected = WITH_ADDRESSES.get(name)
+    versions = range(0) if expected is None else range(expected, cls.VALID_VERSIONS.stop)
+    assert found == {version for version in versions if version in cls.VALID_VERSIONS}
+
+
+def test_all_else_of_a_message_stays() -> None:
+    rng = random.Random(7)
+    for name in WITH_ADDRESSES:
+        cls = registry.message(name)
+        version = cls.VALID_VERSIONS[-1]
+        for _ in range(20):
+            message = random_message(cls, version, rng, unknown_tags=True)
+            there: dict[tuple[str, int], tuple[str, int]] = {}
+            back: dict[tuple[str, int], tuple[str, int]] = {}
+            for number, address in enumerate(addresses_in(message)):
+                there[address], back["proxy", number + 1] = ("proxy", number + 1), address
+            before = message.encode(version)
+            rewrite_addresses(message, lambda *one, there=there: there.get(one))
+            rewrite_addresses(message, lambda *one, back=back: back.get(one))
+            assert message.encode(version) == before
+            assert same(message, cls.decode(before, version))
+
+
+def test_what_has_no_other_address_stays() -> None:
+    message = FindCoordinatorResponse(host="elsewhere", port=9092)
+    assert not rewrite_addresses(message, lambda *_: None)
+    assert not rewrite_addresses(message, lambda host, port: (host, port))
+    assert (message.host, message.port) == ("elsewhere", 9092)
+
+
+def test_an_address_that_brokers_write_for_none_is_none() -> None:
+    assert addresses_in(FindCoordinatorResponse(host="", port=-1)) == []
+
+
+def test_addresses_come_once_in_their_order() -> None:
+    brokers = [
+        MetadataResponse.MetadataResponseBroker(node_id=number, host=host, port=9092)
+        for number, host in enumerate(("b", "a", "b"))
+    ]
+    assert addresses_in(MetadataResponse(brokers=brokers)) == [("b", 9092), ("a", 9092)]
+
+
+def test_applications_of_kafka_streams_are_no_brokers() -> None:
+    endpoint = StreamsGroupHeartbeatResponse.Endpoint(host="app", port=80)
+    entry = StreamsGroupHeartbeatResponse.EndpointToPartitions(user_endpoint=endpoint)
+    message = StreamsGroupHeartbeatResponse(partitions_by_user_endpoint=[entry])
+    assert addresses_in(message) == []
+    assert not rewrite_addresses(message, lambda *_: PROXY)

@@ -1,0 +1,39 @@
+"""Record the cassettes of `codec_tests/examples` from a real Kafka, and its snapshots.
+
+    PYTHONPATH=codec_tests python -m interop.record_examples
+
+Every test gets a Kafka of its own, since each makes its topics.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from interop.kafka_server import kafka_cluster
+from interop.replay_programs import warm_up
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+TESTS = (
+    "test_confluent_kafka.py::test_orders_come_back[classic]",
+    "test_confluent_kafka.py::test_orders_come_back[consumer]",
+    "test_aiokafka.py",
+    "test_message_snapshot.py",
+)
+
+
+def main() -> int:
+    """Run each test in record mode; the exit code of the last that failed."""
+    code = 0
+    for test in TESTS:
+        with kafka_cluster() as cluster:
+            warm_up(cluster.bootstrap)
+            command = [sys.executable, "-m", "pytest", "-q", "--kafka-record"]
+            command += ["--kafka-snapshot-update", "--kafka-bootstrap", cluster.bootstrap]
+            code = subprocess.run([*command, str(EXAMPLES / test)], check=False).returncode or code
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

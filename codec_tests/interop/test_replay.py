@@ -1,0 +1,85 @@
+"""Clients against a replay, with no broker: they see what they saw of a real Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from kraftwire.address import Address
+from kraftwire.capture.frame import Frame
+from kraftwire.capture.proxy.proxy import ProxyThread
+from kraftwire.capture.replay.server import ReplayThread
+
+from interop.kafka_server import PASSWORD, kafka_cluster
+from interop.replay_programs import (
+    Seen,
+    aiokafka_group,
+    aiokafka_session,
+    confluent_session,
+    java_session,
+    plain_login,
+    transactions,
+    warm_up,
+)
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(180)]
+
+PROGRAMS: dict[str, Callable[[str], Seen]] = {
+    "confluent, classic group": partial(confluent_session, protocol="classic"),
+    "confluent, KIP-848": partial(confluent_session, protocol="consumer"),
+    "aiokafka": aiokafka_session,
+    "aiokafka, two members": aiokafka_group,
+    "transactions": transactions,
+    "Kafka's tools, classic group": java_session,
+    "Kafka's tools, KIP-848": partial(java_session, protocol="consumer"),
+}
+
+LOGIN = "confluent, PLAIN"
+
+Recording = tuple[list[Frame], Seen]
+
+
+def address_of(bootstrap: str) -> Address:
+    host, _, port = bootstrap.partition(":")
+    return Address(host, int(port))
+
+
+@pytest.fixture(scope="module")
+def recordings() -> dict[str, Recording]:
+    """What each program sent and saw; Kafka is stopped when the first test begins."""
+    found: dict[str, Recording] = {}
+    with kafka_cluster() as cluster:
+        warm_up(cluster.bootstrap)
+        for name, program in PROGRAMS.items():
+            frames: list[Frame] = []
+            with ProxyThread(address_of(cluster.bootstrap), record=frames.append) as proxy:
+                seen = program(str(proxy.address))
+            assert proxy.problems == []
+            found[name] = frames, seen
+        frames = []
+        upstream = address_of(cluster.bootstrap_sasl)
+        with ProxyThread(upstream, record=frames.append) as proxy:
+            login = plain_login(PASSWORD)
+            seen = confluent_session(str(proxy.address), "classic", login)
+        found[LOGIN] = frames, seen
+    return found
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_client_sees_what_it_saw(name: str, recordings: dict[str, Recording]) -> None:
+    frames, expected = recordings[name]
+    with ReplayThread(frames) as replay:
+        seen = PROGRAMS[name](str(replay.address))
+    assert [str(miss) for miss in replay.replay.misses] == []
+    assert seen == expected
+
+
+def test_a_login_is_replayed_without_its_password(recordings: dict[str, Recording]) -> None:
+    frames, expected = recordings[LOGIN]
+    assert not any(PASSWORD.encode() in frame.data for frame in frames)
+    with ReplayThread(frames) as replay:
+        seen = confluent_session(str(replay.address), "classic", plain_login("anything"))
+    assert [str(miss) for miss in replay.replay.misses] == []
+    assert seen == expected

@@ -1,0 +1,104 @@
+"""A cassette that grows: each frame is in the file when the next is taken.
+
+A write that fails (a full disk) ends the recording: what stands of the last line is cut off
+again, so that the file stays a cassette.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from io import FileIO
+from pathlib import Path
+from typing import Self
+
+from kraftwire.capture.cassette import (
+    CassetteHeader,
+    CassetteReader,
+    frame_line,
+    header_line,
+)
+from kraftwire.capture.frame import Frame
+from kraftwire_wire.errors import KraftwireError
+
+
+class CassetteExists(KraftwireError):
+    """A file is there already, and nobody said what to do with it."""
+
+
+class CassetteFile:
+    """See the module; a context manager. `count` is how many frames were written."""
+
+    def __init__(self, raw: FileIO) -> None:
+        self.count = 0
+        self._raw = raw
+        self._end = 0
+        self._first_connection = 0
+        self._first_time = 0.0
+
+    @classmethod
+    def create(cls, path: Path, header: CassetteHeader, *, force: bool = False) -> Self:
+        """A new file; with `force` in the place of another, `CassetteExists` without."""
+        try:
+            self = cls(FileIO(path, "w" if force else "x"))
+        except FileExistsError:
+            mend = "--append adds to it, --force replaces it"
+            raise CassetteExists(f"{path} exists: {mend}") from None
+        self._write(header_line(header))
+        return self
+
+    @classmethod
+    def append(cls, path: Path) -> Self:
+        """A file that is a cassette; connections and times go on behind those in it.
+
+        `CassetteError` where it is none, or its last line is not whole.
+        """
+        connection, time = 0, 0.0
+        with path.open("rb") as stream:
+            for frame in CassetteReader(stream, str(path)):
+                connection, time = max(connection, frame.connection), max(time, frame.time)
+            stream.seek(-1, os.SEEK_END)
+            ends_line = stream.read() == b"\n"
+        self = cls(FileIO(path, "r+"))
+        self._end = self._raw.seek(0, os.SEEK_END)
+        self._first_connection, self._first_time = connection, time
+        if not ends_line:
+            self._write(b"\n")
+        return self
+
+    @classmethod
+    def to_pipe(cls, descriptor: int, header: CassetteHeader) -> Self:
+        """A stream, such as standard output."""
+        self = cls(FileIO(descriptor, "w", closefd=False))
+        self._write(header_line(header))
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._raw.close()
+
+    def write(self, frame: Frame) -> None:
+        """Add a frame; `OSError` where there is no room, and the file is as it was before."""
+        self._write(frame_line(self._shifted(frame)))
+        self.count += 1
+
+    def _shifted(self, frame: Frame) -> Frame:
+        """The frame behind those that were there."""
+        if not self._first_connection and not self._first_time:
+            return frame
+        connection = self._first_connection + frame.connection
+        return replace(frame, connection=connection, time=self._first_time + frame.time)
+
+    def _write(self, line: bytes) -> None:
+        rest = memoryview(line)
+        try:
+            while rest:
+                rest = rest[self._raw.write(rest) or 0 :]
+        except OSError:
+            with suppress(OSError):
+                self._raw.truncate(self._end)
+            raise
+        self._end += len(line)

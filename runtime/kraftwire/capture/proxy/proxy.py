@@ -1,0 +1,278 @@
+"""A proxy between clients and a cluster that hands every frame to a recorder.
+
+Clients bootstrap at the proxy and stay on it: every broker that a response names gets a
+listener of its own when it is first seen, and the response that listener's address, at the
+host that the client reached the proxy by. Rules:
+
+- Addresses are found by schema (`rewriting`). All else of a response stays as it is, unknown
+  tagged fields too; where no address is replaced, the very bytes are passed on.
+- What cannot be read is passed on unchanged, recorded and told of: requests and responses of
+  newer versions, tokens of SASL without a header. A client may leave the proxy through an
+  address in a response that was not read.
+- Recorded is what was sent: the client's requests, and the brokers' own responses before
+  addresses are rewritten (`cassette` says why). A request is recorded before it goes out, and
+  a response before the client has it. Secrets are taken out first (`redacting`).
+- Clients speak plaintext to the proxy; the proxy speaks TLS to brokers, and logs in there for
+  every connection, as `security` says. What it says to log in is not recorded. Logins of
+  clients pass through.
+- Frames of up to 100 MiB pass. A connection whose peer sends anything else is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Self
+
+from kraftwire.address import Address
+from kraftwire.capture.cassette import RecordedFrame
+from kraftwire.capture.frame import Direction, Frame
+from kraftwire.capture.loop_thread import LoopThread
+from kraftwire.capture.pairing import DecodedFrame, decode_frames
+from kraftwire.capture.proxy.listeners import Listeners
+from kraftwire.capture.proxy.relay import Broken, End, NoFrames, relay
+from kraftwire.capture.proxy.upstream import connect
+from kraftwire.capture.redacting import EVERYTHING, read_leniently, redact_frame
+from kraftwire.capture.rewriting import addresses_in, rewrite_addresses
+from kraftwire.net.security import PLAINTEXT, ClientSecurity
+from kraftwire_messages.kafka import registry
+from kraftwire_wire.errors import KraftwireError
+
+ANY_PORT = Address("127.0.0.1", 0)
+_MAX_PROBLEMS = 1000
+
+
+class Proxy:
+    """See the module; it runs in the event loop of whoever starts it."""
+
+    def __init__(
+        self,
+        upstream: Address,
+        *,
+        listen: Address = ANY_PORT,
+        security: ClientSecurity | None = None,
+        record: Callable[[Frame], None],
+        redact: bool = True,
+        ports: range | None = None,
+        on_problem: Callable[[str], None] | None = None,
+    ) -> None:
+        """`record` gets a `RecordedFrame` for every frame, in the loop, and must not wait.
+
+        `ports` are those of the listeners behind the first; None for any that are free.
+        `on_problem` is told each problem when it is met, each wording once.
+        """
+        self.problems: list[str] = []
+        """What could not be passed on, read or rewritten, for people; each wording once."""
+        self.connections = 0
+        """How many connections of clients there were."""
+        self._upstream = Address(*upstream)
+        self._listen = Address(*listen)
+        self._security = security or PLAINTEXT
+        self._record = record
+        self._redacts = redact
+        self._on_problem = on_problem
+        self._listeners = Listeners(self._serve, ports)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._started = time.monotonic()
+
+    async def start(self) -> Address:
+        """Listen; where clients bootstrap. `OSError` and `BadSecurity` where that cannot be."""
+        _ = self._security.context  # whether its files are of use is known before a client comes
+        self._started = time.monotonic()
+        return await self._listeners.open_first(self._listen, self._upstream)
+
+    async def close(self) -> None:
+        """Close listeners and connections."""
+        self._listeners.close()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # one turn of the loop, in which closed transports let go
+
+    # -- a connection ----------------------------------------------------------------------
+
+    async def _serve(
+        self, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            await self._connect_and_pass(broker, reader, writer)
+        except asyncio.CancelledError:
+            writer.transport.abort()  # the proxy is closing, and waits for no reader
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _connect_and_pass(
+        self, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        try:
+            upstream = await connect(broker, self._security)
+        except (OSError, OverflowError, ValueError, KraftwireError) as error:
+            self._tell(f"{broker}: no connection: {_reason(error)}")
+            return
+        self.connections += 1
+        host, port = (writer.get_extra_info("peername") or ("(gone)", 0))[:2]
+        name = f"client {Address(host, port)}"
+        passage = _Passage(self.connections, broker, writer.get_extra_info("sockname")[0])
+        try:
+            await relay(
+                End(reader, writer, name),
+                upstream,
+                lambda data: self._pass_request(passage, data),
+                lambda data: self._pass_response(passage, data),
+            )
+        except NoFrames as error:
+            self._tell(str(error))
+        except Broken as error:
+            # Clients come and go as they like.
+            if error.end is upstream and passage.unanswered:
+                self._tell(f"{broker}: the connection broke, requests are unanswered: {error}")
+        except OSError as error:
+            self._tell(f"a connection was closed, since recording failed: {_reason(error)}")
+        else:
+            if passage.unanswered and not reader.at_eof():
+                self._tell(f"{broker} closed a connection and left requests unanswered")
+        finally:
+            upstream.writer.close()
+
+    async def _pass_request(self, passage: _Passage, data: bytes) -> bytes:
+        decoded = self._take(passage, "request", data)
+        if read_leniently(decoded, registry).error is not None:
+            self._tell(f"a request was passed on unread: {_what(decoded)}")
+        passage.unanswered += 1 if getattr(decoded.message, "acks", None) != 0 else 0
+        return data
+
+    async def _pass_response(self, passage: _Passage, data: bytes) -> bytes:
+        decoded = read_leniently(self._take(passage, "response", data), registry)
+        passage.unanswered -= 1
+        if decoded.error is not None:
+            self._tell(f"a response was passed on as it is: {_what(decoded)}")
+        if decoded.message is None or decoded.request is None or decoded.error is not None:
+            return data
+        for address in addresses_in(decoded.message):
+            await self._open(Address(*address))
+        if not rewrite_addresses(decoded.message, lambda *one: self._own(passage, one)):
+            return data
+        try:
+            return decoded.encode(registry)
+        except KraftwireError as error:
+            self._tell(f"addresses were left as they are in {decoded.api}: {error}")
+            return data
+
+    async def _open(self, broker: Address) -> None:
+        try:
+            await self._listeners.open(broker)
+        except OSError as error:
+            self._tell(f"{broker} is left as it is, without a listener: {_reason(error)}")
+
+    def _own(self, passage: _Passage, broker: tuple[str, int]) -> tuple[str, int] | None:
+        port = self._listeners.port_of(broker)
+        return None if port is None else (passage.host, port)
+
+    # -- recording -------------------------------------------------------------------------
+
+    def _take(self, passage: _Passage, direction: Direction, data: bytes) -> DecodedFrame:
+        """Decode and record a frame."""
+        now = time.monotonic() - self._started
+        frame: Frame = RecordedFrame(
+            passage.number, direction, now, data, broker=str(passage.broker)
+        )
+        decoded = passage.decode(frame)
+        if self._redacts:
+            frame, paths = redact_frame(decoded, registry)
+            if EVERYTHING in paths and not decoded.is_token:
+                self._tell(f"a {direction} was recorded without its bytes: {_what(decoded)}")
+        self._record(frame)
+        return decoded
+
+    def _tell(self, problem: str) -> None:
+        if problem in self.problems or len(self.problems) >= _MAX_PROBLEMS:
+            return
+        self.problems.append(problem)
+        if self._on_problem is not None:
+            self._on_problem(problem)
+
+
+@dataclass
+class _Passage:
+    """One connection of a client, and what it takes to decode its frames."""
+
+    number: int
+    broker: Address
+    host: str
+    """The host that the client reached the proxy by."""
+    unanswered: int = 0
+    _next: list[Frame] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._decoded = decode_frames(self._frames(), registry)
+
+    def decode(self, frame: Frame) -> DecodedFrame:
+        """Decode the next frame of the connection."""
+        self._next.append(frame)
+        return next(self._decoded)
+
+    def _frames(self) -> Iterator[Frame]:
+        while True:
+            yield self._next.pop()
+
+
+class ProxyThread:
+    """A proxy in a thread of its own, for synchronous callers; a context manager.
+
+    `record` is called in that thread. What cannot start raises as `Proxy.start` does.
+    """
+
+    def __init__(
+        self,
+        upstream: Address,
+        *,
+        listen: Address = ANY_PORT,
+        security: ClientSecurity | None = None,
+        record: Callable[[Frame], None],
+        redact: bool = True,
+    ) -> None:
+        self.address = listen
+        """Where clients bootstrap, once it is entered."""
+        self._proxy = Proxy(
+            upstream, listen=listen, security=security, record=record, redact=redact
+        )
+        self._thread = LoopThread("kraftwire-proxy")
+
+    @property
+    def problems(self) -> list[str]:
+        """See `Proxy`."""
+        return self._proxy.problems
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        try:
+            self.address = self._thread.run(self._proxy.start())
+        except BaseException:
+            self._thread.end()
+            raise
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        try:
+            self._thread.run(self._proxy.close())
+        finally:
+            self._thread.end()
+
+
+def _what(decoded: DecodedFrame) -> str:
+    name = "unknown API" if decoded.api is None else f"{decoded.api} version {decoded.version}"
+    return f"{name}: {decoded.error}"
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, TimeoutError) and not error.args:
+        return "no answer in time"
+    strerror = getattr(error, "strerror", None)
+    return str(strerror or error or type(error).__name__)

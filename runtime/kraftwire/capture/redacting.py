@@ -1,0 +1,275 @@
+"""Recorded frames without their secrets.
+
+`kraftwire.redaction` has the table of secret fields. Here are the places that hide them
+within bytes: requests inside Envelope requests, the metadata records that followers fetch
+of `__cluster_metadata`, and the tokens of SASL that have no header. Rules:
+
+- A frame stays one that decodes, with the same header; only secrets are replaced.
+- What cannot be read cannot be searched: embedded requests, batches and snapshots that are
+  not understood are replaced as a whole, and so is a frame that may hold a secret.
+- A frame that cannot be read is kept where its API is known, and has no secrets in any
+  version that we know.
+- Some clients send bytes behind a message, which brokers do not look at (librdkafka does with
+  AlterUserScramCredentials). Where there are secrets, such a frame is written again without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from kraftwire.capture.cassette import RecordedFrame
+from kraftwire.capture.frame import Frame
+from kraftwire.capture.pairing import DecodedFrame
+from kraftwire.log.batch import Batch, parse_batch
+from kraftwire.log.compression import Compression
+from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.encode import BatchSettings, encode_batch
+from kraftwire.log.record import Record
+from kraftwire.log.typed import log_of_topic
+from kraftwire.redaction import REDACTED_BYTES, SECRETS, redact_fields
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.message import Message
+from kraftwire_wire.records import decode_metadata_record, encode_metadata_record
+from kraftwire_wire.registry import Registry
+
+EVERYTHING = "*"
+"""The path of a frame whose bytes are all gone."""
+
+UNREAD = "(bytes of no field)"
+"""The path of what brokers do not look at, and nobody knows the meaning of."""
+
+_FETCHED = "FetchResponse"
+_METADATA_TOPIC_ID = UUID(int=1)
+_METADATA_LOG = log_of_topic(METADATA_TOPIC)
+
+
+class Redacted(NamedTuple):
+    """A frame, and the paths of what is no longer in it; the same frame where there is none."""
+
+    frame: Frame
+    paths: list[str]
+
+
+def redact_frame(decoded: DecodedFrame, registry: Registry) -> Redacted:
+    """A decoded frame without its secrets, which says so itself; `decoded` stays as it is."""
+    frame = decoded.frame
+    if frame.data in (b"", REDACTED_BYTES):
+        return Redacted(frame, [])
+    if decoded.is_token:
+        return _without(frame, REDACTED_BYTES, [EVERYTHING])
+    if _is_harmless(decoded):
+        return Redacted(frame, [])
+    read = read_leniently(decoded, registry)
+    if read.message is None:
+        return _without(frame, b"", [EVERYTHING])
+    request = None if decoded.request is None else decoded.request.message
+    message = deepcopy(read.message)
+    paths = redact_message(message, registry, request)
+    if decoded.error is not None:
+        paths.append(UNREAD)
+    if not paths:
+        return Redacted(frame, [])
+    try:
+        return _without(frame, _encode(read, message, registry), paths)
+    except KraftwireError:  # a text that no longer fits, in a message that barely did
+        return _without(frame, b"", [EVERYTHING])
+
+
+def _without(frame: Frame, data: bytes, paths: list[str]) -> Redacted:
+    recorded = RecordedFrame(
+        frame.connection,
+        frame.direction,
+        frame.time,
+        data,
+        place=frame.place,
+        broker=getattr(frame, "broker", None),
+        redacted=(*getattr(frame, "redacted", ()), *paths),
+    )
+    return Redacted(recorded, paths)
+
+
+def redact_message(
+    message: Message, registry: Registry, request: Message | None = None
+) -> list[str]:
+    """Replace the secrets of a message in place, those within its bytes too; their paths.
+
+    `request` is the one that a response answers, which an EnvelopeResponse is read with.
+    """
+    inner = _INNER.get(type(message).__name__)
+    if inner is not None:
+        return inner(message, registry, request)
+    return redact_fields(message)
+
+
+def may_hold_secrets(name: str) -> bool:
+    """Whether a message of that name has secrets in some version."""
+    return name in SECRETS or name in _INNER
+
+
+def read_leniently(decoded: DecodedFrame, registry: Registry) -> DecodedFrame:
+    """The frame as Kafka's own classes would read it, where strict reading refuses it.
+
+    The same frame where it was read, or where it cannot be.
+    """
+    data, request = decoded.frame.data, decoded.request
+    if decoded.error is None:
+        return decoded
+    try:
+        if request is not None:
+            header, message = registry.decode_response(data, request.header, lenient=True)
+        elif decoded.frame.direction == "request":
+            header, message = registry.decode_request(data, lenient=True)
+        else:
+            return decoded
+    except KraftwireError:
+        return decoded
+    return replace(decoded, header=header, message=message, error=None)
+
+
+def _is_harmless(decoded: DecodedFrame) -> bool:
+    """Whether a frame, read or not, is one of an API without secrets."""
+    if decoded.api is None or decoded.request_header is None:
+        return False
+    kind = "Request" if decoded.frame.direction == "request" else "Response"
+    name = decoded.api + kind
+    if name == _FETCHED and decoded.error is None:
+        return not _metadata_in(decoded.message)
+    return not may_hold_secrets(name)
+
+
+def _encode(decoded: DecodedFrame, message: Message, registry: Registry) -> bytes:
+    if decoded.request is None:
+        return registry.encode_request(decoded.header, message)
+    return registry.encode_response(decoded.request.header, message, decoded.header)
+
+
+# -- embedded requests (KIP-590) -----------------------------------------------------------
+
+
+def _redact_envelope(message: Any, registry: Registry, _: Message | None) -> list[str]:
+    def read(data: bytes) -> tuple[list[str], bytes]:
+        header, request = registry.decode_request(data)
+        paths = redact_message(request, registry)
+        return paths, registry.encode_request(header, request) if paths else data
+
+    return _redact_embedded(message, "request_data", read)
+
+
+def _redact_answered(message: Any, registry: Registry, envelope: Any) -> list[str]:
+    def read(data: bytes) -> tuple[list[str], bytes]:
+        asked, request = registry.decode_request(getattr(envelope, "request_data", b""))
+        header, response = registry.decode_response(data, asked)
+        paths = redact_message(response, registry, request)
+        return paths, registry.encode_response(asked, response, header) if paths else data
+
+    return _redact_embedded(message, "response_data", read)
+
+
+def _redact_embedded(
+    message: Any, name: str, read: Callable[[bytes], tuple[list[str], bytes]]
+) -> list[str]:
+    data: bytes | None = getattr(message, name)
+    if not data or data == REDACTED_BYTES:
+        return []
+    try:
+        paths, data = read(data)
+    except KraftwireError:
+        setattr(message, name, REDACTED_BYTES)
+        return [name]
+    setattr(message, name, data)
+    return [f"{name}.{path}" for path in paths]
+
+
+# -- metadata records ----------------------------------------------------------------------
+
+
+def _redact_fetched(message: Any, registry: Registry, _: Message | None) -> list[str]:
+    paths: list[str] = []
+    for at, topic in _metadata_in(message):
+        for index, partition in enumerate(topic.partitions):
+            if partition.records:
+                path = f"responses[{at}].partitions[{index}].records"
+                partition.records, found = _redact_batches(partition.records, registry)
+                paths += [path + step for step in found]
+    return paths
+
+
+def _metadata_in(message: Any) -> list[tuple[int, Any]]:
+    """The entries of a FetchResponse that hold the metadata log, with their places."""
+    return [
+        (at, topic)
+        for at, topic in enumerate(message.responses)
+        if topic.topic == METADATA_TOPIC or topic.topic_id == _METADATA_TOPIC_ID
+    ]
+
+
+def _redact_snapshot(message: Any, _: Registry, __: Message | None) -> list[str]:
+    """A slice of a snapshot begins and ends within batches, so that nothing of it can be read."""
+    paths: list[str] = []
+    for at, topic in enumerate(message.topics):
+        for index, partition in enumerate(topic.partitions):
+            if partition.unaligned_records:
+                partition.unaligned_records = b""
+                paths.append(f"topics[{at}].partitions[{index}].unaligned_records")
+    return paths
+
+
+def _redact_batches(data: bytes, registry: Registry) -> tuple[bytes, list[str]]:
+    """Batches with new values and a right CRC; none, where one of them cannot be read."""
+    out: list[bytes] = []
+    paths: list[str] = []
+    position = 0
+    try:
+        while position < len(data):
+            batch = parse_batch(data, position)
+            position = batch.header.end
+            redacted, found = _redact_batch(batch, registry)
+            out.append(redacted)
+            paths += found
+    except KraftwireError:
+        return b"", [""]
+    return b"".join(out) if paths else data, paths
+
+
+def _redact_batch(batch: Batch, registry: Registry) -> tuple[bytes, list[str]]:
+    if batch.header.is_control:
+        return batch.data, []
+    records: list[Record] = []
+    paths: list[str] = []
+    for record in batch.records:
+        assert _METADATA_LOG is not None
+        message, version = decode_metadata_record(registry, _METADATA_LOG, record.value or b"")
+        found = redact_fields(message)
+        if found:
+            record = record._replace(value=encode_metadata_record(message, version))
+            name = type(message).__name__
+            paths += [f"[offset {record.offset}].{name}.{path}" for path in found]
+        records.append(record)
+    return encode_batch(records, _settings(batch)) if paths else batch.data, paths
+
+
+def _settings(batch: Batch) -> BatchSettings:
+    header = batch.header
+    return BatchSettings(
+        codec=Compression(header.codec),
+        partition_leader_epoch=header.partition_leader_epoch,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+        is_transactional=header.is_transactional,
+        log_append_time=header.max_timestamp if header.has_log_append_time else None,
+        delete_horizon=header.delete_horizon,
+    )
+
+
+_INNER: dict[str, Callable[[Any, Registry, Any], list[str]]] = {
+    "EnvelopeRequest": _redact_envelope,
+    "EnvelopeResponse": _redact_answered,
+    _FETCHED: _redact_fetched,
+    "FetchSnapshotResponse": _redact_snapshot,
+}
+"""Messages with secrets within their bytes."""

@@ -1,0 +1,45 @@
+"""What is said of a request that was not recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kraftwire.difference import Difference, report
+
+
+@dataclass
+class Miss:
+    """A request that was not recorded.
+
+    Fields:
+        api, version: what was asked; an empty API where that cannot be told.
+        reason: why there is no answer.
+        nearest: the frame of the nearest recorded request; None where there is none.
+        differences: how the request differs from that one.
+        count: how often it came.
+    """
+
+    api: str
+    version: int
+    reason: str
+    nearest: int | None = None
+    differences: list[Difference] = field(default_factory=list)
+    count: int = 1
+
+    def __str__(self) -> str:
+        text = f"{self.api} version {self.version}: {self.reason}" if self.api else self.reason
+        if self.count > 1:
+            text += f" (asked {self.count} times)"
+        if self.nearest is not None:
+            text += f"; the nearest is frame {self.nearest}"
+        if self.differences:
+            text += ":\n" + report(self.differences, limit=20)
+        return text
+
+
+class NotRecorded(Exception):
+    """Raised within: there is no answer."""
+
+    def __init__(self, miss: Miss) -> None:
+        super().__init__(miss)
+        self.miss = miss

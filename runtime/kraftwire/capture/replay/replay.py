@@ -1,0 +1,208 @@
+"""A cassette as a broker: requests in, the recorded answers out. No socket is here.
+
+`Replay.answer` takes the bytes of a request and gives a `Reply`. Rules:
+
+- a request is looked for among those recorded (`matching`); of several, the nearest that was
+  not used, the earliest first; polling requests get the last answer again;
+- an answer is written in the version that the living request asks for, with its correlation
+  id, the addresses of the replay and the member ids that clients made up (KIP-848);
+- ApiVersions in a version that nobody knows is answered as brokers do (KIP-511);
+- a request that was not recorded is a `Miss`, kept with the nearest that was. A client that
+  asks the same again and again is one miss.
+
+Whatever the bytes, nothing is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from kraftwire.capture.frame import Frame
+from kraftwire.capture.replay.matching import BOUND, Rules
+from kraftwire.capture.replay.miss import Miss, NotRecorded
+from kraftwire.capture.replay.parts import put_together, take_apart
+from kraftwire.capture.replay.records import answer_fetch, answer_produce
+from kraftwire.capture.replay.search import Search
+from kraftwire.capture.replay.tape import Entry, Tape
+from kraftwire.capture.rewriting import AddressOf, addresses_in, rewrite_addresses
+from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
+from kraftwire_wire.message import Message, Struct
+from kraftwire_wire.numbers import ApiKey, ErrorCode
+from kraftwire_wire.registry import Registry
+
+_MAX_MISSES = 100
+
+
+class Reply(NamedTuple):
+    """What to do with a request.
+
+    Fields:
+        data: the response; None for no response.
+        is_miss: whether the connection is to be closed behind it.
+        wait_s: how long to wait for something better to say; 0 where this is it.
+        delay_s: how long the broker took when it was recorded.
+    """
+
+    data: bytes | None
+    is_miss: bool = False
+    wait_s: float = 0.0
+    delay_s: float = 0.0
+
+
+class Replay:
+    """See the module; `tape` is the cassette, `misses` what was not in it."""
+
+    def __init__(
+        self,
+        frames: Iterable[Frame],
+        registry: Registry,
+        *,
+        ignore: Iterable[str] = (),
+        answer_misses: bool = False,
+    ) -> None:
+        """`ignore` are more volatile fields, as `Message.path`; `ValueError` for a bad one.
+
+        With `answer_misses`, a miss is answered with an error where the response has room.
+        """
+        self.tape = Tape(frames, registry)
+        self.misses: list[Miss] = []
+        self.on_miss: Callable[[Miss], None] = lambda _: None
+        """Called with each miss when it first comes."""
+        self.answered = 0
+        self.missed = 0
+        """How many requests were misses, those that came again among them."""
+        self._search = Search(self.tape.entries, Rules([*ignore, *self.tape.redacted]))
+        self._registry = registry
+        self._answer_misses = answer_misses
+        self._living: dict[str, str] = {}
+
+    def addresses(self) -> list[tuple[str, int]]:
+        """Every address of a broker that an answer names, in their order."""
+        responses = self.tape.responses
+        return list(dict.fromkeys(one for each in responses for one in addresses_in(each)))
+
+    def can_read(self, data: bytes) -> bool:
+        """Whether bytes are a request."""
+        try:
+            self._registry.decode_request(data)
+        except KraftwireError:
+            return False
+        return True
+
+    def answer(self, data: bytes, address_of: AddressOf, *, is_last_call: bool = True) -> Reply:
+        """The reply to a request; with `is_last_call`, it is never one to wait with."""
+        try:
+            header, request = self._registry.decode_request(data)
+        except UnsupportedVersion as error:
+            return self._refuse_version(data, error)
+        except KraftwireError as error:
+            return self._miss(Miss("", -1, f"a request that cannot be read: {error}"), None)
+        api = type(request).__name__.removesuffix("Request")
+        version: int = header.request_api_version
+        try:
+            response, wait_s, delay_s = self._respond(api, version, request, is_last_call)
+            if response is None:
+                reply = Reply(None)
+            else:
+                response = self._living_form(response, address_of)
+                encoded = self._registry.encode_response(header, response)
+                reply = Reply(encoded, wait_s=wait_s, delay_s=delay_s)
+        except NotRecorded as stop:
+            return self._miss(stop.miss, header)
+        except KraftwireError as error:
+            reason = f"the recorded answer has no form in this version: {error}"
+            return self._miss(Miss(api, version, reason), header)
+        self.answered += not reply.wait_s
+        return reply
+
+    def _respond(
+        self, api: str, version: int, request: Message, is_last_call: bool
+    ) -> tuple[Message | None, float, float]:
+        if api == "Produce":
+            return answer_produce(self.tape, version, request), 0.0, 0.0
+        if api == "Fetch":
+            response, wait_s = answer_fetch(self.tape, version, request)
+            return response, 0.0 if is_last_call else wait_s, 0.0
+        parts = [part for part, _ in take_apart(api, request, None, self.tape.topic)]
+        found: list[Entry] = []
+        for part in parts:
+            taken = {id(entry) for entry in found}
+            entry = self._search.find(api, version, part, taken, self._living)
+            if entry is None:
+                return self._registry.message(f"{api}Response")(), 0.0, 0.0
+            found.append(entry)
+        for entry, part in zip(found, parts, strict=True):
+            entry.is_used = True
+            self._bind(entry, part)
+        responses = [entry.response for entry in found if entry.response is not None]
+        if not responses:
+            return None, 0.0, 0.0
+        response = put_together(api, responses, self.tape.topic)
+        return response, 0.0, max(entry.seconds for entry in found)
+
+    def _bind(self, entry: Entry, request: Message) -> None:
+        """Note the name that a client gave itself where the recorded one had another."""
+        name = BOUND.get(type(request).__name__)
+        if name is None:
+            return
+        recorded, living = getattr(entry.request, name), getattr(request, name)
+        if recorded and living and recorded != living:
+            self._living[recorded] = living
+
+    def _living_form(self, response: Message, address_of: AddressOf) -> Message:
+        """A copy of an answer with the addresses and names of this run."""
+        living = deepcopy(response)
+        rewrite_addresses(living, address_of)
+        if self._living:
+            _rename(living, self._living)
+        return living
+
+    def _refuse_version(self, data: bytes, error: UnsupportedVersion) -> Reply:
+        header, _ = self._registry.decode_request_header(data)
+        known: Any = self.tape.api_versions
+        if header.request_api_key != ApiKey.API_VERSIONS or known is None:
+            return self._miss(Miss("", -1, str(error)), None)
+        refusal = deepcopy(known)
+        refusal.error_code = int(ErrorCode.UNSUPPORTED_VERSION)
+        return Reply(self._registry.encode_response(header, refusal))
+
+    def _miss(self, miss: Miss, header: Any) -> Reply:
+        self.missed += 1
+        for known in self.misses:
+            if _key(known) == _key(miss):
+                known.count += 1
+                break
+        else:
+            if len(self.misses) < _MAX_MISSES:
+                self.misses.append(miss)
+                self.on_miss(miss)
+        error = self._error_response(header) if self._answer_misses and header else None
+        return Reply(error, is_miss=error is None)
+
+    def _error_response(self, header: Any) -> bytes | None:
+        """An answer that says UNKNOWN_SERVER_ERROR; None where it has no field for that."""
+        response: Any = self._registry.response(header.request_api_key)()
+        if not hasattr(response, "error_code"):
+            return None
+        response.error_code = int(ErrorCode.UNKNOWN_SERVER_ERROR)
+        try:
+            return self._registry.encode_response(header, response)
+        except KraftwireError:
+            return None
+
+
+def _key(miss: Miss) -> tuple[str, int, str, str]:
+    return miss.api, miss.version, miss.reason, repr(miss.differences)
+
+
+def _rename(struct: Struct, names: dict[str, str]) -> None:
+    """Replace texts in a message, wherever they stand alone."""
+    for each in struct.LAYOUT.fields:
+        value: Any = getattr(struct, each.name)
+        if isinstance(value, str) and value in names:
+            setattr(struct, each.name, names[value])
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, Struct):
+                _rename(item, names)

@@ -1,0 +1,165 @@
+"""Listeners that serve a cassette: one to bootstrap at, and one for each recorded broker.
+
+`ReplayServer` runs in the event loop of whoever starts it, `ReplayThread` in a thread of its
+own. Requests of one connection are answered in their order, the next after the one before.
+A fetch with nothing to read waits as long as it asks to, or until something is produced.
+Whatever a client sends, the others go on: what is no frame ends its own connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Self
+
+from kraftwire.address import Address
+from kraftwire.capture.frame import Frame
+from kraftwire.capture.loop_thread import LoopThread
+from kraftwire.capture.replay.replay import Replay, Reply
+from kraftwire.capture.rewriting import AddressOf
+from kraftwire_messages.kafka import registry as kafka_registry
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.framing import DEFAULT_MAX_FRAME_SIZE, FrameSplitter, add_size
+from kraftwire_wire.numbers import ApiKey
+from kraftwire_wire.registry import Registry
+
+LOOPBACK = "127.0.0.1"
+
+_READ_SIZE = 64 << 10
+_MAX_BROKERS = 200
+_MAX_DELAY_S = 60.0
+_SASL_HANDSHAKE_0 = ApiKey.SASL_HANDSHAKE.to_bytes(2) + bytes(2)
+"""How a request begins behind which tokens come without headers."""
+
+
+class TooManyBrokers(KraftwireError):
+    """A cassette that names more brokers than there will be listeners."""
+
+
+class ReplayServer:
+    """See the module; `start`, then `close`, once."""
+
+    def __init__(self, replay: Replay, *, with_delays: bool = False) -> None:
+        """`with_delays` waits before each answer as long as the broker did."""
+        self.replay = replay
+        self._with_delays = with_delays
+        self._servers: list[asyncio.Server] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ports: dict[tuple[str, int], int] = {}
+        self._changed = asyncio.Event()
+
+    async def start(self, listen: Address = Address(LOOPBACK, 0)) -> Address:  # noqa: B008
+        """Listen; returns where clients bootstrap. `OSError` where that cannot be."""
+        brokers = self.replay.addresses()
+        if len(brokers) > _MAX_BROKERS:
+            raise TooManyBrokers(f"{len(brokers)} brokers; a replay has at most {_MAX_BROKERS}")
+        try:
+            address = await self._listen(listen)
+            for broker in brokers:
+                self._ports[broker] = (await self._listen(Address(listen.host, 0))).port
+        except BaseException:
+            await self.close()
+            raise
+        return address
+
+    async def close(self) -> None:
+        """Close listeners and connections."""
+        for server in self._servers:
+            server.close()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # one turn of the loop, in which closed transports let go
+
+    async def _listen(self, where: Address) -> Address:
+        server = await asyncio.start_server(self._serve, where.host, where.port)
+        self._servers.append(server)
+        return Address(*server.sockets[0].getsockname()[:2])
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            await self._answer_all(reader, writer)
+        except (OSError, KraftwireError, asyncio.CancelledError):
+            pass  # the client has gone or sends no frames, or the replay ends
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _answer_all(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        host: str = writer.get_extra_info("sockname")[0]
+
+        def address_of(recorded: str, port: int) -> tuple[str, int] | None:
+            own = self._ports.get((recorded, port))
+            return None if own is None else (host, own)
+
+        splitter = FrameSplitter(DEFAULT_MAX_FRAME_SIZE)
+        in_tokens = False
+        while data := await reader.read(_READ_SIZE):
+            for frame in splitter.feed(data):
+                if in_tokens and not self.replay.can_read(frame):
+                    writer.write(add_size(b""))  # success, to a token of SASL (KIP-43)
+                    continue
+                in_tokens = frame.startswith(_SASL_HANDSHAKE_0)
+                reply = await self._reply(frame, address_of)
+                if reply.data is not None:
+                    writer.write(add_size(reply.data))
+                    await writer.drain()
+                if reply.is_miss:
+                    return
+
+    async def _reply(self, frame: bytes, address_of: AddressOf) -> Reply:
+        loop = asyncio.get_running_loop()
+        changed = self._changed
+        reply = self.replay.answer(frame, address_of, is_last_call=False)
+        end = loop.time() + reply.wait_s
+        while reply.wait_s:
+            try:
+                async with asyncio.timeout_at(end):
+                    await changed.wait()
+            except TimeoutError:
+                return self.replay.answer(frame, address_of)
+            changed = self._changed
+            reply = self.replay.answer(frame, address_of, is_last_call=False)
+        if frame[:2] == ApiKey.PRODUCE.to_bytes(2) and not reply.is_miss:
+            self._changed.set()
+            self._changed = asyncio.Event()
+        if self._with_delays and reply.delay_s:
+            await asyncio.sleep(min(reply.delay_s, _MAX_DELAY_S))
+        return reply
+
+
+class ReplayThread:
+    """A replay in a thread of its own, for synchronous callers; a context manager."""
+
+    def __init__(
+        self,
+        frames: Iterable[Frame],
+        *,
+        registry: Registry = kafka_registry,
+        ignore: Iterable[str] = (),
+    ) -> None:
+        """See `Replay`."""
+        self.replay = Replay(frames, registry, ignore=ignore)
+        self.address = Address(LOOPBACK, 0)
+        """Where clients bootstrap, once it is entered."""
+        self._server = ReplayServer(self.replay)
+        self._thread = LoopThread("kraftwire-replay")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        try:
+            self.address = self._thread.run(self._server.start())
+        except BaseException:
+            self._thread.end()
+            raise
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        try:
+            self._thread.run(self._server.close())
+        finally:
+            self._thread.end()

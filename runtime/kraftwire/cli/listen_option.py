@@ -1,0 +1,31 @@
+"""Addresses on the command line: where a command listens, and where it connects to."""
+
+from __future__ import annotations
+
+import click
+
+from kraftwire.address import Address
+from kraftwire.node.listener_properties import parse_address
+
+LOOPBACK = "127.0.0.1"
+
+
+def to_listen(_: click.Context, __: click.Parameter, value: str) -> Address:
+    """HOST:PORT to listen on, port 0 for a free one, no host for loopback; for `callback`."""
+    host, port = _parse(value, least_port=0)
+    return Address(host or LOOPBACK, port)
+
+
+def to_upstream(_: click.Context, __: click.Parameter, value: str) -> Address:
+    """HOST:PORT to connect to; for `callback`."""
+    host, port = _parse(value, least_port=1)
+    if not host:
+        raise click.BadParameter(f"{value[:80]!r} has no host; host:port is wanted")
+    return Address(host, port)
+
+
+def _parse(value: str, least_port: int) -> tuple[str, int]:
+    try:
+        return parse_address(value, least_port)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None

@@ -1,0 +1,179 @@
+"""How two messages differ: field by field, with paths, and at which byte.
+
+A message becomes a tree of dicts, lists and plain values (`as_tree`); two trees are compared
+leaf by leaf (`differences`). Rules:
+
+- paths are those of errors: `topics[2].partitions[0].error_code`;
+- record batches are opened, so that a difference names the record's key, value or header; the
+  CRC and the lengths of a batch are left out, since they follow from the rest;
+- an ignored path is `Message.field.field` without indexes, and takes in what is below it;
+  `*` stands for any text in either half (`*.throttle_time_ms`).
+
+The field at a byte is found by decoding what is before that byte: the error says which field
+lacks it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from kraftwire_wire.errors import DecodeError, KraftwireError
+from kraftwire_wire.message import Message, Struct
+
+_INDEX = re.compile(r"\[\d+\]")
+_MAX_SHOWN = 60
+_FOLLOWS = frozenset({"position", "length", "crc"})
+
+
+class _Absent:
+    """What stands where one side has nothing."""
+
+    def __repr__(self) -> str:
+        return "(absent)"
+
+
+ABSENT = _Absent()
+
+
+class Difference(NamedTuple):
+    """One place in which two messages differ; `ABSENT` where one has nothing there."""
+
+    path: str
+    actual: object
+    expected: object
+
+    def __str__(self) -> str:
+        return f"{self.path or '(all)'}: {_short(self.actual)}, expected {_short(self.expected)}"
+
+
+def as_tree(value: object, version: int | None = None) -> Any:
+    """A message or struct as dicts and lists; fields that `version` lacks are left out."""
+    if isinstance(value, Struct):
+        tree = {}
+        for field in value.LAYOUT.fields:
+            if version is None or version in field.versions:
+                inner = getattr(value, field.name)
+                is_records = field.type == "records" and inner
+                tree[field.name] = _open_records(inner) if is_records else as_tree(inner, version)
+        if value.unknown_tagged_fields:
+            tree["unknown_tagged_fields"] = [list(pair) for pair in value.unknown_tagged_fields]
+        return tree
+    if isinstance(value, list | tuple):
+        return [as_tree(item, version) for item in value]
+    return value
+
+
+def differences(
+    actual: object, expected: object, *, name: str = "", ignore: Collection[str] = ()
+) -> list[Difference]:
+    """Where two trees differ, in the order of the fields; `name` is the message's."""
+    patterns = [split_pattern(text) for text in ignore]
+    return [
+        found
+        for found in _compare(actual, expected, "")
+        if not any(is_ignored(name, found.path, pattern) for pattern in patterns)
+    ]
+
+
+def split_pattern(text: str) -> tuple[str, str]:
+    """The message and the path of `Message.path`; `ValueError` where it is not one."""
+    name, _, path = text.partition(".")
+    if not name or not path:
+        raise ValueError(f"{text!r} is not Message.path, such as FetchRequest.max_wait_ms")
+    return name, _INDEX.sub("", path)
+
+
+def is_ignored(name: str, path: str, pattern: tuple[str, str]) -> bool:
+    """Whether a pattern takes in a path of a message, which may have indexes."""
+    wanted, below = pattern
+    if not fnmatchcase(name, wanted):
+        return False
+    bare = _INDEX.sub("", path)
+    return fnmatchcase(bare, below) or fnmatchcase(bare, below + ".*")
+
+
+def first_difference(actual: bytes, expected: bytes) -> int | None:
+    """The offset of the first byte that differs, or at which one ends; None where none does."""
+    if actual == expected:
+        return None
+    for at, (one, other) in enumerate(zip(actual, expected, strict=False)):
+        if one != other:
+            return at
+    return min(len(actual), len(expected))
+
+
+def path_at(message: type[Message], version: int, data: bytes, offset: int) -> str:
+    """The path of the field that the byte at an offset belongs to; empty behind the last.
+
+    At the first byte of a list's element it is the list's, which lacks its elements there.
+    """
+    try:
+        message.decode(data[:offset], version)
+    except DecodeError as error:
+        return error.path
+    except KraftwireError:
+        return ""
+    return ""
+
+
+def report(found: Sequence[Difference], *, limit: int = 50) -> str:
+    """Differences as lines of a table: path, actual, expected."""
+    lines = [
+        (each.path or "(all)", _short(each.actual), _short(each.expected)) for each in found[:limit]
+    ]
+    rows = [("path", "actual", "expected"), *lines]
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    text = [f"  {a:<{widths[0]}}  {b:<{widths[1]}}  {c}" for a, b, c in rows]
+    if len(found) > limit:
+        text.append(f"  and {len(found) - limit} more")
+    return "\n".join(text)
+
+
+def _compare(actual: Any, expected: Any, path: str) -> Iterator[Difference]:
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        for key in dict.fromkeys([*expected, *actual]):
+            step = f"{path}.{key}" if path else str(key)
+            yield from _compare(actual.get(key, ABSENT), expected.get(key, ABSENT), step)
+    elif isinstance(actual, list) and isinstance(expected, list):
+        for index in range(max(len(actual), len(expected))):
+            one = actual[index] if index < len(actual) else ABSENT
+            other = expected[index] if index < len(expected) else ABSENT
+            yield from _compare(one, other, f"{path}[{index}]")
+    elif not _are_same(actual, expected):
+        yield Difference(path, actual, expected)
+
+
+def _are_same(actual: object, expected: object) -> bool:
+    if isinstance(actual, bool) is not isinstance(expected, bool):
+        return False
+    return actual == expected or (actual != actual and expected != expected)
+
+
+def _open_records(data: bytes) -> Any:
+    """Batches as trees; the bytes themselves where they are none."""
+    from kraftwire.log.batch import parse_batch
+    from kraftwire.log.errors import CorruptBatch
+
+    batches = []
+    position = 0
+    try:
+        while position < len(data):
+            batch = parse_batch(data, position)
+            tree = {k: v for k, v in batch.header._asdict().items() if k not in _FOLLOWS}
+            tree["records"] = [
+                {**record._asdict(), "headers": [list(pair) for pair in record.headers]}
+                for record in batch.records
+            ]
+            batches.append(tree)
+            position = batch.header.end
+    except CorruptBatch:
+        return data
+    return batches
+
+
+def _short(value: object) -> str:
+    text = ascii(value) if isinstance(value, str) else repr(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."

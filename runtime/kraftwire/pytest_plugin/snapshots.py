@@ -1,0 +1,84 @@
+"""Snapshots of messages: decoded JSON for people, and beside it the bytes.
+
+Both are compared. The JSON says what changed; the bytes say that an encoding changed though
+no field did.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kraftwire.pytest_plugin.comparing import explain_difference
+from kraftwire.pytest_plugin.files import file_of, safe_name
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.message import Message
+
+_UPDATE = "--kafka-snapshot-update"
+
+
+class MessageSnapshot:
+    """The fixture `message_snapshot`."""
+
+    def __init__(self, item: pytest.Item, *, update: bool) -> None:
+        self._item = item
+        self._update = update
+        self._count = 0
+
+    def check(self, message: Message, version: int, name: str | None = None) -> None:
+        """Compare a message with its snapshot; write it with `--kafka-snapshot-update`.
+
+        Several in one test are numbered, unless they get a `name`.
+        """
+        __tracebackhide__ = True
+        self._count += 1
+        part = name or (str(self._count) if self._count > 1 else "")
+        suffix = f".{safe_name(part)}" if part else ""
+        path = file_of(self._item, "snapshots", None, f"{suffix}.json")
+        data = message.encode(version)
+        if self._update:
+            _write(path, message, version, data)
+            return
+        if not path.is_file():
+            pytest.fail(
+                f"no snapshot {_shown(path)}: run with {_UPDATE} to write it", pytrace=False
+            )
+        expected = _read(path, type(message), version)
+        text = explain_difference(data, expected, type(message), version, ())
+        if text is not None:
+            pytest.fail(f"{_shown(path)}: {text}\n{_UPDATE} takes it as it is now", pytrace=False)
+
+
+def _write(path: Path, message: Message, version: int, data: bytes) -> None:
+    obj = {"name": type(message).__name__, "version": version, "message": message.to_json(version)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(obj, indent=2) + "\n", encoding="utf-8")
+    path.with_suffix(".hex").write_text(_hex_lines(data), encoding="ascii")
+
+
+def _read(path: Path, kind: type[Message], version: int) -> bytes:
+    """The kept bytes; fails where JSON and bytes are not a snapshot of such a message."""
+    __tracebackhide__ = True
+    try:
+        obj = json.loads(path.read_text(encoding="utf-8"))
+        kept = obj["name"], obj["version"]
+        data = bytes.fromhex(path.with_suffix(".hex").read_text(encoding="ascii"))
+        if kept != (kind.__name__, version):
+            reason = f"it is of {kept[0]} version {kept[1]}, not {kind.__name__} version {version}"
+        elif kind.from_json(obj["message"], version).encode(version) != data:
+            reason = "its JSON and its bytes do not say the same"
+        else:
+            return data
+    except (OSError, ValueError, KeyError, TypeError, KraftwireError) as error:
+        reason = f"cannot be read: {error}"
+    pytest.fail(f"snapshot {_shown(path)}: {reason}; {_UPDATE} writes it anew", pytrace=False)
+
+
+def _hex_lines(data: bytes) -> str:
+    return "".join(data[at : at + 16].hex(" ") + "\n" for at in range(0, len(data), 16))
+
+
+def _shown(path: Path) -> str:
+    return "/".join(path.parts[-3:])
