@@ -92,7 +92,7 @@ parts: ## Install what interop needs beside Python, where it is missing (Debian,
 	  apt-get install -y -qq --no-install-recommends $$packages; }
 
 interop: setup ## Test against Kafka itself (what it needs, `make parts` installs)
-	$(PYTEST) -n auto --dist loadgroup -m interop codec_tests/interop
+	$(PYTEST) -n auto --dist loadgroup -m interop codec_tests/interop codec_tests/guide
 
 installs: setup ## Install in clean environments, with a compiler and without (NEWEST=--newest, as root)
 	PYTHONPATH=codec_tests $(BIN)/python -m installs.clean_installs $(NEWEST)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from kraftwire.cli.commands import ROWS
+from kraftwire.cli.commands import ROWS, main
 from kraftwire_wire.errors import KraftwireError
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +63,35 @@ def test_commands_exist() -> None:
     called = re.findall(r"^\$ kraftwire (\w+)", README, re.MULTILINE)
     assert called
     assert set(called) <= {row.name for row in ROWS}
+
+
+def shown() -> list[tuple[str, list[str]]]:
+    """Commands of the README whose output stands below them."""
+    found: list[tuple[str, list[str]]] = []
+    for block in blocks("console"):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:].partition("   #")[0].strip(), []))
+            elif found:
+                found[-1][1].append(line)
+    return [(command, lines) for command, lines in found if lines]
+
+
+@pytest.mark.parametrize(("command", "lines"), shown(), ids=[one for one, _ in shown()])
+def test_commands_print_what_is_shown(
+    command: str, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    request = "003400020000000700026d65000564656d6f000000020100"
+    before, _, called = command.rpartition("| ")
+    given = request[: int(before.split()[2])] if before else request
+    words = [word if word != "vote.hex" else "-" for word in called.split()]
+    assert words[0] == "kraftwire"
+    table = "text" if words[1] == "explain" else "table"
+    done = CliRunner().invoke(main, [*words[1:], "-o", table], input=given)
+    printed = [line.rstrip() for line in done.stdout.splitlines() if line.strip()]
+    patterns = ["(?:.*\\n)*" if line == "..." else re.escape(line) + "\\n" for line in lines]
+    assert re.fullmatch("".join(patterns), "\n".join(printed) + "\n"), done.stdout
 
 
 def test_the_first_30_lines_say_what_it_is_and_how_to_go_on() -> None:
