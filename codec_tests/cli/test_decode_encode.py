@@ -320,3 +320,13 @@ def test_decode_of_a_whole_set() -> None:
         printed = done("decode", "--request", "-", "--input", "binary", stdin=frame).stdout
         assert encoded(printed) == frame, request.__name__
         done("decode", "--request", "-", "-o", "table", "--input", "binary", stdin=frame)
+
+
+def test_secrets_are_left_out_where_that_is_asked_for() -> None:
+    request = registry.message("SaslAuthenticateRequest")(auth_bytes=b"\0alice\0very-secret")
+    header = registry.request_header(request, 2, correlation_id=7)
+    frame = registry.encode_request(header, request)
+    shown = json.loads(done("decode", "--request", "-", stdin=frame).stdout)
+    assert base64.b64decode(shown["message"]["authBytes"]) == b"\0alice\0very-secret"
+    shown = json.loads(done("decode", "--request", "-", "--redact", stdin=frame).stdout)
+    assert base64.b64decode(shown["message"]["authBytes"]) == b"(redacted)"

@@ -93,9 +93,12 @@ class Options:
     show_default=True,
     help="JSON without loss, or exactly as Kafka prints it.",
 )
+@click.option("--redact", is_flag=True, help="Leave out secrets: SASL, SCRAM, tokens, settings.")
 @messages_option
 @output_option
-def decode(output: str | None, style: JsonStyle, messages: str, **given: Any) -> None:
+def decode(
+    output: str | None, style: JsonStyle, messages: str, *, redact: bool, **given: Any
+) -> None:
     """Decode bytes: a table on a terminal, JSON Lines when piped.
 
     FILE can be - for standard input, and holds hex, base64 or binary. A file of several
@@ -124,6 +127,10 @@ def decode(output: str | None, style: JsonStyle, messages: str, **given: Any) ->
             click.echo(f"Error: {printable(result)}", err=True)
             failed = True
         else:
+            if redact:
+                from kraftwire.capture.redacting import redact_message
+
+                redact_message(result.message, registry)
             _show(result, style, as_json)
     if failed:
         raise click.exceptions.Exit(EXIT_FINDINGS)
