@@ -66,7 +66,7 @@ def test_commands_exist() -> None:
 
 
 def shown() -> list[tuple[str, list[str]]]:
-    """Commands of the README whose output stands below them."""
+    """Commands that read what is in the repository, and whose output stands below them."""
     found: list[tuple[str, list[str]]] = []
     for block in blocks("console"):
         for line in block.splitlines():
@@ -74,7 +74,7 @@ def shown() -> list[tuple[str, list[str]]]:
                 found.append((line[2:].partition("   #")[0].strip(), []))
             elif found:
                 found[-1][1].append(line)
-    return [(command, lines) for command, lines in found if lines]
+    return [one for one in found if one[1] and ("vote.hex" in one[0] or "codec_tests" in one[0])]
 
 
 @pytest.mark.parametrize(("command", "lines"), shown(), ids=[one for one, _ in shown()])
