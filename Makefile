@@ -40,6 +40,9 @@ demo: setup ## Regenerate the codecs, decode captured traffic, read what Kafka s
 	@echo "== one of them in full"
 	@$(KRAFTWIRE) capture decode $(CAPTURE) --frame 1 -o table
 	@echo
+	@echo "== kraftwire explain: what each byte of a stored batch is"
+	@$(KRAFTWIRE) explain $(STORED)/broker/orders-0/00000000000000000000.log --offset 0 -o text --most 20
+	@echo
 	@echo "== a draft: VoteRequest as KIP-856 has it"
 	@$(KRAFTWIRE) fields VoteRequest --messages kraftwire_messages.kip_856 -o table
 	@echo

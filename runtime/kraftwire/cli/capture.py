@@ -10,4 +10,4 @@ ROWS = (
     Row("replay", "kraftwire.cli.capture_replay", "replay", "Serve recorded traffic as a broker."),
 )
 
-capture = LazyGroup(name="capture", rows=ROWS, help="Captured traffic: decode recorded frames.")
+capture = LazyGroup(name="capture", rows=ROWS, help="Captured traffic: decode, record, replay.")

@@ -55,7 +55,7 @@ ROWS = (
         "capture",
         "kraftwire.cli.capture",
         "capture",
-        "Captured traffic: decode recorded frames.",
+        "Captured traffic: decode, record, replay.",
     ),
     Row(
         "simulate",
