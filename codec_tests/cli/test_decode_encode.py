@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire_messages.kafka import registry
+from kraftwire_messages.kafka import SaslAuthenticateRequest, registry
 from kraftwire_wire.framing import add_size
 from kraftwire_wire.records import (
     encode_coordinator_key,
@@ -323,7 +323,7 @@ def test_decode_of_a_whole_set() -> None:
 
 
 def test_secrets_are_left_out_where_that_is_asked_for() -> None:
-    request = registry.message("SaslAuthenticateRequest")(auth_bytes=b"\0alice\0very-secret")
+    request = SaslAuthenticateRequest(auth_bytes=b"\0alice\0very-secret")
     header = registry.request_header(request, 2, correlation_id=7)
     frame = registry.encode_request(header, request)
     shown = json.loads(done("decode", "--request", "-", stdin=frame).stdout)
