@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from click.testing import CliRunner, Result
 from kraftwire.capture.cassette import CassetteHeader, write_cassette
 from kraftwire.capture.frame import Frame
 from kraftwire.cli import main
+from kraftwire_messages.kafka import SaslAuthenticateRequest, SaslAuthenticateResponse
 
 from capture.sample_frames import (
     CAPTURE,
@@ -21,6 +23,8 @@ from capture.sample_frames import (
     api_versions_request,
     metadata_request,
     metadata_response,
+    request,
+    response,
 )
 
 
@@ -103,7 +107,7 @@ def test_one_api(api: str) -> None:
     result = run(CAPTURE, "--api", api)
     assert result.exit_code == 0
     assert {row["api"] for row in rows(result)} == {"Fetch"}
-    assert "1 APIs, 13 versions" in result.stderr
+    assert "1 API, 13 versions" in result.stderr
 
 
 @pytest.mark.parametrize("api", ["Fetsch", "9999", "VoterSetRecord", "MetadataVersion"])
@@ -175,3 +179,19 @@ def test_a_bad_file_is_refused_with_its_line(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     result = run(tmp_path / "absent.jsonl")
     assert result.exit_code == 2
+
+
+def test_secrets_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
+    password = b"\0alice\0very-secret"
+    login = request(SaslAuthenticateRequest(auth_bytes=password), 2, 5)
+    answer = response(SaslAuthenticateResponse(), 2, 5)
+    recorded, saved = cassette(login, answer), tmp_path / "saved.jsonl"
+    shown, _ = rows(run("-", stdin=recorded))
+    assert b64decode(shown["message"]["authBytes"]) == password
+    result = run("-", "--redact", "--save", saved, stdin=recorded)
+    assert result.exit_code == 0, result.stderr
+    shown, _ = rows(result)
+    assert b64decode(shown["message"]["authBytes"]) == b"(redacted)"
+    (line, _) = (json.loads(text) for text in saved.read_text().splitlines()[1:])
+    assert password not in b64decode(line["frame"])
+    assert line["redacted"] == ["auth_bytes"]

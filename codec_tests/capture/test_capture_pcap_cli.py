@@ -139,3 +139,19 @@ def test_help_does_not_need_the_library() -> None:
     code = "import sys; from kraftwire.cli import main; main(['capture', 'decode', '--help'], "
     code += "standalone_mode=False); sys.exit('pcapy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "said"), [(b"", "is empty"), (b"\x00\x04\x00\x01", "no packet capture"), (b"hi", "no")]
+)
+def test_a_wrong_file_is_not_called_bad_json(write: Write, data: bytes, said: str) -> None:
+    result = run(write(data))
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "JSON" not in result.stderr
+
+
+def test_one_of_a_kind_is_counted_in_the_singular(write: Write) -> None:
+    result = run(write(pcap(exchange(1).timed())))
+    assert "2 frames of 1 connection: 1 request, 1 response\n" in result.stderr
+    assert "1 API, 1 version of them\n" in result.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -171,3 +172,20 @@ def test_any_bytes_give_a_decoded_frame_each(frames: list[Frame]) -> None:
         assert (one.error is None) == (one.message is not None)
         one.encodes_back(registry)
     pair(decoded)
+
+
+def test_each_request_that_nobody_answers_costs_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forgetting the oldest once passed over all that had been forgotten before."""
+    monkeypatch.setattr(pairing, "_MAX_WAITING", 45_000)
+    (decoded,) = decode(metadata_request(1))
+    requests = [
+        replace(decoded, frame=replace(decoded.frame, connection=number))
+        for number in range(90_000)
+    ]
+    waiting = pairing._Waiting()
+    times = [time.process_time()]
+    for half in (requests[:45_000], requests[45_000:]):
+        for request in half:
+            waiting.add(request)
+        times.append(time.process_time())
+    assert times[2] - times[1] < 6 * (times[1] - times[0])

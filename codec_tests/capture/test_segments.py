@@ -135,3 +135,10 @@ def test_damaged_packets_are_a_segment_or_a_reason(
     cut = data.draw(st.integers(0, len(packet)))
     segment = parse_packet(link_type, bytes(packet[:cut]))
     assert isinstance(segment, str) or len(segment.data) <= cut
+
+
+def test_an_ip_header_shorter_than_one_can_be_is_none() -> None:
+    source = ("80.0.0.1", 1)  # whose first byte would do as the size of a TCP header
+    packet = bytearray(ip(source, SERVER, tcp(source, SERVER, 1, 2, ACK, b"hello")))
+    packet[0] = 0x40
+    assert parse_packet(RAW, bytes(packet)) == TOO_SHORT

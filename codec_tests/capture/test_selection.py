@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from uuid import UUID
 
+import pytest
+
+from kraftwire.capture import selection
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import decode_frames
 from kraftwire.capture.selection import Selection
@@ -21,15 +24,21 @@ from kraftwire_messages.kafka import (
     registry,
 )
 
-from capture.sample_frames import metadata_request, metadata_response, request, response
+from capture.sample_frames import (
+    metadata_request,
+    metadata_response,
+    produce_request,
+    request,
+    response,
+)
 
 TEA, CUPS = UUID(int=77), UUID(int=88)
 
 
 def choose(frames: Iterable[Frame], **wanted: object) -> list[int]:
     """The numbers of the frames that are chosen, in their order."""
-    selection = Selection(**wanted)  # type: ignore[arg-type]
-    return [one.number for one in selection.apply(decode_frames(frames, registry))]
+    chosen = Selection(**wanted)  # type: ignore[arg-type]
+    return [one.number for one in chosen.apply(decode_frames(frames, registry))]
 
 
 def fetch(correlation_id: int, topic_id: UUID) -> list[Frame]:
@@ -81,3 +90,19 @@ def test_a_response_belongs_to_the_client_of_its_request() -> None:
     assert choose(frames, client_id="tester") == [1, 2]
     assert choose(frames, client_id="other") == []
     assert choose(frames) == [1, 2, 3]
+
+
+def test_requests_that_wait_are_limited_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = [metadata(number) for number in (1, 2, 3)]
+    size = len(frames[0][0].data)
+    monkeypatch.setattr(selection, "_MAX_HELD_BYTES", 2 * size)
+    shuffled = [asked for asked, _ in frames] + [answered for _, answered in frames]
+    assert choose(shuffled, topic="tea") == [4, 2, 5, 3, 6]
+
+
+def test_requests_without_an_answer_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Producers with acks=0 once held their batches in memory."""
+    asked, answered = metadata(1)
+    monkeypatch.setattr(selection, "_MAX_HELD", 1)
+    unanswered = [produce_request(number, acks=0) for number in range(2, 6)]
+    assert choose([asked, *unanswered, answered], topic="tea") == [1, 6]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +15,7 @@ from kraftwire.capture.connection import NO_REQUEST, NOT_KAFKA, TLS
 from kraftwire.capture.cutting import BAD_SIZE, CUT_OFF, GIVEN_UP, INCOMPLETE, MISSING
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import decode_frames
-from kraftwire.capture.pcap_file import CaptureError, Packet
+from kraftwire.capture.pcap_file import CaptureError
 from kraftwire.capture.traffic import EARLY_END, JOINED_LATE, TOO_MUCH, Traffic
 from kraftwire_messages.kafka import (
     MetadataResponse,
@@ -41,6 +39,7 @@ from capture.packets import (
     on_link,
     tcp,
 )
+from capture.reading import Packets, exchanges, ids, read, read_packets
 from capture.sample_frames import (
     CAPTURE,
     metadata_request,
@@ -51,52 +50,9 @@ from capture.sample_frames import (
 )
 
 
-@dataclass
-class Packets:
-    """What `Traffic` reads, without a file."""
-
-    packets: Iterable[tuple[float, bytes]]
-    link_type: int = ETHERNET
-    name: str = "test"
-
-    def __iter__(self) -> Iterator[Packet]:
-        for number, (seconds, data) in enumerate(self.packets, 1):
-            yield Packet(number, 100.0 + seconds, data)
-
-
-def read(*talks: Talk, link_type: int = ETHERNET) -> tuple[list[Frame], Traffic]:
-    """The frames of connections, one after the other."""
-    return read_packets([packet for talk in talks for packet in talk.packets], link_type)
-
-
-def read_packets(packets: list[bytes], link_type: int = ETHERNET) -> tuple[list[Frame], Traffic]:
-    timed = ((number / 100, data) for number, data in enumerate(packets))
-    traffic = Traffic(Packets(timed, link_type), registry)
-    return list(traffic), traffic
-
-
 def recorded() -> list[Frame]:
     with CAPTURE.open("rb") as stream:
         return list(CassetteReader(stream, "capture"))
-
-
-def exchanges(count: int, **settings: object) -> Talk:
-    """A connection with exchanges of Metadata, open at both ends of the list of packets."""
-    talk = Talk(**settings).open()  # type: ignore[arg-type]
-    for number in range(1, count + 1):
-        talk.say(0, add_size(metadata_request(number).data))
-        talk.say(1, add_size(metadata_response(number).data))
-    return talk
-
-
-def of(frames: Iterable[Frame], direction: str) -> list[bytes]:
-    return [frame.data for frame in frames if frame.direction == direction]
-
-
-def ids(frames: Iterable[Frame], direction: str) -> list[int]:
-    """The correlation ids of frames that went in a direction."""
-    start = 4 if direction == "request" else 0
-    return [int.from_bytes(data[start : start + 4]) for data in of(frames, direction)]
 
 
 @pytest.mark.parametrize("segment_size", [1, 37, 1400, 100_000])

@@ -179,6 +179,7 @@ def test_a_stored_file_and_places_in_it() -> None:
         ([str(segment_of("codec-none")), "--offset", "99999999"], "no batch with offset"),
         (["--batch", "-"], "no bytes"),
         (["--message", "VoteRequest", "--version", "99", "-"], "has no version 99"),
+        (["--response", "-", "--name", "ApiVersions", "--version", "99"], "has no version 99"),
     ],
 )
 def test_what_cannot_be_done_is_said(arguments: list[str], said: str) -> None:
@@ -186,6 +187,14 @@ def test_what_cannot_be_done_is_said(arguments: list[str], said: str) -> None:
     assert result.exit_code == 2
     assert said in result.stderr
     assert result.stdout == ""
+
+
+def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(b"")
+    result = run("explain", str(path))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert f"{path} is empty" in result.stderr
 
 
 def test_a_reader_that_goes_away() -> None:

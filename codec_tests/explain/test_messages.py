@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from kraftwire.explain.rows import Row
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.codec import Codec
-from kraftwire_wire.errors import DecodeError, UnsupportedVersion
+from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.message import Message
 
 from compile_spec import compile_spec
 from explain.explaining import check_cover, field_values, message_rows, own_rows, unknown_tags
 from extremes import EDGES, extreme_message
 from fuzz.mutants import mutants
+from guide.deep_spec import deepest_spec
 from strategies import messages, random_message, same
 
 MUTANTS = 12
@@ -214,3 +215,12 @@ def test_elements_without_bytes_cannot_multiply() -> None:
 def test_a_version_that_does_not_exist() -> None:
     with pytest.raises(UnsupportedVersion):
         message_rows(registry.message("VoteRequest"), 99, b"")
+
+
+def test_structs_that_nest_too_deeply_are_refused_and_crash_nothing() -> None:
+    """The deepest specs that generate; what they hold is decoded all the same."""
+    message_type = compile_spec(deepest_spec())
+    data = bytes.fromhex("02" * 200 + "01" * 60)
+    with pytest.raises(KraftwireError, match="nest too deeply"):
+        message_rows(message_type, 0, data)
+    assert message_rows(message_type, 0, b"\x01\x00")[1] is None

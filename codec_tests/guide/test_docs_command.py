@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,38 @@ def test_a_run_that_was_cut_short_is_mended_by_the_next(
     assert "No space left on device" in result.stderr
     monkeypatch.setattr(Path, "write_text", real)
     assert write().exit_code == 0
+    assert "7 unchanged" in write().stdout
+
+
+def ignore_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have files found by names in any case, as they are on macOS."""
+
+    def found(path: Path) -> Path:
+        siblings = path.parent.iterdir() if path.parent.is_dir() else ()
+        return next((one for one in siblings if one.name.lower() == path.name.lower()), path)
+
+    def patch(name: str) -> None:
+        real: Callable[..., object] = getattr(Path, name)
+
+        def patched(path: Path, *arguments: object, **keys: object) -> object:
+            return real(found(path), *arguments, **keys)
+
+        monkeypatch.setattr(Path, name, patched)
+
+    for name in ("read_bytes", "write_text", "unlink"):
+        patch(name)
+
+
+def test_a_message_renamed_in_case_alone_keeps_its_page(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write()
+    (project / "specs" / "Vote.json").unlink()
+    write_set(project / "specs", {**VOTE, "name": "VOTE"})
+    ignore_case(monkeypatch)
+    assert (write().exit_code, write().exit_code) == (0, 0)
+    pages = [path for path in (project / "guide" / "specs").iterdir() if path.stem == "VOTE"]
+    assert [b"<h1>VOTE" in path.read_bytes() for path in pages] == [True]
     assert "7 unchanged" in write().stdout
 
 

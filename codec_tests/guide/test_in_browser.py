@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from selenium.webdriver.common.keys import Keys
 
 from kraftwire_generator.guide.docs_cli import docs
 
@@ -42,8 +43,8 @@ INDEX_IS_THERE = """new Promise(done => {
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("browser") / "profile") as opened:
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
         yield opened
 
 
@@ -64,7 +65,7 @@ def wait_for_address(browser: Browser, ending: str) -> None:
 def press_slash(browser: Browser) -> None:
     browser.press("/")
     assert browser.ask('document.activeElement.id === "search"')
-    assert browser.wait_for(INDEX_IS_THERE)
+    assert browser.ask(INDEX_IS_THERE)
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
@@ -162,11 +163,11 @@ def test_the_search_is_worked_with_keys_alone(browser: Browser, guide: Path) -> 
     browser.press("voters")
     results = browser.ask(RESULTS)
     assert browser.ask(ACTIVE) == results[0]
-    browser.press("Down", "Down", "Up")
+    browser.press(Keys.DOWN, Keys.DOWN, Keys.UP)
     assert browser.ask(ACTIVE) == results[1]
-    browser.press("Escape")
+    browser.press(Keys.ESCAPE)
     assert browser.ask('document.getElementById("results").hidden')
-    browser.press("Up", "Up")
+    browser.press(Keys.UP, Keys.UP)
     assert browser.ask(ACTIVE) == results[-1]
 
 
@@ -175,9 +176,9 @@ def test_enter_opens_the_field_in_the_newest_version_that_has_it(
 ) -> None:
     browser.open(guide / "kip_853" / "Vote.html")
     press_slash(browser)
-    browser.press("forgottentopicsdata.topic", "Enter")
+    browser.press("forgottentopicsdata.topic", Keys.ENTER)
     wait_for_address(browser, "/kafka/Fetch.html#request-v12.ForgottenTopicsData.Topic")
-    assert browser.wait_for("new Promise(done => setTimeout(() => done(true)))")
+    assert browser.ask("new Promise(done => setTimeout(() => done(true)))")
     assert browser.ask(SHOWN) == ["request-v12", "response-v12"]
     place = browser.ask('document.querySelector("tr:target").getBoundingClientRect().top')
     assert 0 <= place < 900

@@ -2,7 +2,8 @@
 
 A file is ours when an earlier run listed it in the manifest and it still carries our mark.
 Whatever else lies in the directory is somebody's own: it is never deleted, and where it stands
-in the way of a page, nothing is written at all.
+in the way of a page, nothing is written at all. Names that differ in case alone may be the
+same file: what goes is deleted before anything is written.
 """
 
 from __future__ import annotations
@@ -33,12 +34,14 @@ class GuideChanges:
 def find_changes(directory: Path, files: Mapping[str, str]) -> GuideChanges:
     """Compare a guide with the disk; `CouldNotDoIt` names a foreign file in the way."""
     known = _manifest(directory)
+    ours = {name.lower() for name in known}
+    going = {name.lower() for name in known if name not in files}
     written: list[str] = []
     for name, text in files.items():
         data = _read(directory / name)
-        if data == text.encode():
+        if data == text.encode() and name.lower() not in going:
             continue
-        if data and (name not in known or not _has_mark(data)):
+        if data and (name.lower() not in ours or not _has_mark(data)):
             problem = "kraftwire docs did not write this file and leaves it; move it or rename it"
             raise CouldNotDoIt(printable(f"{shown_path(directory / name)}: {problem}"))
         written.append(name)
@@ -54,12 +57,12 @@ def apply_changes(directory: Path, files: Mapping[str, str], changes: GuideChang
     """
     directory.mkdir(parents=True, exist_ok=True)
     _write_manifest(directory, {*files, *_manifest(directory)})
+    for name in changes.removed:
+        (directory / name).unlink()
     for name in changes.written:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(files[name], encoding="utf-8", newline="\n")
-    for name in changes.removed:
-        (directory / name).unlink()
     for folder in sorted({(directory / name).parent for name in changes.removed} - {directory}):
         if not any(folder.iterdir()):
             folder.rmdir()

@@ -20,7 +20,7 @@ A frame that cannot be decoded carries the reason and never stops the others.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -124,7 +124,7 @@ def decode_frames(frames: Iterable[Frame], registry: Registry) -> Iterator[Decod
             in_tokens.discard(frame.connection)
         if decoded.api_key == _SASL_HANDSHAKE and decoded.version == 0 and decoded.error is None:
             in_tokens.add(frame.connection)
-        if _awaits_response(decoded):
+        if awaits_response(decoded):
             waiting.add(decoded)
         yield decoded
 
@@ -180,7 +180,8 @@ class _Waiting:
     """Requests that wait for their responses."""
 
     def __init__(self) -> None:
-        self._requests: dict[tuple[int, int], deque[DecodedFrame]] = {}
+        # Ordered, since taking the first of a dict again and again passes over all that went.
+        self._requests: OrderedDict[tuple[int, int], deque[DecodedFrame]] = OrderedDict()
         self._count = 0
         self._size_bytes = 0
 
@@ -211,7 +212,8 @@ class _Waiting:
         return request
 
 
-def _awaits_response(request: DecodedFrame) -> bool:
+def awaits_response(request: DecodedFrame) -> bool:
+    """Whether a broker answers a request."""
     if request.header is None:
         return False
     return request.api_key != _PRODUCE or getattr(request.message, "acks", None) != 0

@@ -3,7 +3,8 @@
 Rules:
 
 - Sequence numbers count modulo 2^32; a segment lies within 2^30 of what is expected next
-  (no window is larger), or it is not of this stream and left out.
+  (no window is larger), or it is not of this stream and left out. Where some of these join
+  on to one another, the stream has gone on there: what lies between is missing.
 - Where segments overlap, the bytes that came first stay.
 - What comes before its turn is held. The caller decides when what is missing will not come
   any more, and says so with `give_up`.
@@ -22,8 +23,11 @@ from typing import NamedTuple
 _MODULUS = 1 << 32
 _HALF = 1 << 31
 _WINDOW = 1 << 30
+_ENOUGH_TO_GO_ON = 3
+"""How many segments in a row that join show where the stream is."""
+_NOWHERE = (0, 0, 0)
 _PIECE_BYTES = 200
-"""What a held piece takes beside its data."""
+"""What a piece takes beside its data."""
 
 
 class Piece(NamedTuple):
@@ -50,6 +54,11 @@ class Piece(NamedTuple):
         return self.offset + self.size
 
 
+def piece_memory_bytes(piece: Piece) -> int:
+    """About how much memory a piece takes."""
+    return _PIECE_BYTES + len(piece.data or b"")
+
+
 class Assembler:
     """Puts the segments of one direction in order."""
 
@@ -60,8 +69,12 @@ class Assembler:
         """How many bytes wait for others before them."""
         self.out_of_window = 0
         """How many segments were left out."""
+        self.out_of_window_bytes = 0
+        """How many bytes they had."""
         self._sequence: int | None = None
         self._held: list[Piece] = []
+        self._elsewhere = _NOWHERE
+        """What joined on outside of the window: the next sequence number, segments, bytes."""
 
     @property
     def is_started(self) -> bool:
@@ -88,6 +101,10 @@ class Assembler:
         expected = self._sequence + self.expected
         return self.expected + (sequence - expected + _HALF) % _MODULUS - _HALF
 
+    def is_in_window(self, sequence: int) -> bool:
+        """Whether a sequence number may be of this stream."""
+        return not self.is_started or abs(self.offset_of(sequence) - self.expected) < _WINDOW
+
     def add(
         self, sequence: int, data: bytes, cut: int, packet: int, time: float, answers: int = 0
     ) -> list[Piece]:
@@ -96,8 +113,14 @@ class Assembler:
             self._sequence = sequence
         offset = self.offset_of(sequence)
         if abs(offset - self.expected) >= _WINDOW:
-            self.out_of_window += 1
-            return []
+            size = len(data) + cut
+            if not self._has_gone_on(sequence, size):
+                self.out_of_window += 1
+                self.out_of_window_bytes += size
+                return []
+            hole = self._go_on(sequence, packet, time)
+            return [*hole, *self.add(sequence, data, cut, packet, time, answers)]
+        self._elsewhere = _NOWHERE
         if not self._held and not cut and offset == self.expected:  # nearly all segments
             self.expected += len(data)
             return [Piece(offset, data, len(data), packet, time, answers)] if data else []
@@ -120,6 +143,27 @@ class Assembler:
         hole = Piece(self.expected, None, size, packet, time)
         self.expected += size
         return [hole, *self._take_turns(0, 0.0)]
+
+    def _has_gone_on(self, sequence: int, size: int) -> bool:
+        """Whether a segment outside of the window shows where the stream is now."""
+        following, segments, size_bytes = self._elsewhere
+        if sequence != following:
+            segments = size_bytes = 0
+        self._elsewhere = (sequence + size) % _MODULUS, segments + 1, size_bytes + size
+        return bool(size) and segments + 1 >= _ENOUGH_TO_GO_ON
+
+    def _go_on(self, sequence: int, packet: int, time: float) -> list[Piece]:
+        """Give up all before a sequence number; that is far away, so it is further on."""
+        pieces: list[Piece] = []
+        while given_up := self.give_up(packet, time):
+            pieces += given_up
+        _, segments, size_bytes = self._elsewhere
+        self._elsewhere = _NOWHERE
+        self.out_of_window -= segments - 1
+        self.out_of_window_bytes -= size_bytes
+        gap = (self.offset_of(sequence) - self.expected) % _MODULUS
+        self.expected += gap
+        return [*pieces, Piece(self.expected - gap, None, gap, packet, time)]
 
     def _hold(self, new: Piece) -> None:
         """Keep those bytes of a piece that are neither past nor there already."""

@@ -122,6 +122,8 @@ def _parse_ipv4(data: bytes, start: int) -> Segment | str:
     # Where the sending card cuts large packets up, they are captured without a length.
     end = start + total if total else len(data)
     header_end = start + (first & 15) * 4
+    if header_end < start + _LEAST_IPV4:
+        return TOO_SHORT
     source, destination = data[start + 12 : start + 16], data[start + 16 : start + 20]
     return _parse_tcp(data, header_end, end, source, destination)
 

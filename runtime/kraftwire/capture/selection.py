@@ -15,14 +15,14 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from kraftwire.capture.pairing import DecodedFrame
+from kraftwire.capture.pairing import DecodedFrame, awaits_response
 from kraftwire.capture.topics import topics_of
 from kraftwire.log.properties import parse_uuid
 
 _MAX_HELD = 10_000
+_MAX_HELD_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Selection:
             yield from filter(self._has_wanted_request, frames)
             return
         sought = _SoughtTopic(self.topic)
-        held: OrderedDict[int, DecodedFrame] = OrderedDict()
+        held = _Held()
         given: OrderedDict[int, None] = OrderedDict()
         for frame in frames:
             matches = sought.is_in(frame)
@@ -53,12 +53,12 @@ class Selection:
                 if matches:
                     given[frame.number] = None
                     yield frame
-                else:
-                    held[frame.number] = frame
-                _limit(held)
-                _limit(given)
+                    if len(given) > _MAX_HELD:
+                        given.popitem(last=False)
+                elif awaits_response(frame):
+                    held.add(frame)
                 continue
-            request = held.pop(frame.request.number, None)
+            request = held.take(frame.request.number)
             was_given = given.pop(frame.request.number, 0) is None
             if matches and request is not None:
                 yield request
@@ -96,6 +96,23 @@ class _SoughtTopic:
         return found
 
 
-def _limit(held: OrderedDict[int, Any]) -> None:
-    while len(held) > _MAX_HELD:
-        held.popitem(last=False)
+class _Held:
+    """Requests that wait for their responses; the oldest are forgotten where there are too many."""
+
+    def __init__(self) -> None:
+        self._by_number: OrderedDict[int, DecodedFrame] = OrderedDict()
+        self._size_bytes = 0
+
+    def add(self, request: DecodedFrame) -> None:
+        """Keep a request."""
+        self._by_number[request.number] = request
+        self._size_bytes += len(request.frame.data)
+        while len(self._by_number) > _MAX_HELD or self._size_bytes > _MAX_HELD_BYTES:
+            self.take(next(iter(self._by_number)))
+
+    def take(self, number: int) -> DecodedFrame | None:
+        """The request with a number, which is kept no longer."""
+        request = self._by_number.pop(number, None)
+        if request is not None:
+            self._size_bytes -= len(request.frame.data)
+        return request

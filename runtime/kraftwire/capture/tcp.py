@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from kraftwire.capture.reassembly import Assembler, Piece
+from kraftwire.capture.reassembly import Assembler, Piece, piece_memory_bytes
 from kraftwire.capture.segments import ACK, FIN, RST, SYN, Segment
 
 PATIENCE_PACKETS = 256
@@ -37,7 +37,9 @@ class Side:
         end: the offset of its FIN; None before.
         missed_at: what was expected next when something acknowledged was found missing.
         missed_since: how many packets of the connection had come then, and the time.
+        missed_until: up to which offset was acknowledged then.
         kept_back: what has its turn, and waits for the other direction.
+        kept_bytes: about how much memory that takes.
         given: up to which offset it has been given.
     """
 
@@ -47,7 +49,9 @@ class Side:
     end: int | None = None
     missed_at: int = -1
     missed_since: tuple[int, float] = (0, 0.0)
+    missed_until: int = 0
     kept_back: deque[Piece] = field(default_factory=deque)
+    kept_bytes: int = 0
     given: int = 0
 
     @property
@@ -65,6 +69,18 @@ class Side:
             and not self.kept_back
         )
 
+    def keep_back(self, pieces: list[Piece]) -> None:
+        """What has its turn, until it is taken."""
+        self.kept_back += pieces
+        self.kept_bytes += sum(map(piece_memory_bytes, pieces))
+
+    def take(self) -> Piece:
+        """The first of what was kept back, which is given now."""
+        piece = self.kept_back.popleft()
+        self.kept_bytes -= piece_memory_bytes(piece)
+        self.given = piece.end
+        return piece
+
     def give_up(self, packet: int, time: float) -> None:
         """What was acknowledged and is not there will not come.
 
@@ -73,7 +89,7 @@ class Side:
         if self.acknowledged == self.assembler.expected + 1 and not self.assembler.has_hole:
             self.acknowledged -= 1
         else:
-            self.kept_back += self.assembler.give_up(packet, time, self.acknowledged)
+            self.keep_back(self.assembler.give_up(packet, time, self.acknowledged))
 
     @property
     def is_over(self) -> bool:
@@ -101,10 +117,7 @@ class TcpConnection:
         """About how much memory what waits here takes."""
         if self.sides[0].is_quiet and self.sides[1].is_quiet:
             return 0
-        return sum(
-            side.assembler.memory_bytes + sum(piece.size for piece in side.kept_back)
-            for side in self.sides
-        )
+        return sum(side.assembler.memory_bytes + side.kept_bytes for side in self.sides)
 
     def is_reopened_by(self, segment: Segment) -> bool:
         """Whether a segment begins a new connection between the same endpoints."""
@@ -132,11 +145,12 @@ class TcpConnection:
         if flags & FIN and side.assembler.is_started:
             end = side.assembler.offset_of(sequence) + len(segment.data) + segment.cut
             side.end = end if side.end is None else side.end
-        self.is_over = bool(flags & RST) or (side.is_over and other.is_over)
+        is_reset = flags & RST and side.assembler.is_in_window(sequence)
+        self.is_over = bool(is_reset) or (side.is_over and other.is_over)
         if side.is_quiet and other.is_quiet:  # nearly always
             side.given = side.assembler.expected
             return [(direction, piece) for piece in pieces]
-        side.kept_back += pieces
+        side.keep_back(pieces)
         for each in (0, 1):
             self._give_up_where_hopeless(each, packet, time)
         return self._release()
@@ -145,9 +159,9 @@ class TcpConnection:
         """Nothing more comes; returns all that is left."""
         for side in self.sides:
             while given_up := side.assembler.give_up(packet, time):
-                side.kept_back += given_up
+                side.keep_back(given_up)
             if side.end is not None and side.end > side.assembler.expected:
-                side.kept_back += side.assembler.give_up(packet, time, side.end)
+                side.keep_back(side.assembler.give_up(packet, time, side.end))
             side.give_up(packet, time)
             side.acknowledged = 0
         return self._release()
@@ -164,15 +178,18 @@ class TcpConnection:
         side = self.sides[direction]
         assembler = side.assembler
         while assembler.memory_bytes > MAX_HELD_BYTES:
-            side.kept_back += assembler.give_up(packet, time)
+            side.keep_back(assembler.give_up(packet, time))
         if not side.lacks_bytes:
             side.missed_at = -1
         elif side.missed_at != assembler.expected:
             side.missed_at, side.missed_since = assembler.expected, (self._packets, time)
+            side.missed_until = side.acknowledged
         else:
             packets, since = side.missed_since
             if self._packets - packets >= PATIENCE_PACKETS or time - since >= PATIENCE_SECONDS:
-                side.give_up(packet, time)
+                # All holes that were there then, or they would pile up where many packets are lost.
+                while side.lacks_bytes and assembler.expected < side.missed_until:
+                    side.give_up(packet, time)
 
     def _release(self) -> list[tuple[int, Piece]]:
         """What nothing keeps back any more."""
@@ -183,7 +200,7 @@ class TcpConnection:
             for direction in (first, 1 - first):
                 side, other = self.sides[direction], self.sides[1 - direction]
                 while side.kept_back and side.kept_back[0].answers <= other.given:
-                    released.append((direction, self._take(side)))
+                    released.append((direction, side.take()))
             if len(released) > before:
                 continue
             # What is waited for may not be there: a FIN that is no byte, or nonsense.
@@ -192,7 +209,7 @@ class TcpConnection:
             ]
             if not ready:
                 return released
-            released.append((ready[0], self._take(self.sides[ready[0]])))
+            released.append((ready[0], self.sides[ready[0]].take()))
 
     def _waits_in_vain(self, direction: int) -> bool:
         """Whether something is kept back for bytes that will not come."""
@@ -200,11 +217,6 @@ class TcpConnection:
         if not side.kept_back or other.lacks_bytes:
             return False
         return not other.kept_back or not side.lacks_bytes
-
-    def _take(self, side: Side) -> Piece:
-        piece = side.kept_back.popleft()
-        side.given = piece.end
-        return piece
 
 
 def _acknowledge(side: Side, sequence: int) -> int:

@@ -35,6 +35,7 @@ TOO_MUCH: Final = "given up: more waited than fits into memory"
 CUT: Final = "packets cut off by the limit of the capture (tcpdump: use -s 0)"
 JOINED_LATE: Final = "bytes before the first frame of a connection begun before the capture"
 EARLY_END: Final = "frames that go on behind the end of the capture"
+LATE: Final = "segments behind the end of their connection"
 OUT_OF_WINDOW: Final = "segments outside of every window"
 
 _MAX_CONNECTIONS = 1 << 16
@@ -105,7 +106,7 @@ class Traffic:
                 self._started = packet.time
             segment = parse_packet(link_type, packet.data)
             if isinstance(segment, str):
-                where = f"packet {packet.number}"
+                where = _packet_text(packet)
                 self.losses.pass_over(segment, "packet", len(packet.data), where)
                 continue
             yield from self._receive(segment, packet)
@@ -123,7 +124,9 @@ class Traffic:
             entry = None
         if entry is None:
             if not segment.flags & SYN and (key in self._ended or not segment.data):
-                return  # a late segment of a connection that has ended, or nothing yet
+                if segment.data:  # most likely a copy
+                    self.losses.pass_over(LATE, "packet", len(segment.data), _packet_text(packet))
+                return
             yield from self._make_room(packet)
             entry = self._open(key, segment)
         else:
@@ -168,7 +171,7 @@ class Traffic:
             self.connections += 1
         entry.data_bytes += len(segment.data)
         if segment.cut and entry.kafka.refused is None:
-            self.losses.lose(CUT, segment.cut, f"packet {packet.number}")
+            self.losses.lose(CUT, segment.cut, _packet_text(packet))
 
     def _make_room(self, packet: Packet) -> Iterator[Frame]:
         """End the connections that nothing was heard of for longest, and those that wait most."""
@@ -196,13 +199,14 @@ class Traffic:
         yield from self._frames(entry, entry.kafka.receive(pieces, entry.tcp.client))
         yield from self._frames(entry, entry.kafka.close(packet.number, packet.time))
         self._memory_bytes -= entry.memory_bytes
-        out_of_window = sum(side.assembler.out_of_window for side in entry.tcp.sides)
+        assemblers = [side.assembler for side in entry.tcp.sides]
         where = entry.place(0, 0, packet.number)
         refused = entry.kafka.refused
         if refused is not None and refused != TOO_MUCH:
             self.losses.pass_over(refused, "connection", entry.data_bytes, where)
-        elif out_of_window:
-            self.losses.lose(OUT_OF_WINDOW, 0, where)
+        elif any(assembler.out_of_window for assembler in assemblers):
+            left_out = sum(assembler.out_of_window_bytes for assembler in assemblers)
+            self.losses.lose(OUT_OF_WINDOW, left_out, where)
 
     def _frames(self, entry: _Entry, found: Iterable[Found]) -> Iterator[Frame]:
         for direction, cut in found:
@@ -217,3 +221,7 @@ class Traffic:
             place = Place(cut.packet, cut.time, cut.offset, *entry.texts)
             seconds = max(0.0, cut.time - (self._started or 0.0))
             yield Frame(entry.number, direction, seconds, cut.data, place)
+
+
+def _packet_text(packet: Packet) -> str:
+    return f"packet {packet.number}"

@@ -19,6 +19,7 @@ import click
 from kraftwire.capture.cassette import CassetteHeader, write_cassette
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame, decode_frames
+from kraftwire.capture.redacting import redact_frame
 from kraftwire.capture.selection import Selection
 from kraftwire.cli.capture_forms import COLUMNS, FOLDED, cells, frame_json, print_whole
 from kraftwire.cli.capture_input import Recording, open_recording
@@ -56,6 +57,7 @@ _ROWS_AT_ONCE = 1000
     metavar="CASSETTE",
     help="Write the frames that are shown as a cassette.",
 )
+@click.option("--redact", is_flag=True, help="Leave out secrets: SASL, SCRAM, tokens, settings.")
 @messages_option
 @output_option
 def decode(
@@ -65,6 +67,7 @@ def decode(
     topic: str | None,
     number: int | None,
     save: Path | None,
+    redact: bool,
     messages: str,
     output: str | None,
 ) -> None:
@@ -73,7 +76,7 @@ def decode(
     FILE is a packet capture (pcap or pcapng, as tcpdump and Wireshark write them), a cassette
     (JSON Lines as a recording proxy writes them), or - for standard input. Connections are
     found on any port. The JSON has each frame's header and message in full, passwords
-    included where clients log in without TLS.
+    included where clients log in without TLS, unless --redact is given.
 
     A request and its response stay together: filters look at both.
 
@@ -89,7 +92,11 @@ def decode(
     api_key = None if api is None else _find_api(registry, api)
     selection = Selection(api_key, client_id, topic)
     with open_recording(file, registry) as recording:
-        shown = selection.apply(decode_frames(recording, registry))
+        decoded = decode_frames(recording, registry)
+        if redact:
+            clean = (redact_frame(one, registry).frame for one in decoded)
+            decoded = decode_frames(clean, registry)
+        shown = selection.apply(decoded)
         if number is not None:
             _print_one(shown, number, recording.name, registry, wants_json(output), selection)
             return
@@ -138,13 +145,14 @@ class Summary:
         """The summary, for people to read."""
         requests, responses = self.directions["request"], self.directions["response"]
         yield (
-            f"{self.frames} frames of {len(self.connections)} connections: "
-            f"{requests} requests, {responses} responses"
+            f"{count_of(self.frames, 'frame')} of "
+            f"{count_of(len(self.connections), 'connection')}: "
+            f"{count_of(requests, 'request')}, {count_of(responses, 'response')}"
         )
         if self.tokens:
             yield f"{count_of(self.tokens, 'frame')} of them are SASL tokens without a header"
         count = sum(map(len, self.versions.values()))
-        yield f"{len(self.versions)} APIs, {count} versions of them"
+        yield f"{count_of(len(self.versions), 'API')}, {count_of(count, 'version')} of them"
         yield f"decoded: {self.decoded} of {self.frames}"
         yield f"encodes back to the same bytes: {self.encoded_back} of {self.frames}"
 

@@ -54,6 +54,7 @@ def open_recording(path: str, registry: Registry) -> Iterator[Recording]:
             shown = "FILE" if path == "-" else path
             raise CouldNotDoIt(f"{name} is gzip: gzip -dc {shown} | kraftwire capture decode -")
         if magic not in MAGICS:
+            _refuse_what_is_no_cassette(magic, name)
             yield Recording(name, CassetteReader(stream, name))
             return
         file = Path(path)
@@ -65,3 +66,11 @@ def open_recording(path: str, registry: Registry) -> Iterator[Recording]:
         pcap = PcapFile(file, name)
         traffic = Traffic(pcap, registry)
         yield Recording(name, traffic, pcap, traffic)
+
+
+def _refuse_what_is_no_cassette(magic: bytes, name: str) -> None:
+    """A person who names a wrong file should not hear of JSON."""
+    if not magic:
+        raise CouldNotDoIt(f"{name} is empty")
+    if not magic.lstrip().startswith(b"{"):
+        raise CouldNotDoIt(f"{name} is no packet capture (pcap or pcapng) and no cassette")

@@ -17,6 +17,7 @@ import construct as c  # type: ignore[import-untyped]
 from kraftwire.cli.decode import Options
 from kraftwire.cli.failures import CouldNotDoIt
 from kraftwire.cli.input_bytes import Frame, parse_input, readings, request_stream
+from kraftwire.cli.output import printable
 from kraftwire.cli.spec_sets import check_version, find_message, find_response
 from kraftwire.construct_schema import Part
 from kraftwire.explain.batches import BatchExplainer
@@ -226,6 +227,8 @@ def _file(asked: Asked, registry: Registry) -> Explain:
     (file,) = find_files([path])
     if file.kind not in EXPLAINED:
         raise CouldNotDoIt(f"{path} is text ({file.kind.value}); try: kraftwire log dump {path}")
+    if not path.stat().st_size:
+        click.echo(f"{printable(str(path))} is empty: there is nothing to explain", err=True)
     reader = BatchExplainer(registry, asked.log or log_of_topic(file.topic), asked.limit)
     return lambda scope: explain_file(
         reader, file, scope, position=asked.position, offset=asked.offset

@@ -20,7 +20,6 @@ from kraftwire.log.directory import LogFile
 from kraftwire.log.file_names import BATCH_FILES, FileKind
 from kraftwire.log.header import BatchHeader
 from kraftwire.log.indexes import OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY_SIZE
-from kraftwire.log.resync import is_zero
 from kraftwire.log.segment import Damage, scan_headers
 from kraftwire.log.source import Source
 from kraftwire_wire.errors import KraftwireError, count_of
@@ -91,7 +90,11 @@ def _is_wanted(item: BatchHeader | Damage, position: int | None, offset: int | N
         return position < item.end
     if offset is None:
         return True
-    return isinstance(item, BatchHeader) and offset <= item.last_offset
+    if not isinstance(item, BatchHeader):
+        return False
+    # The offset of a compressed message of magic 0 or 1 is that of the last one in it.
+    first = item.base_offset if item.magic >= 2 else 0
+    return first <= offset <= item.last_offset
 
 
 def _batch(
@@ -117,15 +120,38 @@ def _entries(
     size = _ENTRIES[file.kind][0] if file.kind in _ENTRIES else TXN_ENTRY_SIZE
     first = 0 if position is None else position - position % size
     last = source.size if position is None else min(first + size, source.size)
+    zeros_from: int | None = None
     for start in range(first, last, size):
         inside = scope.inside(start, deeper=0, path=f"entries[{start // size}]")
         data = source.read_at(start, size)
-        if not any(data) and start and is_zero(source, start):
-            rest = source.read_at(start, min(last - start, _MAX_DAMAGE))
-            zeros = Labelled(c.Bytes(len(rest)), Part("value", "zeros, allocated ahead"))
-            Trace(rest, inside).parse(zeros)
-            return
+        if not any(data) and start:
+            zeros_from = _zeros_from(source) if zeros_from is None else zeros_from
+            if start >= zeros_from:
+                _zeros(source, inside, start, last)
+                return
         _entry(registry, file, data, inside)
+
+
+def _zeros_from(source: Source) -> int:
+    """Where the zeros begin that a file ends with."""
+    end = source.size
+    while end:
+        size = min(end, _MAX_DAMAGE)
+        data = source.read_at(end - size, size).rstrip(b"\0")
+        end -= size
+        if data:
+            return end + len(data)
+    return 0
+
+
+def _zeros(source: Source, scope: Scope, start: int, end: int) -> None:
+    """What a broker has allocated ahead of the entries to come."""
+    data = source.read_at(start, min(end - start, _MAX_DAMAGE))
+    left = end - start - len(data)
+    behind = f"; {count_of(left, 'more byte')} of them not shown" if left else ""
+    Trace(data, scope).parse(
+        Labelled(c.Bytes(len(data)), Part("value", f"zeros, allocated ahead{behind}"))
+    )
 
 
 def _entry(registry: Registry, file: LogFile, data: bytes, scope: Scope) -> None:

@@ -9,7 +9,7 @@ import construct as c  # type: ignore[import-untyped]
 from kraftwire.construct_schema import Labelled, Part, body_schema
 from kraftwire.explain.rows import Report, Row, Scope
 from kraftwire.explain.trace import Trace
-from kraftwire_wire.errors import DecodeError, UnsupportedVersion
+from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.message import Message
 from kraftwire_wire.registry import Registry
 
@@ -44,7 +44,11 @@ class MessageTrace(Trace):
         scope = self.scope
         scope.group("message", message.__name__, self.tell(), note=f"version {version}")
         self.scope = scope.inside(0)
-        _, error = self.parse(body_schema(message, version))
+        try:
+            _, error = self.parse(body_schema(message, version))
+        except RecursionError:
+            deep = "its structs nest too deeply to be explained"
+            raise KraftwireError(f"{message.__name__}: {deep}") from None
         self.scope = scope
         return error
 

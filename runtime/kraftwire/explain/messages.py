@@ -16,6 +16,7 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.registry import API_VERSIONS, UNSUPPORTED_VERSION, Registry
 
 _KEY_AND_VERSION = 4
+_CORRELATION_ID = 4
 
 
 class _FrameTrace(MessageTrace):
@@ -64,14 +65,13 @@ def explain_response(
 ) -> DecodeError | None:
     """A response behind its header; `UnsupportedVersion` where it has no such version."""
     is_versions = response.API_KEY == API_VERSIONS
-    if not is_versions:
-        response.codec(version)  # raises UnsupportedVersion
+    # A broker that does not know the version of the request answers in version 0 (KIP-511).
+    code = int.from_bytes(data[_CORRELATION_ID : _CORRELATION_ID + 2], signed=True)
+    answered = 0 if is_versions and code == UNSUPPORTED_VERSION else version
+    response.codec(answered)  # raises UnsupportedVersion
     trace = _FrameTrace(data, scope, registry)
     header_version = 0 if is_versions else response.header_version(version)
     error = trace.message(registry.message("ResponseHeader"), header_version)
     if error is not None:
         return error
-    # A broker that does not know the version of the request answers in version 0 (KIP-511).
-    code = int.from_bytes(data[trace.covered : trace.covered + 2], signed=True)
-    answered = 0 if is_versions and code == UNSUPPORTED_VERSION else version
     return trace.whole(response, answered)
