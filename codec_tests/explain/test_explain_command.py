@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from kraftwire.log import Record
+from kraftwire.log.compression import Compression
+from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire_messages.kafka import registry
 
 from cli.running import done, run
@@ -208,3 +211,13 @@ def test_a_reader_that_goes_away() -> None:
     finally:
         os.close(write_end)
     assert (result.returncode, result.stderr) == (141, b"")
+
+
+def test_a_small_batch_that_becomes_a_large_one_is_not_unpacked(tmp_path: Path) -> None:
+    """A row with all its bytes as text takes many times the memory of what it explains."""
+    bomb = encode_batch([Record(0, 1, None, bytes(17 << 20), ())], BatchSettings(Compression.ZSTD))
+    file = tmp_path / "bomb.bin"
+    file.write_bytes(bomb)
+    result = run("--batch", str(file))
+    assert result.exit_code == 1
+    assert "more than the limit of 16777216 bytes comes out" in result.stderr

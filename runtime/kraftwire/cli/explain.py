@@ -26,13 +26,15 @@ from kraftwire_wire.errors import count_of
 
 _MOST_ON_TERMINAL = 1_000
 _MOST_IN_PAGE = 20_000
+_MAX_BATCH_BYTES = 16 << 20
+"""Unless said: a row, with its bytes as text, takes many times as much as what it explains."""
 _ERRORS_SHOWN = 5
 _SHARED = {"request", "response", "name", "message", "version", "record", "key", "value"}
 _SHARED |= {"id", "input", "prefix", "messages"}
 """The options of `decode` that name bytes; they mean the same here."""
 
 
-@click.command()
+@click.command(context_settings={"default_map": {"limit": _MAX_BATCH_BYTES}})
 @click.argument("path", required=False, metavar="[FILE]")
 @click.option("--batch", type=click.File("rb"), metavar="FILE", help="Record batches.")
 @click.option("--position", type=int, metavar="N", help="Of a stored FILE, what is at a byte.")
