@@ -248,7 +248,9 @@ def test_problems_are_told_when_they_are_met_and_are_findings(tmp_path: Path) ->
         (("--upstream", "b:1", "--out", "x", "--append", "--force"), "one of them"),
         (("--upstream", "b:1", "--out", "-", "--append"), "needs a file"),
         (("--upstream", "b:1", "--out", "."), "is a directory"),
-        (("--upstream", "b:1", "--out", "x", "--listen", "nohost.invalid:0"), "nohost.invalid"),
+        (("--upstream", "b:1", "--out", "x", "--listen", "nohost.invalid:0"), "nohost.invalid:0: "),
+        (("--upstream", "b:1", "--out", "x", "--listen", "a..b:0"), "is no name of a host"),
+        (("--upstream", f"{'b' * 300}:1", "--out", "x"), "is no name of a host"),
         (("--upstream", "b:1", "--out", "x", "--upstream-config", "nowhere"), "No such file"),
     ],
 )

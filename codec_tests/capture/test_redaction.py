@@ -32,6 +32,7 @@ from kraftwire_messages.kafka import (
     FetchSnapshotRequest,
     FetchSnapshotResponse,
     IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
     NoOpRecord,
     RenewDelegationTokenRequest,
     SaslAuthenticateRequest,
@@ -272,6 +273,39 @@ def test_an_embedded_request_that_cannot_be_read_is_replaced() -> None:
     assert paths == ["request_data"]
     _, envelope = registry.decode_request(kept)
     assert envelope.request_data == REDACTED_BYTES  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("is_embedded", [False, True])
+@pytest.mark.parametrize("behind", [b"", b"bytes that brokers do not look at"])
+def test_an_error_message_does_not_say_the_secret_again(is_embedded: bool, behind: bytes) -> None:
+    asked, answered = IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
+    setting = asked.AlterableConfig(name="ssl.key.password", value=TEXT)
+    other = asked.AlterableConfig(name="retention.ms", value="five")
+    resource = asked.AlterConfigsResource(configs=[setting, other])
+    told = f"Invalid value {TEXT} for ssl.key.password, five for retention.ms"
+    result = answered.AlterConfigsResourceResponse(error_message=told)
+    sent = request(asked(resources=[resource]), 1)
+    back = response(answered(responses=[result]), 1)
+    if is_embedded:
+        sent = request(EnvelopeRequest(request_data=sent), 0)
+        back = response(EnvelopeResponse(response_data=back), 0)
+    _, (kept, paths) = redacted(("request", sent + behind), ("response", back))
+    path = "responses[0].error_message"
+    assert paths == [f"response_data.{path}" if is_embedded else path]
+    assert b"Invalid value (redacted) for ssl.key.password, five for" in kept
+    assert SECRET not in kept
+
+
+@pytest.mark.parametrize("depth", [1, 5000])
+def test_an_envelope_within_an_envelope_is_replaced_however_deep(depth: int) -> None:
+    data = request(SaslAuthenticateRequest(auth_bytes=SECRET), 2)
+    for _ in range(depth):
+        data = request(EnvelopeRequest(request_data=data), 0)
+    asked = request(EnvelopeRequest(request_data=data), 0)
+    answer = response(EnvelopeResponse(response_data=SECRET), 0)
+    (kept, paths), (answered, others) = redacted(("request", asked), ("response", answer))
+    assert (paths, others) == (["request_data"], ["response_data"])
+    assert SECRET not in kept + answered
 
 
 METADATA = uuid.UUID(int=1)

@@ -354,6 +354,20 @@ def test_nothing_is_fetched_before_it_is_produced() -> None:
     assert values_of(ask(core, fetch(2), 12)) == [b"three"]
 
 
+def test_records_become_visible_in_the_order_of_their_offsets() -> None:
+    """Also where two producers' answers came in another order than their requests."""
+    core = replay(
+        (produce(batch(0, b"second")), produced(1), 9),
+        (produce(batch(0, b"first")), produced(0), 9),
+        (fetch(0), fetched(batch(0, b"first") + batch(1, b"second")), 11),
+    )
+    ask(core, produce(batch(0, b"second")), 9)
+    assert values_of(ask(core, fetch(0), 11)) == []
+    ask(core, produce(batch(0, b"first")), 9)
+    assert values_of(ask(core, fetch(0), 11)) == [b"first", b"second"]
+    assert values_of(ask(core, fetch(1), 11)) == [b"second"]
+
+
 def test_errors_of_a_fetch_come_first() -> None:
     core = replay((fetch(0), fetched(b"", error_code=3), 12), (fetch(0), fetched(A_BATCH), 12))
     assert ask(core, fetch(0), 12).responses[0].partitions[0].error_code == 3

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from kraftwire.capture.cassette import CassetteHeader, write_cassette
 from kraftwire.cli import main
-from kraftwire_messages.kafka import DeleteTopicsRequest
+from kraftwire_messages.kafka import DeleteTopicsRequest, JoinGroupRequest
 
 from capture.replaying import Pair, cassette, metadata
 from interop.kafka_connection import Connection
@@ -82,6 +82,24 @@ def test_what_was_not_recorded_is_a_finding(tmp_path: Path) -> None:
     ]
 
 
+def test_it_serves_on_where_nobody_reads_its_findings(tmp_path: Path) -> None:
+    path = write(tmp_path / "session.jsonl", (ASKED, ANSWERED, VERSION))
+    with running(path, "--on-miss", "error") as process:
+        port = port_of(process)
+        assert process.stdout is not None
+        process.stdout.close()
+        with Connection(port) as connection:
+            for topic in ("a", "b"):
+                join = JoinGroupRequest(group_id=topic)
+                assert connection.ask(join, 9).error_code == -1
+            assert connection.ask(ASKED, VERSION).topics[0].name == "tea"
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert process.stderr.readline() == "1 request answered, 2 not recorded\n"
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=20) == 141
+
+
 def test_a_table_is_for_people(tmp_path: Path) -> None:
     path = write(tmp_path / "session.jsonl", (ASKED, ANSWERED, VERSION))
     with running(path, "-o", "table") as process:
@@ -108,9 +126,11 @@ def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
     for args, reason in (
         ((tmp_path,), "is a directory"),
         ((tmp_path / "absent",), "does not exist"),
-        ((empty,), "no cassette"),
+        ((empty,), "is empty"),
         ((nothing,), "no response in it that can be replayed"),
         ((good, "--listen", "nowhere"), "is no address"),
+        ((good, "--listen", "a..b:1"), "'a..b' is no name of a host"),
+        ((good, "--listen", "nohost.invalid:1"), "--listen nohost.invalid:1: "),
         ((good, "--ignore", "topics"), "is not Message.path"),
         ((good, "--on-miss", "cry"), "is not one of"),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import struct
 import threading
@@ -11,12 +12,14 @@ from typing import Any
 import pytest
 
 from kraftwire.address import Address
-from kraftwire.capture.replay.server import ReplayThread, TooManyBrokers
+from kraftwire.capture.replay.replay import Replay
+from kraftwire.capture.replay.server import ReplayServer, ReplayThread, TooManyBrokers
 from kraftwire_messages.kafka import (
     DeleteTopicsRequest,
     MetadataResponse,
     SaslHandshakeRequest,
     SaslHandshakeResponse,
+    registry,
 )
 from kraftwire_wire.framing import add_size
 
@@ -96,6 +99,39 @@ def test_tokens_without_a_header_are_answered() -> None:
         assert replay.replay.misses == []
 
 
+class Waiting:
+    """A writer to a client; every answer has to be waited for before the next."""
+
+    def __init__(self) -> None:
+        self.answers = self.waits = 0
+
+    def get_extra_info(self, _: str) -> tuple[str, int]:
+        return "127.0.0.1", 1
+
+    def write(self, _: bytes) -> None:
+        assert self.answers == self.waits, "a client that reads nothing fills the memory"
+        self.answers += 1
+
+    async def drain(self) -> None:
+        self.waits += 1
+
+
+def test_a_client_that_sends_tokens_and_reads_nothing_is_waited_for() -> None:
+    handshake = SaslHandshakeRequest(mechanism="PLAIN")
+    asked, *_ = frames = cassette((handshake, SaslHandshakeResponse(), 0))
+    writer = Waiting()
+
+    async def send() -> None:
+        reader = asyncio.StreamReader()
+        reader.feed_data(add_size(asked.data) + add_size(b"token") * 50)
+        reader.feed_eof()
+        server = ReplayServer(Replay(frames, registry))
+        await server._answer_all(reader, writer)  # type: ignore[arg-type]
+
+    asyncio.run(send())
+    assert writer.answers == writer.waits == 51
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -121,12 +157,10 @@ def test_hostile_clients_do_not_stop_it(data: bytes) -> None:
 
 
 def test_a_port_that_is_taken_is_said() -> None:
-    from kraftwire.capture.replay.server import ReplayServer
-
-    with ReplayThread(cassette(metadata("tea"))) as replay, ReplayThread([]) as other:
-        server = ReplayServer(other.replay)
+    with ReplayThread(cassette(metadata("tea"))) as replay:
+        server = ReplayServer(Replay([], registry))
         with pytest.raises(OSError, match="in use"):
-            other._thread.run(server.start(Address("127.0.0.1", replay.address.port)))
+            asyncio.run(server.start(Address("127.0.0.1", replay.address.port)))
 
 
 def test_a_cassette_of_a_thousand_brokers_is_refused() -> None:

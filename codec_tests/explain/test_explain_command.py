@@ -218,6 +218,6 @@ def test_a_small_batch_that_becomes_a_large_one_is_not_unpacked(tmp_path: Path) 
     bomb = encode_batch([Record(0, 1, None, bytes(17 << 20), ())], BatchSettings(Compression.ZSTD))
     file = tmp_path / "bomb.bin"
     file.write_bytes(bomb)
-    result = run("--batch", str(file))
+    result = run("explain", "--batch", str(file))
     assert result.exit_code == 1
     assert "more than the limit of 16777216 bytes comes out" in result.stderr

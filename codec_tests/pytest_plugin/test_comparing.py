@@ -136,3 +136,14 @@ def test_every_message_has_a_tree(key: int) -> None:
         assert set(as_tree(message(), version)) == {
             field.name for field in message.LAYOUT.fields if version in field.versions
         }
+
+
+def test_dicts_may_hold_structs_and_tuples() -> None:
+    assert_same_message(asked("tea"), {**as_tree(asked()), "topics": [TOPIC(name="tea")]})
+    headers = {"headers": [("k", b"v"), ("l", float("nan"))]}
+    assert_same_message(headers, {"headers": [["k", b"v"], ["l", float("nan")]]})
+    assert_same_message([None, [1]], [None, [1]])
+    assert complaint([None, [1]], [0, [1, None]])[2:] == [
+        "  [0]     None      0",
+        "  [1][1]  (absent)  None",
+    ]

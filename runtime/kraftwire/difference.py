@@ -50,7 +50,7 @@ class Difference(NamedTuple):
 
 
 def as_tree(value: object, version: int | None = None) -> Any:
-    """A message or struct as dicts and lists; fields that `version` lacks are left out."""
+    """A message, struct or dict as dicts and lists; fields that `version` lacks are left out."""
     if isinstance(value, Struct):
         tree = {}
         for field in value.LAYOUT.fields:
@@ -61,6 +61,8 @@ def as_tree(value: object, version: int | None = None) -> Any:
         if value.unknown_tagged_fields:
             tree["unknown_tagged_fields"] = [list(pair) for pair in value.unknown_tagged_fields]
         return tree
+    if isinstance(value, dict):
+        return {key: as_tree(inner, version) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [as_tree(item, version) for item in value]
     return value

@@ -106,6 +106,13 @@ def redact_fields(message: Message) -> list[str]:
     return paths
 
 
+def secret_texts(message: Message) -> list[str]:
+    """The secrets of a message that are text, the longest first."""
+    found = _find(_Attributes(), message, type(message).__name__)
+    values = {getattr(one.holder, one.key) for one in found}
+    return sorted((one for one in values if isinstance(one, str)), key=len, reverse=True)
+
+
 def is_secret_setting(name: str) -> bool:
     """Whether the value of a setting is a secret, by the setting's name."""
     return _SECRET_SETTING.search(name) is not None

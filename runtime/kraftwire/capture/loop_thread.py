@@ -13,22 +13,32 @@ _STEP_S = 30.0
 
 
 class LoopThread:
-    """`start`, then `run` as often as wanted, then `end`."""
+    """`start` a server in it, then `end` it."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
 
-    def start(self) -> None:
-        """Start the thread."""
+    def start(self, first: Coroutine[Any, Any, T]) -> T:
+        """Start the thread, and run what starts a server; where that fails, it ends again."""
         self._thread.start()
+        try:
+            return self._run(first)
+        except BaseException:
+            self._stop()
+            raise
 
-    def run(self, step: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the loop, and wait for its result."""
+    def end(self, last: Coroutine[Any, Any, None]) -> None:
+        """Run what closes the server, and end the thread."""
+        try:
+            self._run(last)
+        finally:
+            self._stop()
+
+    def _run(self, step: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(step, self._loop).result(_STEP_S)
 
-    def end(self) -> None:
-        """End the loop and the thread."""
+    def _stop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_STEP_S)
         self._loop.close()

@@ -9,6 +9,10 @@ of `__cluster_metadata`, and the tokens of SASL that have no header. Rules:
   not understood are replaced as a whole, and so is a frame that may hold a secret.
 - A frame that cannot be read is kept where its API is known, and has no secrets in any
   version that we know.
+- An Envelope within an Envelope, which brokers refuse, is replaced as a whole: it may go on
+  for as long as the frame.
+- Brokers say in error messages what they did not like: the text of a secret setting of the
+  request is replaced there too.
 - Some clients send bytes behind a message, which brokers do not look at (librdkafka does with
   AlterUserScramCredentials). Where there are secrets, such a frame is written again without.
 """
@@ -30,8 +34,8 @@ from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire.log.record import Record
 from kraftwire.log.typed import log_of_topic
-from kraftwire.redaction import REDACTED_BYTES, SECRETS, redact_fields
-from kraftwire_wire.errors import KraftwireError
+from kraftwire.redaction import REDACTED, REDACTED_BYTES, SECRETS, redact_fields, secret_texts
+from kraftwire_wire.errors import DecodeError, KraftwireError
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import decode_metadata_record, encode_metadata_record
 from kraftwire_wire.registry import Registry
@@ -43,6 +47,8 @@ UNREAD = "(bytes of no field)"
 """The path of what brokers do not look at, and nobody knows the meaning of."""
 
 _FETCHED = "FetchResponse"
+_ENVELOPE = "EnvelopeRequest"
+_ERROR_MESSAGE = "error_message"
 _METADATA_TOPIC_ID = UUID(int=1)
 _METADATA_LOG = log_of_topic(METADATA_TOPIC)
 
@@ -61,12 +67,12 @@ def redact_frame(decoded: DecodedFrame, registry: Registry) -> Redacted:
         return Redacted(frame, [])
     if decoded.is_token:
         return _without(frame, REDACTED_BYTES, [EVERYTHING])
-    if _is_harmless(decoded):
+    if _is_harmless(decoded) and not _has_echo(decoded, registry):
         return Redacted(frame, [])
     read = read_leniently(decoded, registry)
     if read.message is None:
         return _without(frame, b"", [EVERYTHING])
-    request = None if decoded.request is None else decoded.request.message
+    request = _request_of(decoded, registry)
     message = deepcopy(read.message)
     paths = redact_message(message, registry, request)
     if decoded.error is not None:
@@ -102,7 +108,8 @@ def redact_message(
     inner = _INNER.get(type(message).__name__)
     if inner is not None:
         return inner(message, registry, request)
-    return redact_fields(message)
+    echoes = [] if request is None else _redact_echoes(message, secret_texts(request))
+    return redact_fields(message) + echoes
 
 
 def may_hold_secrets(name: str) -> bool:
@@ -147,12 +154,43 @@ def _encode(decoded: DecodedFrame, message: Message, registry: Registry) -> byte
     return registry.encode_response(decoded.request.header, message, decoded.header)
 
 
+# -- error messages ------------------------------------------------------------------------
+
+
+def _request_of(decoded: DecodedFrame, registry: Registry) -> Message | None:
+    """The request that a response answers, where it can be read."""
+    return None if decoded.request is None else read_leniently(decoded.request, registry).message
+
+
+def _has_echo(decoded: DecodedFrame, registry: Registry) -> bool:
+    """Whether the bytes of a response say again what was secret in the request."""
+    request = _request_of(decoded, registry)
+    texts = () if request is None else secret_texts(request)
+    return any(text.encode() in decoded.frame.data for text in texts)
+
+
+def _redact_echoes(struct: Any, texts: list[str], path: str = "") -> list[str]:
+    paths: list[str] = []
+    for field in struct.LAYOUT.fields if texts else ():
+        value: Any = getattr(struct, field.name)
+        step = path + field.name
+        if field.name == _ERROR_MESSAGE and any(text in (value or "") for text in texts):
+            for text in texts:
+                value = value.replace(text, REDACTED)
+            setattr(struct, field.name, value)
+            paths.append(step)
+        elif field.is_struct and isinstance(value, list):
+            for at, item in enumerate(value):
+                paths += _redact_echoes(item, texts, f"{step}[{at}].")
+    return paths
+
+
 # -- embedded requests (KIP-590) -----------------------------------------------------------
 
 
 def _redact_envelope(message: Any, registry: Registry, _: Message | None) -> list[str]:
     def read(data: bytes) -> tuple[list[str], bytes]:
-        header, request = registry.decode_request(data)
+        header, request = _read_embedded(data, registry)
         paths = redact_message(request, registry)
         return paths, registry.encode_request(header, request) if paths else data
 
@@ -161,12 +199,19 @@ def _redact_envelope(message: Any, registry: Registry, _: Message | None) -> lis
 
 def _redact_answered(message: Any, registry: Registry, envelope: Any) -> list[str]:
     def read(data: bytes) -> tuple[list[str], bytes]:
-        asked, request = registry.decode_request(getattr(envelope, "request_data", b""))
+        asked, request = _read_embedded(getattr(envelope, "request_data", b""), registry)
         header, response = registry.decode_response(data, asked)
         paths = redact_message(response, registry, request)
         return paths, registry.encode_response(asked, response, header) if paths else data
 
     return _redact_embedded(message, "response_data", read)
+
+
+def _read_embedded(data: bytes, registry: Registry) -> tuple[Any, Message]:
+    header, request = registry.decode_request(data)
+    if type(request).__name__ == _ENVELOPE:
+        raise DecodeError("an Envelope within an Envelope", "request_api_key", 0)
+    return header, request
 
 
 def _redact_embedded(
@@ -267,7 +312,7 @@ def _settings(batch: Batch) -> BatchSettings:
 
 
 _INNER: dict[str, Callable[[Any, Registry, Any], list[str]]] = {
-    "EnvelopeRequest": _redact_envelope,
+    _ENVELOPE: _redact_envelope,
     "EnvelopeResponse": _redact_answered,
     _FETCHED: _redact_fetched,
     "FetchSnapshotResponse": _redact_snapshot,

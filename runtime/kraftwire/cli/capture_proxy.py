@@ -21,7 +21,7 @@ from kraftwire.capture.cassette_file import CassetteFile
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.proxy.proxy import Proxy
 from kraftwire.cli.failures import EXIT_FINDINGS, EXIT_INTERRUPTED, CouldNotDoIt
-from kraftwire.cli.listen_option import LOOPBACK, to_listen, to_upstream
+from kraftwire.cli.listen_option import LOOPBACK, naming_host, to_listen, to_upstream
 from kraftwire.cli.output import output_option, print_json, printable, wants_json
 from kraftwire.cli.quorum_options import security_of
 from kraftwire.node.property_reader import parse_number
@@ -132,7 +132,8 @@ def proxy(
         ports=ports,
         on_problem=lambda problem: click.echo(printable(problem), err=True),
     )
-    asyncio.run(recording.run(one, upstream, wants_json(output)))
+    with naming_host(listen):
+        asyncio.run(recording.run(one, upstream, wants_json(output)))
     recording.summarize(one)
 
 

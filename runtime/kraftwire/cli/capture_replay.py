@@ -21,7 +21,7 @@ from kraftwire.capture.replay.server import ReplayServer
 from kraftwire.capture.replay.tape import describe_unused
 from kraftwire.cli.capture_input import open_recording
 from kraftwire.cli.failures import EXIT_FINDINGS, CouldNotDoIt
-from kraftwire.cli.listen_option import LOOPBACK, to_listen
+from kraftwire.cli.listen_option import LOOPBACK, naming_host, to_listen
 from kraftwire.cli.output import output_option, print_json, printable, wants_json
 from kraftwire.cli.spec_sets import load_registry, messages_option
 from kraftwire.difference import split_pattern
@@ -108,9 +108,14 @@ def replay(
         click.echo(f"not replayed: {more} more; capture decode shows them", err=True)
     if not core.tape.responses:
         raise CouldNotDoIt(f"{recording.name}: no response in it that can be replayed")
-    core.on_miss = lambda miss: _print_miss(miss, as_json)
-    asyncio.run(_serve(core, listen, timing == "recorded", as_json))
+    findings = _Findings(as_json)
+    core.on_miss = findings.tell
+    with naming_host(listen):
+        asyncio.run(_serve(core, listen, timing == "recorded", as_json))
     _summarize(core)
+    findings.close()
+    if core.missed:
+        raise click.exceptions.Exit(EXIT_FINDINGS)
 
 
 async def _serve(core: Replay, listen: Address, with_delays: bool, as_json: bool) -> None:
@@ -136,6 +141,27 @@ def _flush() -> None:
     """Let whoever reads through a pipe see it now."""
     if sys.stdout is not None:
         sys.stdout.flush()
+
+
+class _Findings:
+    """Prints misses while somebody reads them; the replay goes on for its clients."""
+
+    def __init__(self, as_json: bool) -> None:
+        self._as_json = as_json
+        self._error: BrokenPipeError | None = None
+
+    def tell(self, miss: Miss) -> None:
+        """Print one."""
+        if self._error is None:
+            try:
+                _print_miss(miss, self._as_json)
+            except BrokenPipeError as error:
+                self._error = error
+
+    def close(self) -> None:
+        """Raise the `BrokenPipeError` that there was."""
+        if self._error is not None:
+            raise self._error
 
 
 def _print_miss(miss: Miss, as_json: bool) -> None:
@@ -167,5 +193,3 @@ def _summarize(core: Replay) -> None:
     unused = describe_unused(core.tape.unused())
     if unused:
         click.echo(f"nobody asked for: {unused}", err=True)
-    if core.missed:
-        raise click.exceptions.Exit(EXIT_FINDINGS)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import click
 
 from kraftwire.address import Address
+from kraftwire.cli.failures import CouldNotDoIt
 from kraftwire.node.listener_properties import parse_address
 
 LOOPBACK = "127.0.0.1"
@@ -24,8 +29,22 @@ def to_upstream(_: click.Context, __: click.Parameter, value: str) -> Address:
     return Address(host, port)
 
 
+@contextmanager
+def naming_host(listen: Address) -> Iterator[None]:
+    """Say which host it was that nobody knows, which the system's own error does not."""
+    try:
+        yield
+    except socket.gaierror as error:
+        raise CouldNotDoIt(f"--listen {listen}: {error.strerror}") from None
+
+
 def _parse(value: str, least_port: int) -> tuple[str, int]:
     try:
-        return parse_address(value, least_port)
+        host, port = parse_address(value, least_port)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
+    try:
+        host.encode("idna")  # as every call that looks a host up does
+    except UnicodeError:
+        raise click.BadParameter(f"{host[:80]!r} is no name of a host") from None
+    return host, port

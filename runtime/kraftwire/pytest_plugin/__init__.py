@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["assert_same_message", "kafka_cassette", "message_snapshot"]
 
-_FAILED = pytest.StashKey[bool]()
+_PASSED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,10 +59,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note whether a test failed: what it did then is not worth keeping."""
+    """Note whether a test passed: what it did otherwise, or before Ctrl-C, is not worth keeping."""
     report = yield
-    if report.failed:
-        item.stash[_FAILED] = True
+    if report.when == "setup":
+        item.stash[_PASSED] = False  # until it is known, also where a plugin runs the test again
+    elif report.when == "call":
+        item.stash[_PASSED] = report.passed
     return report
 
 
@@ -78,7 +80,7 @@ def kafka_cassette(request: pytest.FixtureRequest) -> Iterator[KafkaCassette]:
     from kraftwire.pytest_plugin.cassettes import open_cassette
 
     item = request.node
-    with open_cassette(item, lambda: item.stash.get(_FAILED, False)) as cassette:
+    with open_cassette(item, lambda: item.stash.get(_PASSED, False)) as cassette:
         yield cassette
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
 from kraftwire.address import Address
-from kraftwire.capture.cassette import CassetteHeader, CassetteReader, write_cassette
+from kraftwire.capture.cassette import (
+    CassetteHeader,
+    CassetteReader,
+    frame_line,
+    header_line,
+)
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.replay.miss import Miss
 from kraftwire.capture.replay.server import ReplayThread
-from kraftwire.pytest_plugin.files import file_of
+from kraftwire.pytest_plugin.files import file_of, printable, replace_file, shown
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
 
@@ -48,15 +53,15 @@ class KafkaCassette:
 
 
 @contextmanager
-def open_cassette(item: pytest.Item, has_failed: Callable[[], bool]) -> Iterator[KafkaCassette]:
-    """Replay a test's cassette, or record it; `has_failed` says whether the test did."""
+def open_cassette(item: pytest.Item, has_passed: Callable[[], bool]) -> Iterator[KafkaCassette]:
+    """Replay a test's cassette, or record it; `has_passed` says whether the test did."""
     name, ignore = _marked(item)
     path = file_of(item, "cassettes", name, ".jsonl")
     record = bool(item.config.getoption("--kafka-record"))
     if path.is_file() and not record:
         opened = _replay(path, ignore)
     else:
-        opened = _record(path, _bootstrap(item, path), has_failed)
+        opened = _record(path, _bootstrap(item, path), has_passed)
     with opened as cassette:
         yield cassette
 
@@ -75,8 +80,7 @@ def _marked(item: pytest.Item) -> tuple[str | None, tuple[str, ...]]:
 def _bootstrap(item: pytest.Item, path: Path) -> Address:
     text = item.config.getoption("--kafka-bootstrap") or item.config.getini("kafka_bootstrap")
     if not text:
-        shown = "/".join(path.parts[-3:])
-        what = "--kafka-record" if path.is_file() else f"no cassette {shown}"
+        what = "--kafka-record" if path.is_file() else f"no cassette {shown(path)}"
         pytest.fail(f"{what}: say with --kafka-bootstrap HOST:PORT where to record it", False)
     host, _, port = str(text).rpartition(":")
     if not host or not port.isdecimal():
@@ -90,17 +94,19 @@ def _replay(path: Path, ignore: tuple[str, ...]) -> Iterator[KafkaCassette]:
         with path.open("rb") as stream:
             frames = list(CassetteReader(stream, str(path)))
         thread = ReplayThread(frames, ignore=ignore)
+    except OSError as error:
+        pytest.fail(f"{shown(path)} cannot be read: {error.strerror or error}", False)
     except (KraftwireError, ValueError) as error:
-        pytest.fail(str(error), False)
+        pytest.fail(printable(str(error)), False)
     for problem in thread.replay.tape.problems:
-        sys.stderr.write(f"{path.name}: not replayed: {problem}\n")  # shown where the test fails
+        _tell(f"{path.name}: not replayed: {problem}")
     with thread:
         cassette = KafkaCassette(str(thread.address), "replay", path, thread.replay.misses)
         yield cassette
     if cassette.misses:
-        shown = "\n".join(str(miss) for miss in cassette.misses)
+        misses = printable("\n".join(str(miss) for miss in cassette.misses))
         pytest.fail(
-            f"not on the cassette {'/'.join(path.parts[-3:])}:\n{shown}\n"
+            f"not on the cassette {shown(path)}:\n{misses}\n"
             "--kafka-record with --kafka-bootstrap HOST:PORT records it anew",
             False,
         )
@@ -108,19 +114,23 @@ def _replay(path: Path, ignore: tuple[str, ...]) -> Iterator[KafkaCassette]:
 
 @contextmanager
 def _record(
-    path: Path, upstream: Address, has_failed: Callable[[], bool]
+    path: Path, upstream: Address, has_passed: Callable[[], bool]
 ) -> Iterator[KafkaCassette]:
     from kraftwire.capture.proxy.proxy import ProxyThread
 
     frames: list[Frame] = []
     with ProxyThread(upstream, record=frames.append) as proxy:
         yield KafkaCassette(str(proxy.address), "record", path)
-    if has_failed():
+    if not has_passed():
+        for problem in proxy.problems:
+            _tell(f"{path.name}: {problem}")
         return
     if proxy.problems:
-        pytest.fail("not recorded:\n" + "\n".join(proxy.problems), False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".unfinished")
-    with unfinished.open("wb") as stream:
-        write_cassette(stream, CassetteHeader(_RECORDED_BY, registry.release), frames)
-    os.replace(unfinished, path)  # noqa: PTH105
+        pytest.fail(printable("not recorded:\n" + "\n".join(proxy.problems)), False)
+    header = CassetteHeader(_RECORDED_BY, registry.release)
+    replace_file(path, chain([header_line(header)], map(frame_line, frames)))
+
+
+def _tell(text: str) -> None:
+    """Say what is shown where the test fails."""
+    sys.stderr.write(f"{printable(text)}\n")

@@ -1,10 +1,13 @@
-"""Where files of a test lie: in a folder beside it, by module and test."""
+"""Where files of a test lie: in a folder beside it, by module and test; and writing them."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -25,7 +28,35 @@ def safe_name(text: str) -> str:
     return f"{name[:_MAX_NAME]}-{sha256(text.encode()).hexdigest()[:8]}".lstrip("-")
 
 
+def replace_file(path: Path, data: Iterable[bytes]) -> None:
+    """Write a file, whole or not at all, whoever else writes it at the same time.
+
+    Fails the test where that cannot be.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f"{uuid4().hex}.unfinished")
+        try:
+            with unfinished.open("xb") as stream:
+                stream.writelines(data)
+            os.replace(unfinished, path)  # noqa: PTH105
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        pytest.fail(f"{shown(path)} cannot be written: {error.strerror or error}", pytrace=False)
+
+
+def shown(path: Path) -> str:
+    """A path from the folder of such files on, which is the same wherever the tests lie."""
+    return "/".join(path.parts[-3:])
+
+
+def printable(text: str) -> str:
+    """Lines without characters that a terminal would act on."""
+    return "".join(one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text)
+
+
 def _test(item: pytest.Item) -> str:
-    """The test's name, behind that of its class where it has one."""
-    names = [part.split("/")[-1] for part in item.nodeid.split("::")[1:]]
-    return ".".join([*names[:-1], item.name]) if names else item.name
+    """The test's name, behind those of its classes; ids of parameters may have `::` too."""
+    classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
+    return ".".join([*classes, item.name])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kraftwire.pytest_plugin.comparing import explain_difference
-from kraftwire.pytest_plugin.files import file_of, safe_name
+from kraftwire.pytest_plugin.files import file_of, replace_file, safe_name, shown
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 
@@ -26,6 +26,7 @@ class MessageSnapshot:
         self._item = item
         self._update = update
         self._count = 0
+        self._parts: set[str] = set()
 
     def check(self, message: Message, version: int, name: str | None = None) -> None:
         """Compare a message with its snapshot; write it with `--kafka-snapshot-update`.
@@ -35,6 +36,9 @@ class MessageSnapshot:
         __tracebackhide__ = True
         self._count += 1
         part = name or (str(self._count) if self._count > 1 else "")
+        if part in self._parts:
+            pytest.fail(f"two snapshots of one test have the name {part!r}", pytrace=False)
+        self._parts.add(part)
         suffix = f".{safe_name(part)}" if part else ""
         path = file_of(self._item, "snapshots", None, f"{suffix}.json")
         data = message.encode(version)
@@ -42,20 +46,17 @@ class MessageSnapshot:
             _write(path, message, version, data)
             return
         if not path.is_file():
-            pytest.fail(
-                f"no snapshot {_shown(path)}: run with {_UPDATE} to write it", pytrace=False
-            )
+            pytest.fail(f"no snapshot {shown(path)}: run with {_UPDATE} to write it", pytrace=False)
         expected = _read(path, type(message), version)
         text = explain_difference(data, expected, type(message), version, ())
         if text is not None:
-            pytest.fail(f"{_shown(path)}: {text}\n{_UPDATE} takes it as it is now", pytrace=False)
+            pytest.fail(f"{shown(path)}: {text}\n{_UPDATE} takes it as it is now", pytrace=False)
 
 
 def _write(path: Path, message: Message, version: int, data: bytes) -> None:
     obj = {"name": type(message).__name__, "version": version, "message": message.to_json(version)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(obj, indent=2) + "\n", encoding="utf-8")
-    path.with_suffix(".hex").write_text(_hex_lines(data), encoding="ascii")
+    replace_file(path, [json.dumps(obj, indent=2).encode(), b"\n"])
+    replace_file(path.with_suffix(".hex"), [_hex_lines(data).encode()])
 
 
 def _read(path: Path, kind: type[Message], version: int) -> bytes:
@@ -73,12 +74,8 @@ def _read(path: Path, kind: type[Message], version: int) -> bytes:
             return data
     except (OSError, ValueError, KeyError, TypeError, KraftwireError) as error:
         reason = f"cannot be read: {error}"
-    pytest.fail(f"snapshot {_shown(path)}: {reason}; {_UPDATE} writes it anew", pytrace=False)
+    pytest.fail(f"snapshot {shown(path)}: {reason}; {_UPDATE} writes it anew", pytrace=False)
 
 
 def _hex_lines(data: bytes) -> str:
     return "".join(data[at : at + 16].hex(" ") + "\n" for at in range(0, len(data), 16))
-
-
-def _shown(path: Path) -> str:
-    return "/".join(path.parts[-3:])

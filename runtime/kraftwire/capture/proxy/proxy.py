@@ -251,19 +251,11 @@ class ProxyThread:
         return self._proxy.problems
 
     def __enter__(self) -> Self:
-        self._thread.start()
-        try:
-            self.address = self._thread.run(self._proxy.start())
-        except BaseException:
-            self._thread.end()
-            raise
+        self.address = self._thread.start(self._proxy.start())
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        try:
-            self._thread.run(self._proxy.close())
-        finally:
-            self._thread.end()
+        self._thread.end(self._proxy.close())
 
 
 def _what(decoded: DecodedFrame) -> str:

@@ -19,7 +19,7 @@ from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from copy import copy
-from itertools import islice
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from kraftwire.log.batch import Batch, parse_batch
@@ -67,19 +67,19 @@ class ProduceLog:
         self._records: list[Written] = []
         self._start = 0
         """Everything before this is used."""
-        self._visible_end: int | None = None
-        self._is_counted = False
+        self._offsets: list[tuple[int, int]] = []
+        """A heap of offsets, each with its record's place; used ones leave it when on top."""
 
     def add(self, contents: list[Content], answer: Any, group: int) -> None:
         """Records of one request, and the answer for their partition."""
-        self._is_counted = False
         base = None
         if answer is not None and answer.error_code == 0 and answer.base_offset >= 0:
             base = answer.base_offset
         for at, content in enumerate(contents):
-            self._records.append(
-                Written(content, None if base is None else base + at, answer, group)
-            )
+            offset = None if base is None else base + at
+            if offset is not None:
+                heappush(self._offsets, (offset, len(self._records)))
+            self._records.append(Written(content, offset, answer, group))
 
     def find(self, contents: list[Content]) -> list[Written] | None:
         """The recorded records that these are; None where one was not recorded any more."""
@@ -98,7 +98,6 @@ class ProduceLog:
 
     def use(self, found: list[Written]) -> None:
         """They were produced."""
-        self._is_counted = False
         for written in found:
             written.is_used = True
         while self._start < len(self._records) and self._records[self._start].is_used:
@@ -116,11 +115,9 @@ class ProduceLog:
 
     def visible_end(self) -> int | None:
         """The first offset that is not produced yet; None where all are."""
-        if not self._is_counted:
-            offsets = (one.offset for one in self._waiting() if one.offset is not None)
-            self._visible_end = min(offsets, default=None)
-            self._is_counted = True
-        return self._visible_end
+        while self._offsets and self._records[self._offsets[0][1]].is_used:
+            heappop(self._offsets)
+        return self._offsets[0][0] if self._offsets else None
 
     def _waiting(self) -> Iterator[Written]:
         for at in range(self._start, len(self._records)):
@@ -159,7 +156,8 @@ class FetchLog:
         if not self._in_order:
             self._in_order = sorted(self._batches.values(), key=_first)
         start = bisect_right(self._in_order, offset, key=_first)
-        for stored in islice(self._in_order, max(start - 1, 0), None):
+        for at in range(max(start - 1, 0), len(self._in_order)):
+            stored = self._in_order[at]
             if stored.last < offset:
                 continue
             if visible_end is not None and stored.last >= visible_end:

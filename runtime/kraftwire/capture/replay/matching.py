@@ -110,7 +110,7 @@ class Rules:
     def __init__(self, ignore: Iterable[str] = ()) -> None:
         """`ValueError` where a text of `ignore` is no such path."""
         table = [(rule.messages, path) for rule in RULES for path in rule.paths]
-        self._patterns = table + [split_pattern(text) for text in ignore]
+        self._patterns = list(dict.fromkeys(table + [split_pattern(text) for text in ignore]))
         self._known: dict[tuple[str, str], bool] = {}
 
     def is_volatile(self, name: str, path: str) -> bool:
@@ -175,13 +175,13 @@ def distance(
     living: Shape, recorded: Shape, names: Mapping[str, str] = MappingProxyType({})
 ) -> int:
     """In how many volatile fields two requests differ; `names` maps recorded to living texts."""
-    if not names:
-        return (living.volatile - recorded.volatile).total()
-    renamed: Counter[tuple[str, str]] = Counter()
-    living_texts = {repr(old): repr(new) for old, new in names.items()}
-    for (path, text), count in recorded.volatile.items():
-        renamed[path, living_texts.get(text, text)] += count
-    return (living.volatile - renamed).total()
+    other = recorded.volatile
+    if names:
+        other = Counter()
+        living_texts = {repr(old): repr(new) for old, new in names.items()}
+        for (path, text), count in recorded.volatile.items():
+            other[path, living_texts.get(text, text)] += count
+    return sum(max(0, count - other.get(key, 0)) for key, count in living.volatile.items())
 
 
 def is_polled(api: str) -> bool:

@@ -54,10 +54,11 @@ def _take_apart(
         yield request, response
         return
     level, *below = levels
+    answers: dict[object, Any] = {}
+    for one in () if response is None else getattr(response, level.answered):
+        answers.setdefault(_key(one, level, name_of), one)
     for item in getattr(request, level.asked) or ():
-        answers = [] if response is None else getattr(response, level.answered)
-        wanted = _key(item, level, name_of)
-        found = next((one for one in answers if _key(one, level, name_of) == wanted), None)
+        found = answers.get(_key(item, level, name_of))
         for part, answer in _take_apart(below, item, found, name_of):
             yield (
                 _with(request, level.asked, [part]),
@@ -71,26 +72,17 @@ def _take_apart(
 
 def put_together(api: str, responses: Sequence[Message], name_of: NameOf) -> Any:
     """One response out of those to the parts of a request."""
-    first, *others = responses
-    if not others:
-        return first
-    whole = copy(first)
-    for other in others:
-        whole = _join(PARTS[api], whole, other, name_of)
-    return whole
+    return responses[0] if len(responses) == 1 else _join(PARTS[api], responses, name_of)
 
 
-def _join(levels: Sequence[Level], whole: Any, part: Any, name_of: NameOf) -> Any:
+def _join(levels: Sequence[Level], parts: Sequence[Any], name_of: NameOf) -> Any:
     level, *below = levels
-    items = list(getattr(whole, level.answered))
-    for item in getattr(part, level.answered):
-        key = _key(item, level, name_of)
-        places = [at for at, one in enumerate(items) if _key(one, level, name_of) == key]
-        if below and places:
-            items[places[0]] = _join(below, items[places[0]], item, name_of)
-        elif not places:
-            items.append(item)
-    return _with(whole, level.answered, items)
+    items: dict[object, list[Any]] = {}
+    for part in parts:
+        for item in getattr(part, level.answered):
+            items.setdefault(_key(item, level, name_of), []).append(item)
+    joined = [_join(below, same, name_of) if below else same[0] for same in items.values()]
+    return _with(parts[0], level.answered, joined)
 
 
 def _key(item: Any, level: Level, name_of: NameOf) -> object:

@@ -73,7 +73,8 @@ class Replay:
         self.answered = 0
         self.missed = 0
         """How many requests were misses, those that came again among them."""
-        self._search = Search(self.tape.entries, Rules([*ignore, *self.tape.redacted]))
+        rules = Rules([*ignore, *self.tape.redacted])
+        self._search = Search(self.tape.entries, rules, registry)
         self._registry = registry
         self._answer_misses = answer_misses
         self._living: dict[str, str] = {}
@@ -127,12 +128,13 @@ class Replay:
             return response, 0.0 if is_last_call else wait_s, 0.0
         parts = [part for part, _ in take_apart(api, request, None, self.tape.topic)]
         found: list[Entry] = []
+        taken: set[int] = set()
         for part in parts:
-            taken = {id(entry) for entry in found}
             entry = self._search.find(api, version, part, taken, self._living)
             if entry is None:
                 return self._registry.message(f"{api}Response")(), 0.0, 0.0
             found.append(entry)
+            taken.add(id(entry))
         for entry, part in zip(found, parts, strict=True):
             entry.is_used = True
             self._bind(entry, part)

@@ -1,16 +1,26 @@
-"""Finding the recorded request that a living one is."""
+"""Finding the recorded request that a living one is.
+
+What must be equal is an index. Of what is equal in that, the nearest is chosen, among so many
+that a search takes the same time in a long recording as in a short one: the next that were
+not used, the last that were, and whatever is equal in all. Secrets are never in what is said
+of a request that was not recorded.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 
+from kraftwire.capture.redacting import redact_message
 from kraftwire.capture.replay.matching import QUIET, Rules, Shape, distance, is_polled
 from kraftwire.capture.replay.miss import Miss, NotRecorded
 from kraftwire.capture.replay.tape import Entry
 from kraftwire.difference import Difference, as_tree
+from kraftwire.redaction import REDACTED
 from kraftwire_wire.message import Message
+from kraftwire_wire.registry import Registry
 
 _MAX_COMPARED = 200
 _MAX_DIFFERENCES = 100
@@ -34,17 +44,57 @@ class _Group:
                 return place, entry
         return None
 
+    @property
+    def is_used_up(self) -> bool:
+        """Whether all were asked for."""
+        return self.next_unused(()) is None
+
+
+class _Alike:
+    """Groups that are equal in what must be; those that are used up stand apart."""
+
+    def __init__(self) -> None:
+        self._all: dict[Any, _Group] = {}
+        self._open: OrderedDict[int, _Group] = OrderedDict()
+        self._used_up: list[_Group] = []
+
+    def add(self, shape: Shape, at: int, entry: Entry) -> None:
+        """A recorded request, in their order."""
+        volatile = _volatile(shape)
+        if volatile not in self._all:
+            self._all[volatile] = self._open[len(self._all)] = _Group(shape)
+        self._all[volatile].entries.append((at, entry))
+
+    def candidates(self, asked: Shape) -> list[_Group]:
+        """Those worth a look: the one that is equal in all, and so many more."""
+        found: list[_Group] = []
+        used_up: list[int] = []
+        for number, group in self._open.items():
+            if group.is_used_up:
+                used_up.append(number)
+                continue
+            found.append(group)
+            if len(found) == _MAX_COMPARED:
+                break
+        self._used_up += [self._open.pop(number) for number in used_up]
+        found += self._used_up[-_MAX_COMPARED:]
+        same = self._all.get(_volatile(asked))
+        return found if same is None or same in found else [*found, same]
+
 
 class Search:
-    """Looks among the entries of a tape; what must be equal is an index."""
+    """See the module."""
 
-    def __init__(self, entries: Mapping[str, list[Entry]], rules: Rules) -> None:
+    def __init__(
+        self, entries: Mapping[str, list[Entry]], rules: Rules, registry: Registry
+    ) -> None:
         self._entries = entries
         self._rules = rules
+        self._registry = registry
         self._versions = {
             api: sorted({entry.version for entry in recorded}) for api, recorded in entries.items()
         }
-        self._index: dict[tuple[str, int, int], dict[Any, list[_Group]]] = {}
+        self._index: dict[tuple[str, int, int], dict[Any, _Alike]] = {}
 
     def find(
         self,
@@ -85,23 +135,19 @@ class Search:
         """What is equal in all that must be, with the version it was recorded in."""
         for recorded in self._versions.get(api, ()):
             asked = self._rules.shape(request, (recorded, version))
-            for group in self._indexed(api, recorded, version).get(asked.fixed, ()):
+            alike = self._indexed(api, recorded, version).get(asked.fixed)
+            for group in alike.candidates(asked) if alike else ():
                 yield recorded, asked, group
 
-    def _indexed(self, api: str, recorded: int, version: int) -> dict[Any, list[_Group]]:
+    def _indexed(self, api: str, recorded: int, version: int) -> dict[Any, _Alike]:
         key = api, recorded, version
         if key not in self._index:
-            index = self._index[key] = defaultdict(list)
-            known: dict[Any, _Group] = {}
+            index = self._index[key] = defaultdict(_Alike)
             for at, entry in enumerate(self._entries[api]):
                 if entry.version != recorded:
                     continue
                 shape = self._rules.shape(entry.request, (recorded, version))
-                same = shape.fixed, frozenset(shape.volatile.items())
-                if same not in known:
-                    known[same] = _Group(shape)
-                    index[shape.fixed].append(known[same])
-                known[same].entries.append((at, entry))
+                index[shape.fixed].add(shape, at, entry)
         return self._index[key]
 
     def _explain(self, api: str, version: int, request: Message) -> Miss:
@@ -116,8 +162,30 @@ class Search:
                 nearest = found, entry
         if nearest is None:
             return Miss(api, version, "the cassette has no such request")
-        differences, entry = nearest
-        return Miss(api, version, "was not recorded", entry.number, differences[:_MAX_DIFFERENCES])
+        found, entry = nearest
+        shown = self._without_secrets(found[:_MAX_DIFFERENCES], request, entry, version)
+        return Miss(api, version, "was not recorded", entry.number, shown)
+
+    def _without_secrets(
+        self, found: list[Difference], request: Message, entry: Entry, version: int
+    ) -> list[Difference]:
+        """The differences with what may be said of either side; the paths stay."""
+        trees = []
+        for message in (request, entry.request):
+            copy = deepcopy(message)
+            redact_message(copy, self._registry)
+            trees.append(as_tree(copy, min(version, entry.version)))
+        name = type(request).__name__
+        harmless = {each.path: each for each in self._rules.differences(trees[0], trees[1], name)}
+        return [harmless.get(each.path) or _hidden(each) for each in found]
+
+
+def _hidden(found: Difference) -> Difference:
+    return found._replace(actual=REDACTED, expected=REDACTED)
+
+
+def _volatile(shape: Shape) -> frozenset[tuple[tuple[str, str], int]]:
+    return frozenset(shape.volatile.items())
 
 
 def _is_due(entry: Entry) -> bool:

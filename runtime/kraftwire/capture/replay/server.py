@@ -102,6 +102,7 @@ class ReplayServer:
             for frame in splitter.feed(data):
                 if in_tokens and not self.replay.can_read(frame):
                     writer.write(add_size(b""))  # success, to a token of SASL (KIP-43)
+                    await writer.drain()
                     continue
                 in_tokens = frame.startswith(_SASL_HANDSHAKE_0)
                 reply = await self._reply(frame, address_of)
@@ -150,16 +151,8 @@ class ReplayThread:
         self._thread = LoopThread("kraftwire-replay")
 
     def __enter__(self) -> Self:
-        self._thread.start()
-        try:
-            self.address = self._thread.run(self._server.start())
-        except BaseException:
-            self._thread.end()
-            raise
+        self.address = self._thread.start(self._server.start())
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        try:
-            self._thread.run(self._server.close())
-        finally:
-            self._thread.end()
+        self._thread.end(self._server.close())
