@@ -192,6 +192,6 @@ def test_secrets_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     shown, _ = rows(result)
     assert b64decode(shown["message"]["authBytes"]) == b"(redacted)"
-    (line, _) = (json.loads(text) for text in saved.read_text().splitlines()[1:])
+    line, _ = (json.loads(text) for text in saved.read_text().splitlines()[1:])
     assert password not in b64decode(line["frame"])
     assert line["redacted"] == ["auth_bytes"]
