@@ -91,8 +91,8 @@ PARTS := javac:openjdk-17-jdk-headless mvn:maven tcpdump:tcpdump tshark:tshark c
 
 parts: ## Install what interop needs beside Python, where it is missing (Debian, as root)
 	@for part in $(PARTS); do command -v $${part%%:*} >/dev/null || packages="$$packages $${part#*:}"; done; \
-	[ -z "$$packages" ] || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-	  apt-get install -y -qq --no-install-recommends $$packages; }
+	install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$packages; }; \
+	[ -z "$$packages" ] || install || { apt-get update -qq && install; }
 
 interop: setup ## Test against Kafka itself (what it needs, `make parts` installs)
 	$(PYTEST) -n auto --dist loadgroup -m interop codec_tests/interop codec_tests/guide

@@ -10,11 +10,15 @@ from contextlib import contextmanager
 
 import pytest
 
+from kraftwire.address import Address
 from kraftwire.node.node import Node
+from kraftwire.raft.admin import describe_quorum, remove_voter
 from kraftwire_messages.kafka import NoOpRecord
 from kraftwire_wire.records import encode_metadata_record
 
+from interop.kafka_connection import HOST, Connection
 from interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
+from interop.kafka_server import describe_quorum as describe_metadata
 from interop.kafka_tools import run_tool
 from interop.our_node import OurNode, aside, first_segment, run, until
 
@@ -106,10 +110,44 @@ def test_a_quorum_commits_with_our_vote_and_not_without(two: KafkaCluster) -> No
     run(scene())
 
 
+def test_a_quorum_of_three_takes_ours_and_commits_while_our_vote_is_needed(
+    quorum: KafkaCluster,
+) -> None:
+    ours = OurNode.beside(quorum, 23)
+    at = [Address(HOST, node.ports["CONTROLLER"]) for node in quorum.controllers]
+
+    async def scene() -> None:
+        async with ours.running() as node:
+            await caught_up(node, quorum)
+            await aside(_add, quorum, ours)
+            await until("it is a voter", lambda: _is_voter(node))
+            leader, others = await aside(leader_of, quorum)
+            with paused(others[0]):  # three of four are a majority, and there are only three
+                before = node.committed
+                await until("records are committed", lambda: node.committed > before + 3)
+        leader, others = await aside(leader_of, quorum)
+        with paused(others[0]):
+            port = leader.ports["CONTROLLER"]
+            await until("without us it resigns", lambda: not _leads(port))
+            async with ours.running() as node:
+                before = node.committed
+                await until("our vote is back", lambda: node.committed > before + 3)
+        await remove_voter(at, ours.key)
+        assert 23 not in {one.replica_id for one in (await describe_quorum(at)).voters}
+
+    run(scene())
+
+
+def _leads(port: int) -> bool:
+    with Connection(port) as connection:
+        return describe_metadata(connection).error_code == 0
+
+
 def _add(cluster: KafkaCluster, ours: OurNode) -> None:
     told = ("--command-config", str(ours.config))
     where = ("--bootstrap-controller", cluster.bootstrap_controllers)
-    assert "Added controller 9" in run_tool(TOOL, *told, *where, "add-controller")
+    added = run_tool(TOOL, *told, *where, "add-controller")
+    assert f"Added controller {ours.number}" in added
 
 
 def _is_voter(node: Node) -> bool:
