@@ -21,7 +21,7 @@ from kraftwire.capture.cassette_file import CassetteFile
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.proxy.proxy import Proxy
 from kraftwire.cli.failures import EXIT_FINDINGS, EXIT_INTERRUPTED, CouldNotDoIt
-from kraftwire.cli.listen_option import LOOPBACK, naming_host, to_listen, to_upstream
+from kraftwire.cli.listen_option import listen_option, naming_host, to_upstream
 from kraftwire.cli.output import output_option, print_json, printable, wants_json
 from kraftwire.cli.quorum_options import security_of
 from kraftwire.node.property_reader import parse_number
@@ -45,14 +45,7 @@ def _to_ports(_: click.Context, __: click.Parameter, value: str | None) -> range
 
 
 @click.command("proxy")
-@click.option(
-    "--listen",
-    default=f"{LOOPBACK}:0",
-    show_default=True,
-    metavar="HOST:PORT",
-    callback=to_listen,
-    help="Where clients bootstrap; port 0 picks a free one.",
-)
+@listen_option
 @click.option(
     "--upstream",
     required=True,

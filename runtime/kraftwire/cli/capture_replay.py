@@ -21,7 +21,7 @@ from kraftwire.capture.replay.server import ReplayServer
 from kraftwire.capture.replay.tape import describe_unused
 from kraftwire.cli.capture_input import open_recording
 from kraftwire.cli.failures import EXIT_FINDINGS, CouldNotDoIt
-from kraftwire.cli.listen_option import LOOPBACK, naming_host, to_listen
+from kraftwire.cli.listen_option import listen_option, naming_host
 from kraftwire.cli.output import output_option, print_json, printable, wants_json
 from kraftwire.cli.spec_sets import load_registry, messages_option
 from kraftwire.difference import split_pattern
@@ -41,14 +41,7 @@ def _to_patterns(_: click.Context, __: click.Parameter, value: tuple[str, ...]) 
 
 @click.command("replay")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@click.option(
-    "--listen",
-    default=f"{LOOPBACK}:0",
-    show_default=True,
-    metavar="HOST:PORT",
-    callback=to_listen,
-    help="Where clients bootstrap; port 0 picks a free one.",
-)
+@listen_option
 @click.option(
     "--ignore",
     multiple=True,

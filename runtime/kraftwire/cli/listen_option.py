@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import click
 
@@ -12,13 +13,25 @@ from kraftwire.address import Address
 from kraftwire.cli.failures import CouldNotDoIt
 from kraftwire.node.listener_properties import parse_address
 
+F = TypeVar("F", bound=Callable[..., Any])
 LOOPBACK = "127.0.0.1"
 
 
-def to_listen(_: click.Context, __: click.Parameter, value: str) -> Address:
-    """HOST:PORT to listen on, port 0 for a free one, no host for loopback; for `callback`."""
+def _to_listen(_: click.Context, __: click.Parameter, value: str) -> Address:
     host, port = _parse(value, least_port=0)
     return Address(host or LOOPBACK, port)
+
+
+def listen_option(command: F) -> F:
+    """`--listen HOST:PORT`: port 0 for a free one, no host for loopback."""
+    return click.option(
+        "--listen",
+        default=f"{LOOPBACK}:0",
+        show_default=True,
+        metavar="HOST:PORT",
+        callback=_to_listen,
+        help="Where clients bootstrap; port 0 picks a free one.",
+    )(command)
 
 
 def to_upstream(_: click.Context, __: click.Parameter, value: str) -> Address:
