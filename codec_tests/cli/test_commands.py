@@ -90,7 +90,7 @@ def test_closed_output_is_no_accident() -> None:
     [
         (("decode", "--request", "-"), b"0 bytes are no request"),
         (("encode",), b"the input is empty"),
-        (("capture", "decode", "-"), b"no cassette"),
+        (("capture", "decode", "-"), b"is empty"),
     ],
 )
 def test_closed_input_is_empty(args: tuple[str, ...], message: bytes) -> None:
