@@ -25,7 +25,7 @@ from kraftwire.capture.cassette import (
     RecordedFrame,
     frame_line,
 )
-from kraftwire.capture.cassette_file import CassetteExists, CassetteFile
+from kraftwire.capture.cassette_file import CassetteExists, CassetteFile, CassetteInUse
 from kraftwire.capture.frame import Frame
 from kraftwire_messages.kafka import ApiVersionsRequest, ApiVersionsResponse, registry
 from kraftwire_wire.framing import add_size
@@ -332,3 +332,19 @@ def test_optional_keys_of_a_wrong_type_are_refused(tmp_path: Path, wrong: str) -
     path.write_text(path.read_text().replace('"time"', f'{wrong}, "time"'))
     with pytest.raises(CassetteError, match=wrong[1:7]):
         frames_of(path)
+
+
+def test_two_do_not_write_to_one_cassette(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    with CassetteFile.create(path, HEADER) as file:
+        before = path.read_bytes()
+        in_use = "is being written by another process"
+        with pytest.raises(CassetteInUse, match=in_use):
+            CassetteFile.append(path)
+        with pytest.raises(CassetteInUse, match=in_use):
+            CassetteFile.create(path, HEADER, force=True)
+        assert path.read_bytes() == before
+        file.write(Frame(1, "request", 0.5, b"frame"))
+    with CassetteFile.append(path) as file:
+        assert file.count == 0
+    assert len(frames_of(path)) == 1

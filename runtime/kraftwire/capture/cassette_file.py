@@ -1,12 +1,15 @@
 """A cassette that grows: each frame is in the file when the next is taken.
 
 A write that fails (a full disk) ends the recording: what stands of the last line is cut off
-again, so that the file stays a cassette.
+again, so that the file stays a cassette. A file is locked while it grows, since two that add to
+it at once would write over each other.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import stat
 from contextlib import suppress
 from dataclasses import replace
 from io import FileIO
@@ -27,6 +30,10 @@ class CassetteExists(KraftwireError):
     """A file is there already, and nobody said what to do with it."""
 
 
+class CassetteInUse(KraftwireError):
+    """Another process writes to a file."""
+
+
 class CassetteFile:
     """See the module; a context manager. `count` is how many frames were written."""
 
@@ -39,12 +46,17 @@ class CassetteFile:
 
     @classmethod
     def create(cls, path: Path, header: CassetteHeader, *, force: bool = False) -> Self:
-        """A new file; with `force` in the place of another, `CassetteExists` without."""
+        """A new file; with `force` in the place of another, `CassetteExists` without.
+
+        `CassetteInUse` where another process writes to it.
+        """
         try:
-            self = cls(FileIO(path, "w" if force else "x"))
+            self = cls(_locked(path, "a" if force else "x"))
         except FileExistsError:
             mend = "--append adds to it, --force replaces it"
             raise CassetteExists(f"{path} exists: {mend}") from None
+        if stat.S_ISREG(os.fstat(self._raw.fileno()).st_mode):
+            self._raw.truncate(0)
         self._write(header_line(header))
         return self
 
@@ -52,20 +64,27 @@ class CassetteFile:
     def append(cls, path: Path) -> Self:
         """A file that is a cassette; connections and times go on behind those in it.
 
-        `CassetteError` where it is none, or its last line is not whole.
+        `CassetteError` where it is none, or its last line is not whole; `CassetteInUse`.
         """
+        self = cls(_locked(path, "r+"))
+        try:
+            self._go_on_behind(path)
+        except BaseException:
+            self._raw.close()
+            raise
+        return self
+
+    def _go_on_behind(self, path: Path) -> None:
         connection, time = 0, 0.0
         with path.open("rb") as stream:
             for frame in CassetteReader(stream, str(path)):
                 connection, time = max(connection, frame.connection), max(time, frame.time)
             stream.seek(-1, os.SEEK_END)
             ends_line = stream.read() == b"\n"
-        self = cls(FileIO(path, "r+"))
         self._end = self._raw.seek(0, os.SEEK_END)
         self._first_connection, self._first_time = connection, time
         if not ends_line:
             self._write(b"\n")
-        return self
 
     @classmethod
     def to_pipe(cls, descriptor: int, header: CassetteHeader) -> Self:
@@ -102,3 +121,13 @@ class CassetteFile:
                 self._raw.truncate(self._end)
             raise
         self._end += len(line)
+
+
+def _locked(path: Path, mode: str) -> FileIO:
+    raw = FileIO(path, mode)
+    try:
+        fcntl.flock(raw, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raw.close()
+        raise CassetteInUse(f"{path} is being written by another process") from None
+    return raw
