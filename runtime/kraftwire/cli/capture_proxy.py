@@ -10,7 +10,6 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable
-from ipaddress import ip_address
 from pathlib import Path
 
 import click
@@ -207,15 +206,6 @@ def _open(out: Path, append: bool, force: bool) -> CassetteFile:
 def _warn(listen: Address, no_redact: bool) -> None:
     if no_redact:
         click.echo("warning: secrets are recorded (--no-redact)", err=True)
-    if not _is_loopback(listen.host):
+    if not listen.is_loopback:
         text = f"{listen.host} is not loopback: whoever reaches it reaches the cluster"
         click.echo(f"warning: {text}, in plaintext", err=True)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

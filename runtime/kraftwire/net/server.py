@@ -12,7 +12,6 @@ import logging
 import socket
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from ipaddress import ip_address
 from typing import NamedTuple
 
 from kraftwire.address import Address
@@ -136,7 +135,7 @@ class Server:
         self.ports[endpoint.name] = port
         protocol = "PLAINTEXT" if endpoint.security is None else "SSL"
         _logger.info("listener %s listens on %s:%d, %s", endpoint.name, host, port, protocol)
-        if endpoint.security is None and not ip_address(host.partition("%")[0]).is_loopback:
+        if endpoint.security is None and not Address(host, port).is_loopback:
             reason = "whoever reaches it reads and changes everything; use SSL with client auth"
             _logger.warning("listener %s is PLAINTEXT on %s: %s", endpoint.name, host, reason)
 
