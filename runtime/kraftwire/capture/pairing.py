@@ -104,29 +104,41 @@ class Exchange:
     response: DecodedFrame | None
 
 
-def decode_frames(frames: Iterable[Frame], registry: Registry) -> Iterator[DecodedFrame]:
-    """Decode frames, in their order; requests are kept until their responses come."""
-    waiting = _Waiting()
-    in_tokens: set[int] = set()
-    for number, frame in enumerate(frames, 1):
+class FrameDecoder:
+    """Decodes frames as they come; requests are kept until their responses do."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._waiting = _Waiting()
+        self._in_tokens: set[int] = set()
+        self._count = 0
+
+    def decode(self, frame: Frame) -> DecodedFrame:
+        """Decode the next frame."""
+        self._count += 1
         if frame.direction == "response":
-            request = waiting.take(frame)
-            if request is None and frame.connection in in_tokens:
-                yield _token(number, frame)
-            else:
-                yield _decode_response(number, frame, registry, request)
-            continue
-        decoded = _decode_request(number, frame, registry)
-        if frame.connection in in_tokens:
+            return self._decode_response(frame)
+        decoded = _decode_request(self._count, frame, self._registry)
+        if frame.connection in self._in_tokens:
             if decoded.error is not None:
-                yield _token(number, frame)
-                continue
-            in_tokens.discard(frame.connection)
+                return _token(self._count, frame)
+            self._in_tokens.discard(frame.connection)
         if decoded.api_key == _SASL_HANDSHAKE and decoded.version == 0 and decoded.error is None:
-            in_tokens.add(frame.connection)
+            self._in_tokens.add(frame.connection)
         if awaits_response(decoded):
-            waiting.add(decoded)
-        yield decoded
+            self._waiting.add(decoded)
+        return decoded
+
+    def _decode_response(self, frame: Frame) -> DecodedFrame:
+        request = self._waiting.take(frame)
+        if request is None and frame.connection in self._in_tokens:
+            return _token(self._count, frame)
+        return _decode_response(self._count, frame, self._registry, request)
+
+
+def decode_frames(frames: Iterable[Frame], registry: Registry) -> Iterator[DecodedFrame]:
+    """Decode frames, in their order."""
+    return map(FrameDecoder(registry).decode, frames)
 
 
 def pair(frames: Iterable[DecodedFrame]) -> list[Exchange]:

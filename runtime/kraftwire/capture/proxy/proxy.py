@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -30,7 +30,7 @@ from kraftwire.address import Address
 from kraftwire.capture.cassette import RecordedFrame
 from kraftwire.capture.frame import Direction, Frame
 from kraftwire.capture.loop_thread import LoopThread
-from kraftwire.capture.pairing import DecodedFrame, decode_frames
+from kraftwire.capture.pairing import DecodedFrame, FrameDecoder
 from kraftwire.capture.proxy.listeners import Listeners
 from kraftwire.capture.proxy.relay import Broken, End, NoFrames, relay
 from kraftwire.capture.proxy.upstream import connect
@@ -183,7 +183,7 @@ class Proxy:
         frame: Frame = RecordedFrame(
             passage.number, direction, now, data, broker=str(passage.broker)
         )
-        decoded = passage.decode(frame)
+        decoded = passage.decoder.decode(frame)
         if self._redacts:
             frame, paths = redact_frame(decoded, registry)
             if EVERYTHING in paths and not decoded.is_token:
@@ -208,19 +208,7 @@ class _Passage:
     host: str
     """The host that the client reached the proxy by."""
     unanswered: int = 0
-    _next: list[Frame] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._decoded = decode_frames(self._frames(), registry)
-
-    def decode(self, frame: Frame) -> DecodedFrame:
-        """Decode the next frame of the connection."""
-        self._next.append(frame)
-        return next(self._decoded)
-
-    def _frames(self) -> Iterator[Frame]:
-        while True:
-            yield self._next.pop()
+    decoder: FrameDecoder = field(default_factory=lambda: FrameDecoder(registry))
 
 
 class ProxyThread:
