@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from kraftwire.address import Address
-from kraftwire.capture.cassette import RecordedFrame
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.proxy.proxy import Proxy
 from kraftwire_messages.kafka import MetadataResponse, registry
@@ -80,10 +79,10 @@ class Recorded:
     """What a proxy recorded."""
 
     def __init__(self) -> None:
-        self.frames: list[RecordedFrame] = []
+        self.frames: list[Frame] = []
 
     def __call__(self, frame: Frame) -> None:
-        assert isinstance(frame, RecordedFrame)
+        assert frame.broker is not None
         self.frames.append(frame)
 
     def data(self, direction: str) -> list[bytes]:

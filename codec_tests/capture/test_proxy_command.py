@@ -22,7 +22,6 @@ from kraftwire.capture.cassette import (
     CassetteError,
     CassetteHeader,
     CassetteReader,
-    RecordedFrame,
     frame_line,
 )
 from kraftwire.capture.cassette_file import CassetteExists, CassetteFile, CassetteInUse
@@ -131,9 +130,7 @@ def test_a_signal_ends_it_with_every_frame_in_the_file(
     assert "10 frames of 2 connections" in errors
     frames = frames_of(out)
     assert [frame.connection for frame in frames] == [1] * 6 + [2] * 4
-    assert {frame.broker for frame in frames if isinstance(frame, RecordedFrame)} == {
-        f"{HOST}:{broker}"
-    }
+    assert {frame.broker for frame in frames} == {f"{HOST}:{broker}"}
     decoded = run("capture", "decode", str(out))
     assert decoded.exit_code == 0, decoded.stderr
 
@@ -281,20 +278,20 @@ def test_a_port_in_use_replaces_no_file(tmp_path: Path) -> None:
 
 def test_what_is_appended_comes_behind_what_is_there(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
-    frame = RecordedFrame(3, "request", 1.5, b"ab", broker="b:1", redacted=("x",))
+    frame = Frame(3, "request", 1.5, b"ab", broker="b:1", redacted=("x",))
     with CassetteFile.create(path, HEADER) as file:
         file.write(frame)
     with CassetteFile.append(path) as file:
         file.write(frame)
         assert file.count == 1
-    later = RecordedFrame(6, "request", 3.0, b"ab", broker="b:1", redacted=("x",))
+    later = Frame(6, "request", 3.0, b"ab", broker="b:1", redacted=("x",))
     assert frames_of(path) == [frame, later]
 
 
 @pytest.mark.parametrize("data", [b"", b"a", bytes(range(256))])
 @pytest.mark.parametrize("known", [{}, {"broker": 'b"\\:1'}, {"redacted": ("x", "y[0].\u00e9")}])
 def test_a_line_is_the_json_that_the_format_says(data: bytes, known: dict[str, Any]) -> None:
-    line = frame_line(RecordedFrame(1, "request", 0.25, data, **known))
+    line = frame_line(Frame(1, "request", 0.25, data, **known))
     assert line.endswith(b"}\n")
     assert json.loads(line) == {
         "connection": 1,

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.capture.cassette import CassetteReader, RecordedFrame
+from kraftwire.capture.cassette import CassetteReader
+from kraftwire.capture.frame import Frame
 from kraftwire.capture.replay.replay import Replay
 from kraftwire_messages.kafka import (
     ApiVersionsRequest,
@@ -173,7 +174,7 @@ def test_what_was_redacted_may_be_anything() -> None:
     asked = delete("(redacted)")
     frames = cassette((asked, DeleteTopicsResponse(), 5))
     first = frames[0]
-    frames[0] = RecordedFrame(
+    frames[0] = Frame(
         first.connection, first.direction, first.time, first.data, redacted=("topic_names[0]",)
     )
     assert ask(Replay(frames, registry), delete("secret"), 5)

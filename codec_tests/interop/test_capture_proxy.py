@@ -26,7 +26,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from kraftwire.address import Address
-from kraftwire.capture.cassette import CassetteHeader, CassetteReader, RecordedFrame
+from kraftwire.capture.cassette import CassetteHeader, CassetteReader
 from kraftwire.capture.cassette_file import CassetteFile
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame, decode_frames
@@ -85,10 +85,9 @@ class Tape:
     def record(self, frame: Frame) -> None:
         self.file.write(frame)
 
-    def frames(self) -> list[RecordedFrame]:
+    def frames(self) -> list[Frame]:
         with self.path.open("rb") as stream:
-            frames = list(CassetteReader(stream, str(self.path)))
-        return [frame for frame in frames if isinstance(frame, RecordedFrame)]
+            return list(CassetteReader(stream, str(self.path)))
 
     def decoded(self) -> list[DecodedFrame]:
         return list(decode_frames(self.frames(), registry))

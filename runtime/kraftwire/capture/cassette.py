@@ -46,7 +46,6 @@ from kraftwire_wire.errors import KraftwireError
 FORMAT = "kraftwire-cassette"
 VERSION = 1
 
-_OPTIONAL = {"broker", "redacted"}
 _MAX_LINE_SIZE = 256 * 1024 * 1024  # a frame of 100 MiB, Kafka's limit, has 140 MB of base64
 
 
@@ -69,19 +68,6 @@ class CassetteHeader:
 
     recorded_by: str
     release: str
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedFrame(Frame):
-    """A frame, and what the recorder knew of it.
-
-    Fields:
-        broker: the HOST:PORT that its connection went to; None where that is not known.
-        redacted: paths of what the bytes no longer say; "*" where that is everything.
-    """
-
-    broker: str | None = None
-    redacted: tuple[str, ...] = ()
 
 
 class CassetteReader:
@@ -117,12 +103,9 @@ class CassetteReader:
         except ValueError as error:
             raise self._error(f"frame: no base64: {error}") from None
         time = self._take_time(obj)
-        if not _OPTIONAL & obj.keys():
-            return Frame(connection, direction, time, data)
         broker = self._take(obj, "broker", str) if "broker" in obj else None
-        return RecordedFrame(
-            connection, direction, time, data, broker=broker, redacted=self._take_redacted(obj)
-        )
+        redacted = self._take_redacted(obj)
+        return Frame(connection, direction, time, data, broker=broker, redacted=redacted)
 
     def _take_redacted(self, obj: dict[str, Any]) -> tuple[str, ...]:
         paths = obj.get("redacted", [])
@@ -194,9 +177,9 @@ def frame_line(frame: Frame) -> bytes:
     }
     line = b'%b, "frame": "%b"' % (_line(start)[: -len(b"}\n")], b64encode(frame.data))
     known: dict[str, Any] = {}
-    if isinstance(frame, RecordedFrame) and frame.broker is not None:
+    if frame.broker is not None:
         known["broker"] = frame.broker
-    if isinstance(frame, RecordedFrame) and frame.redacted:
+    if frame.redacted:
         known["redacted"] = list(frame.redacted)
     return line + (b", " + _line(known)[1:] if known else b"}\n")
 

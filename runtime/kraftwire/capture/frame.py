@@ -37,6 +37,8 @@ class Frame:
         time: seconds since the recording began.
         data: the bytes, without the length prefix.
         place: where it stood in a packet capture; None where it is not out of one.
+        broker: the HOST:PORT that its connection went to, as a recorder knew it, or None.
+        redacted: paths of what the bytes no longer say; "*" where that is everything.
     """
 
     connection: int
@@ -44,3 +46,5 @@ class Frame:
     time: float
     data: bytes
     place: Place | None = field(default=None, compare=False)
+    broker: str | None = None
+    redacted: tuple[str, ...] = ()

@@ -25,7 +25,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from kraftwire.capture.cassette import RecordedFrame
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame
 from kraftwire.log.batch import Batch, parse_batch
@@ -86,15 +85,7 @@ def redact_frame(decoded: DecodedFrame, registry: Registry) -> Redacted:
 
 
 def _without(frame: Frame, data: bytes, paths: list[str]) -> Redacted:
-    recorded = RecordedFrame(
-        frame.connection,
-        frame.direction,
-        frame.time,
-        data,
-        place=frame.place,
-        broker=getattr(frame, "broker", None),
-        redacted=(*getattr(frame, "redacted", ()), *paths),
-    )
+    recorded = replace(frame, data=data, redacted=(*frame.redacted, *paths))
     return Redacted(recorded, paths)
 
 

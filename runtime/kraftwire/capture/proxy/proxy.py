@@ -27,7 +27,6 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from kraftwire.address import Address
-from kraftwire.capture.cassette import RecordedFrame
 from kraftwire.capture.frame import Direction, Frame
 from kraftwire.capture.loop_thread import LoopThread
 from kraftwire.capture.pairing import DecodedFrame, FrameDecoder
@@ -58,7 +57,7 @@ class Proxy:
         ports: range | None = None,
         on_problem: Callable[[str], None] | None = None,
     ) -> None:
-        """`record` gets a `RecordedFrame` for every frame, in the loop, and must not wait.
+        """`record` gets every frame, in the loop, and must not wait.
 
         `ports` are those of the listeners behind the first; None for any that are free.
         `on_problem` is told each problem when it is met, each wording once.
@@ -180,9 +179,7 @@ class Proxy:
     def _take(self, passage: _Passage, direction: Direction, data: bytes) -> DecodedFrame:
         """Decode and record a frame."""
         now = time.monotonic() - self._started
-        frame: Frame = RecordedFrame(
-            passage.number, direction, now, data, broker=str(passage.broker)
-        )
+        frame = Frame(passage.number, direction, now, data, broker=str(passage.broker))
         decoded = passage.decoder.decode(frame)
         if self._redacts:
             frame, paths = redact_frame(decoded, registry)

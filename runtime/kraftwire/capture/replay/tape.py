@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from kraftwire.capture.cassette import RecordedFrame
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import Exchange, decode_frames, pair
 from kraftwire.capture.replay.log import FetchLog, Partition, ProduceLog, contents_of
@@ -120,10 +119,8 @@ class Tape:
 
     def _add(self, exchange: Exchange) -> None:
         request, response = exchange.request, exchange.response
-        if isinstance(request.frame, RecordedFrame):
-            name = f"{request.api}Request"
-            paths = (path for path in request.frame.redacted if path)
-            self.redacted.update(f"{name}.{path}" for path in paths)
+        paths = (path for path in request.frame.redacted if path)
+        self.redacted.update(f"{request.api}Request.{path}" for path in paths)
         if response is not None and response.message is not None:
             self.responses.append(response.message)
         if request.api == "SaslHandshake":
