@@ -26,6 +26,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from kraftwire.capture.client_tasks import ClientTasks
 from kraftwire.capture.frame import Direction, Frame
 from kraftwire.capture.proxy.relay import Broken, End, NoFrames, relay
 from kraftwire.capture.rewriting import rewrite_addresses
@@ -83,7 +84,7 @@ class RecordingProxy:
         self._brokers = brokers
         self._started = time.monotonic()
         self._connections = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._clients = ClientTasks()
         self._servers: list[asyncio.Server] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="recording-proxy")
@@ -124,16 +125,13 @@ class RecordingProxy:
 
     async def _open_listener(self, route: Route, broker: tuple[str, int]) -> None:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            self._tasks.add(task)
-            try:
-                await self._serve(route, broker, reader, writer)
-            except (OSError, Broken, asyncio.CancelledError):
-                pass  # a client or the broker has gone, or the proxy is closing
-            finally:
-                self._tasks.discard(task)
-                writer.close()
+            with self._clients.serving():
+                try:
+                    await self._serve(route, broker, reader, writer)
+                except (OSError, Broken, asyncio.CancelledError):
+                    pass  # a client or the broker has gone, or the proxy is closing
+                finally:
+                    writer.close()
 
         server = await asyncio.start_server(serve, HOST, 0)
         self._servers.append(server)
@@ -142,11 +140,7 @@ class RecordingProxy:
     async def _shut_down(self) -> None:
         for server in self._servers:
             server.close()
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # one turn of the loop, in which closed transports let go
+        await self._clients.end()
 
     async def _serve(
         self,

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from kraftwire.address import Address
+from kraftwire.capture.client_tasks import ClientTasks
 from kraftwire.capture.frame import Direction, Frame
 from kraftwire.capture.loop_thread import LoopThread
 from kraftwire.capture.pairing import DecodedFrame, FrameDecoder
@@ -73,7 +74,7 @@ class Proxy:
         self._redacts = redact
         self._on_problem = on_problem
         self._listeners = Listeners(self._serve, ports)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._clients = ClientTasks()
         self._started = time.monotonic()
 
     async def start(self) -> Address:
@@ -85,27 +86,20 @@ class Proxy:
     async def close(self) -> None:
         """Close listeners and connections."""
         self._listeners.close()
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # one turn of the loop, in which closed transports let go
+        await self._clients.end()
 
     # -- a connection ----------------------------------------------------------------------
 
     async def _serve(
         self, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            await self._connect_and_pass(broker, reader, writer)
-        except asyncio.CancelledError:
-            writer.transport.abort()  # the proxy is closing, and waits for no reader
-        finally:
-            self._tasks.discard(task)
-            writer.close()
+        with self._clients.serving():
+            try:
+                await self._connect_and_pass(broker, reader, writer)
+            except asyncio.CancelledError:
+                writer.transport.abort()  # the proxy is closing, and waits for no reader
+            finally:
+                writer.close()
 
     async def _connect_and_pass(
         self, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Self
 
 from kraftwire.address import Address
+from kraftwire.capture.client_tasks import ClientTasks
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.loop_thread import LoopThread
 from kraftwire.capture.replay.replay import Replay, Reply
@@ -44,7 +45,7 @@ class ReplayServer:
         self.replay = replay
         self._with_delays = with_delays
         self._servers: list[asyncio.Server] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._clients = ClientTasks()
         self._ports: dict[tuple[str, int], int] = {}
         self._changed = asyncio.Event()
 
@@ -66,11 +67,7 @@ class ReplayServer:
         """Close listeners and connections."""
         for server in self._servers:
             server.close()
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # one turn of the loop, in which closed transports let go
+        await self._clients.end()
 
     async def _listen(self, where: Address) -> Address:
         server = await asyncio.start_server(self._serve, where.host, where.port)
@@ -78,16 +75,13 @@ class ReplayServer:
         return Address(*server.sockets[0].getsockname()[:2])
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            await self._answer_all(reader, writer)
-        except (OSError, KraftwireError, asyncio.CancelledError):
-            pass  # the client has gone or sends no frames, or the replay ends
-        finally:
-            self._tasks.discard(task)
-            writer.close()
+        with self._clients.serving():
+            try:
+                await self._answer_all(reader, writer)
+            except (OSError, KraftwireError, asyncio.CancelledError):
+                pass  # the client has gone or sends no frames, or the replay ends
+            finally:
+                writer.close()
 
     async def _answer_all(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         host: str = writer.get_extra_info("sockname")[0]
