@@ -33,6 +33,8 @@ from interop.kafka_session import drive
 from interop.record_capture import exchange_size, frames_of
 from interop.recording_proxy import RecordingProxy
 
+Watch = Callable[[KafkaCluster, RecordingProxy], AbstractContextManager[None]]
+
 LARGEST = 4096
 """Bytes of a request and its response together."""
 
@@ -49,7 +51,7 @@ SECRET = {
 
 
 def record_kafka(
-    watch: Callable[[KafkaCluster], AbstractContextManager[None]] = lambda _: nullcontext(),
+    watch: Watch = lambda cluster, proxy: nullcontext(),
 ) -> list[Frame]:
     """What three controllers, two brokers and their clients say to each other.
 
@@ -58,7 +60,7 @@ def record_kafka(
     with (
         RecordingProxy([]) as proxy,
         kafka_cluster(controllers=3, brokers=2, proxy=proxy) as kafka,
-        watch(kafka),
+        watch(kafka, proxy),
     ):
         drive(kafka)
     if proxy.failures:
