@@ -142,11 +142,12 @@ NUMBERS = [
     ("error_codes = 5", "there is no table error_codes"),
     ("= 1", "cannot be read"),
     ("deep = " + 5000 * "[", "cannot be read"),
-    ("[error_codes]\nnone = 0", "an error code is a line"),
-    ("[error_codes]\n'A\\nimport os' = 0", "an error code is a line"),
-    ("[error_codes]\nNONE = '0\\nimport os'", "an error code is a line"),
-    ("[error_codes]\nNONE = true", "an error code is a line"),
-    ("[error_codes]\nNONE = 1.5", "an error code is a line"),
+    ("[error_codes]\nnone = 0", "an error code is an int16"),
+    ("[error_codes]\n'A\\nimport os' = 0", "an error code is an int16"),
+    ("[error_codes]\nNONE = '0\\nimport os'", "an error code is an int16"),
+    ("[error_codes]\nNONE = true", "an error code is an int16"),
+    ("[error_codes]\nNONE = 1.5", "an error code is an int16"),
+    ("[error_codes]\nNONE = 32768", "an error code is an int16"),
 ]
 
 

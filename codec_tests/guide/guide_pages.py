@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
-VOID = {"link", "meta", "input"}
+VOID = {"link", "meta", "input", "wbr"}
 
 
 @dataclass
@@ -65,7 +65,7 @@ class PageOnDisk(HTMLParser):
         if tag == "article":
             versions = range(int(values["data-from"]), int(values["data-to"]) + 1)
             self.forms.append(FormOnPage(values["id"], values["data-message"], versions))
-        elif tag == "tr" and "id" in values:
+        elif tag == "tr" and "id" in values and self._inside("article"):
             self.forms[-1].rows.append(Row(values["id"], values["class"]))
         elif tag == "li" and "box" in classes and self._inside("article"):
             self.forms[-1].boxes.append("")

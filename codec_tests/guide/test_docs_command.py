@@ -58,6 +58,16 @@ def test_it_writes_a_page_for_each_and_says_so(project: Path) -> None:
     assert set(files(project / "guide")) == names
 
 
+def test_error_codes_have_a_page_once_the_set_names_them(project: Path) -> None:
+    write()
+    (project / "specs" / "error_codes.toml").write_text("[error_codes]\nODD = -2\n")
+    assert "3 files written, 0 deleted, 5 unchanged" in write().stdout
+    page = (project / "guide" / "specs" / "error-codes.html").read_text(encoding="utf-8")
+    assert "<code>ff fe</code>" in page
+    (project / "specs" / "error_codes.toml").unlink()
+    assert "2 files written, 1 deleted, 5 unchanged" in write().stdout
+
+
 def test_two_runs_give_the_same_bytes_and_the_second_writes_nothing(project: Path) -> None:
     write()
     before = files(project / "guide")
@@ -197,6 +207,7 @@ def test_a_message_renamed_in_case_alone_keeps_its_page(
         (["--specs", "specs", "--out", "specs/Vote.json/deep"], "Not a directory"),
         (["--specs", "bad", "--specs", "worse", "--out", "guide"], "2 errors in the specs"),
         (["--specs", "specs", "--out", "broken"], "is not the list of files"),
+        (["--specs", "coded", "--out", "guide"], "an error code is an int16"),
         (["--specs", "specs", "--out", "guide", "--wrong"], "No such option"),
     ],
 )
@@ -206,6 +217,8 @@ def test_what_cannot_be_done_exits_2_and_says_why(
     (project / "empty").mkdir()
     (project / "broken").mkdir()
     (project / "broken" / "kraftwire-guide.json").write_text("[")
+    write_set(project / "coded", VOTE)
+    (project / "coded" / "error_codes.toml").write_text("[error_codes]\nNONE = 99999\n")
     for name in ("bad", "worse"):
         write_set(project / name, message_spec("Bad", field_spec(type="x")))
     result = run(*arguments)

@@ -7,9 +7,12 @@ import posixpath
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 from urllib.parse import urldefrag
 
 import pytest
+
+from kraftwire_wire.numbers import ErrorCode
 
 from guide.guide_pages import PageOnDisk
 
@@ -17,6 +20,12 @@ Pages = dict[str, PageOnDisk]
 COLOURS = re.compile(r"--([a-z]+): #([0-9a-f]{6})")
 GROUNDS = ("ground", "panel", "fixed", "open", "tags", "frame", "mark")
 LEGIBLE = 4.5  # WCAG 2, level AA
+
+
+def search_index_of(guide: Path) -> dict[str, Any]:
+    text = (guide / "assets" / "search-index.js").read_text(encoding="utf-8")
+    index: dict[str, Any] = json.loads(text[text.index("=") + 1 : text.rindex(";")])
+    return index
 
 
 def test_every_link_leads_somewhere(guide: Path, pages: Pages) -> None:
@@ -71,8 +80,7 @@ def test_ids_are_unique_and_pages_have_landmarks(pages: Pages) -> None:
 
 
 def test_the_search_index_leads_to_rows_and_messages(guide: Path, pages: Pages) -> None:
-    text = (guide / "assets" / "search-index.js").read_text(encoding="utf-8")
-    index = json.loads(text[text.index("=") + 1 : text.rindex(";")])
+    index = search_index_of(guide)
     for kind in ("messages", "fields"):
         for name, place, anchor in index[kind]:
             assert anchor in pages[index["pages"][place][0]].ids, (name, anchor)
@@ -87,6 +95,31 @@ def test_the_search_index_leads_to_rows_and_messages(guide: Path, pages: Pages) 
         for name, place, anchor in index["fields"]
     }
     assert known == rows
+
+
+def test_every_error_code_has_a_row_and_is_found(guide: Path, pages: Pages) -> None:
+    page = "kafka/error-codes.html"
+    text = (guide / page).read_text(encoding="utf-8")
+    rows = {
+        name: (int(number), bytes.fromhex(data))
+        for name, number, data in re.findall(
+            r'<tr id="(\w+)">.*?>(-?\d+)</td>.*?<code>([0-9a-f ]+)</code>', text
+        )
+    }
+    assert rows == {code.name: (code, code.to_bytes(2, signed=True)) for code in ErrorCode}
+    index = search_index_of(guide)
+    found = {name: (index["pages"][place][0], number) for name, place, number in index["errors"]}
+    assert found == {code.name: (page, code) for code in ErrorCode}
+    assert found.keys() <= set(pages[page].ids)
+
+
+def test_fields_with_error_codes_lead_to_them(guide: Path) -> None:
+    text = (guide / "kafka" / "Vote.html").read_text(encoding="utf-8")
+    rows = re.findall(r"<tr id=.*?</tr>", text, re.DOTALL)
+    linked = {"ErrorCode</th>" in row for row in rows if 'href="error-codes.html"' in row}
+    assert linked == {True}
+    assert not list(guide.glob("kip_*/error-codes.html"))
+    assert "error-codes" not in (guide / "kip_853" / "Vote.html").read_text(encoding="utf-8")
 
 
 def luminance(colour: str) -> float:

@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("browser")]
 PAGES = [
     "index.html",
     "types.html",
+    "kafka/error-codes.html",
     "kafka/Fetch.html",
     "kafka/NoOpRecord.html",
     "kafka/OffsetCommit-record.html",
@@ -144,7 +145,15 @@ def test_the_search_finds_by_name_number_and_field(browser: Browser, guide: Path
     browser.open(guide / "kafka" / "Vote.html")
     press_slash(browser)
     first: dict[str, Any] = {}
-    for text in ("fetchr", "52", "offset_commit_key", "replicadirectoryid", "zzzz"):
+    for text in (
+        "fetchr",
+        "52",
+        "offset_commit_key",
+        "replicadirectoryid",
+        "-1",
+        "not con",
+        "zzzz",
+    ):
         browser.ask('document.getElementById("search").value = ""')
         browser.press(text)
         first[text] = browser.ask(RESULTS)[0]
@@ -153,6 +162,8 @@ def test_the_search_finds_by_name_number_and_field(browser: Browser, guide: Path
         "52": "VoteRequest",
         "offset_commit_key": "OffsetCommitKey",
         "replicadirectoryid": "Topics.Partitions.ReplicaDirectoryId",
+        "-1": "UNKNOWN_SERVER_ERROR, error -1",
+        "not con": "NOT_CONTROLLER, error 41",
         "zzzz": "Nothing found.",
     }
 
@@ -169,6 +180,14 @@ def test_the_search_is_worked_with_keys_alone(browser: Browser, guide: Path) -> 
     assert browser.ask('document.getElementById("results").hidden')
     browser.press(Keys.UP, Keys.UP)
     assert browser.ask(ACTIVE) == results[-1]
+
+
+def test_enter_opens_an_error_code_at_its_row(browser: Browser, guide: Path) -> None:
+    browser.open(guide / "kafka" / "Vote.html")
+    press_slash(browser)
+    browser.press("not_controller", Keys.ENTER)
+    wait_for_address(browser, "/kafka/error-codes.html#NOT_CONTROLLER")
+    assert browser.ask('document.querySelector("tr:target").textContent') == "41NOT_CONTROLLER00 29"
 
 
 def test_enter_opens_the_field_in_the_newest_version_that_has_it(

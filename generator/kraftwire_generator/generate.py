@@ -6,8 +6,6 @@ Nothing is written here; `emit` compares the texts with the disk, and writes or 
 from __future__ import annotations
 
 import os
-import re
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -16,12 +14,12 @@ from functools import partial
 from pathlib import Path
 
 from kraftwire_generator.config import Target
+from kraftwire_generator.error_codes import read_error_codes
 from kraftwire_generator.errors import Finding, SpecError
 from kraftwire_generator.names import module_name, to_snake_case
 from kraftwire_generator.planner import plan_message, plan_package
 from kraftwire_generator.render import Renderer, is_generated
 from kraftwire_generator.resolve import ResolvedMessage
-from kraftwire_generator.set_settings import ERROR_CODES_FILE
 from kraftwire_generator.spec_set import SpecSet, load_set
 from kraftwire_generator.versions import VersionRange
 
@@ -188,24 +186,5 @@ def _render_numbers(spec_set: SpecSet, templates: Path | None) -> str:
         for _, message in spec_set.messages
         if (spec := message.spec).type == "request" and spec.api_key is not None
     )
-    codes = _error_codes(spec_set.directory / ERROR_CODES_FILE)
+    codes = read_error_codes(spec_set.directory)
     return Renderer(templates).numbers(spec_set.title, codes, keys)
-
-
-def _error_codes(file: Path) -> list[tuple[int, str]]:
-    try:
-        table = tomllib.loads(file.read_text(encoding="utf-8")).get("error_codes")
-    except (OSError, ValueError, RecursionError) as error:
-        problem = f"cannot be read: {error}; `kraftwire specs import` writes this file"
-        raise SpecError([Finding(file.as_posix(), 1, "", problem)]) from None
-    if not isinstance(table, dict):
-        problem = "there is no table error_codes; `kraftwire specs import` writes it"
-        raise SpecError([Finding(file.as_posix(), 1, "", problem)])
-    findings = [
-        Finding(file.as_posix(), 1, name, "an error code is a line such as NOT_CONTROLLER = 41")
-        for name, number in table.items()
-        if not re.fullmatch("[A-Z][A-Z0-9_]*", name) or type(number) is not int
-    ]
-    if findings:
-        raise SpecError(findings)
-    return sorted((number, name) for name, number in table.items())

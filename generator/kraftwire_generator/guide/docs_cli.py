@@ -61,7 +61,7 @@ def docs(directories: tuple[Path, ...], out: Path, title: str) -> None:
         folders = directories or tuple(target.specs for target in find_targets(Path.cwd()))
         sets, warnings = _load(folders)
         files: dict[str, str] = {}
-        length = 5 + sum(1 for item in sets for _ in item.pages)
+        length = 5 + sum(bool(item.error_codes) + len(list(item.pages)) for item in sets)
         with progress_bar("writing the guide", length) as progress:
             for name, text in guide_files(sets, title):
                 files[name] = text

@@ -2,7 +2,8 @@
 
 A page holds a request with its response, or the key of a stored record with its value, or
 one message. Requests and responses belong together by name, keys and values by record id
-within their module; what has no partner, or more than one, has a page of its own.
+within their module; what has no partner, or more than one, has a page of its own. Error codes
+have one of their own too, where the set names them.
 """
 
 from __future__ import annotations
@@ -13,14 +14,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from kraftwire_generator.error_codes import read_error_codes
 from kraftwire_generator.guide.history import HistoryEntry, history
 from kraftwire_generator.guide.wire import Form, WireStruct, wire_forms, wire_struct
 from kraftwire_generator.names import capitalize_first
 from kraftwire_generator.resolve import ResolvedMessage
+from kraftwire_generator.set_settings import ERROR_CODES_FILE
 from kraftwire_generator.spec import MessageSpec
 from kraftwire_generator.spec_origin import Origin, read_origin
 from kraftwire_generator.spec_set import SpecSet
 from kraftwire_generator.versions import VersionRange
+
+ERROR_CODES_PAGE = "error-codes.html"
+"""No message is called that: their names are letters and digits."""
 
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9_-]+")
 _HEADER_NAMES = {"request": "RequestHeader", "response": "ResponseHeader"}
@@ -88,12 +94,16 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class GuideSet:
-    """One spec set: the name of its folder, what `set.toml` says, and its pages in groups."""
+    """One spec set: the name of its folder, what `set.toml` says, and its pages in groups.
+
+    `error_codes` are number and name, and empty where the set has no list of them.
+    """
 
     folder: str
     spec_set: SpecSet
     groups: tuple[Group, ...]
     message_count: int
+    error_codes: tuple[tuple[int, str], ...]
 
     @property
     def pages(self) -> Iterator[Page]:
@@ -103,7 +113,8 @@ class GuideSet:
 
 
 def guide_set(spec_set: SpecSet, folder: str) -> GuideSet:
-    """The pages of a set."""
+    """The pages of a set; `SpecError` tells what is wrong with its error codes."""
+    has_codes = (spec_set.directory / ERROR_CODES_FILE).exists()
     taken: set[str] = set()
     headers = {
         message.spec.name: message
@@ -123,6 +134,7 @@ def guide_set(spec_set: SpecSet, folder: str) -> GuideSet:
             for title, pages in groups.items()
         ),
         len(spec_set.messages),
+        tuple(read_error_codes(spec_set.directory)) if has_codes else (),
     )
 
 

@@ -17,7 +17,7 @@ import jinja2
 
 from kraftwire_generator.console import count_text, printable
 from kraftwire_generator.guide.diagram import diagram, frame_boxes
-from kraftwire_generator.guide.pages import GuideSet, Page, Part, shared_versions
+from kraftwire_generator.guide.pages import ERROR_CODES_PAGE, GuideSet, Page, Part, shared_versions
 from kraftwire_generator.guide.search_index import search_index
 from kraftwire_generator.guide.wire import WireField
 from kraftwire_generator.guide.wire_type import default_text
@@ -69,8 +69,13 @@ def guide_files(sets: Sequence[GuideSet], title: str) -> Iterator[tuple[str, str
         environment.get_template("types.html.jinja").render(root="", entity_types=ENTITY_TYPES)
     )
     page_template = environment.get_template("page.html.jinja")
+    codes_template = environment.get_template("error_codes.html.jinja")
     shipped = _shipped_pages(sets)
     for item in sets:
+        if item.error_codes:
+            yield f"{item.folder}/{ERROR_CODES_PAGE}", _tidy(
+                codes_template.render(root="../", item=item)
+            )
         for page in item.pages:
             text = page_template.render(
                 root="../", item=item, page=page, choices=_choices(page), shipped=shipped
@@ -96,6 +101,9 @@ def _environment() -> jinja2.Environment:
         "default_text": default_text,
         "field_versions": field_versions,
         "count_text": count_text,
+        "holds_error_code": holds_error_code,
+        "int16_hex": int16_hex,
+        "ERROR_CODES_PAGE": ERROR_CODES_PAGE,
     }
     return environment
 
@@ -138,6 +146,16 @@ def field_notes(field: WireField, message: MessageSpec) -> list[str]:
     if spec.ignorable and not spec.versions.covers(message.valid_versions):
         notes.append("dropped where a version lacks it")
     return notes
+
+
+def holds_error_code(spec: FieldSpec) -> bool:
+    """Whether the name and the type of a field say that it holds an error code."""
+    return spec.name.endswith("ErrorCode") and str(spec.type) == "int16"
+
+
+def int16_hex(number: int) -> str:
+    """The bytes of an int16."""
+    return number.to_bytes(2, signed=True).hex(" ")
 
 
 def _unit(spec: FieldSpec) -> list[str]:

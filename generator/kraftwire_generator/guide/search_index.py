@@ -1,4 +1,4 @@
-"""The search index: a script that holds every page, message and field of the guide as data.
+"""The search index: a script that holds pages, messages, fields and error codes as data.
 
 A script and no JSON file, since a page that was opened from a disk may load the one and not
 the other. `static/guide.js` reads it.
@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 
 from kraftwire_generator.console import one_line
-from kraftwire_generator.guide.pages import GuideSet, Page, Part
+from kraftwire_generator.guide.pages import ERROR_CODES_PAGE, GuideSet, Page, Part
 
 
 def search_index(sets: Sequence[GuideSet]) -> str:
@@ -18,12 +18,16 @@ def search_index(sets: Sequence[GuideSet]) -> str:
 
     `pages` has the address, the number and a line about each page; `messages` the name, the
     page and the anchor of each message; `fields` the same of each field, by its path, in the
-    newest version that has it.
+    newest version that has it; `errors` the name, the page and the number of error codes.
     """
     pages: list[tuple[str, int | None, str]] = []
     messages: list[tuple[str, int, str]] = []
     fields: list[tuple[str, int, str]] = []
+    errors: list[tuple[str, int, int]] = []
     for item in sets:
+        if item.error_codes:
+            errors += [(name, len(pages), number) for number, name in item.error_codes]
+            pages.append((f"{item.folder}/{ERROR_CODES_PAGE}", None, one_line(item.spec_set.title)))
         for page in item.pages:
             place = len(pages)
             pages.append((f"{item.folder}/{page.file}", page.number, _about(item, page)))
@@ -32,7 +36,7 @@ def search_index(sets: Sequence[GuideSet]) -> str:
                 fields += [
                     (one_line(path), place, anchor) for path, anchor in _newest(part).items()
                 ]
-    rows = {"pages": pages, "messages": messages, "fields": fields}
+    rows = {"pages": pages, "messages": messages, "fields": fields, "errors": errors}
     text = json.dumps(rows, separators=(",", ":")).replace("<", "\\u003c")
     return f"globalThis.kraftwireGuide={text};\n"
 

@@ -71,6 +71,8 @@ document.documentElement.classList.add("script");
     document.head.append(script);
   }
 
+  const squeeze = (text) => text.toLowerCase().replace(/[\s_]+/g, "");
+
   // Lower is better; -1 is no match. Names count before paths, beginnings before middles.
   function rank(text, wanted) {
     const lower = text.toLowerCase();
@@ -83,7 +85,7 @@ document.documentElement.classList.add("script");
   }
 
   function find(text) {
-    const wanted = text.trim().toLowerCase().replace(/[\s_]+/g, "");
+    const wanted = squeeze(text);
     const index = globalThis.kraftwireGuide;
     if (!wanted || !index) return [];
     const found = [];
@@ -94,6 +96,11 @@ document.documentElement.classList.add("script");
     };
     for (const row of index.messages) add(0, row, 1);
     for (const row of index.fields) add(1, row, 0);
+    for (const [name, page, number] of index.errors) {
+      const place = String(number) === wanted ? 0 : rank(squeeze(name), wanted);
+      const shownAs = `${name}, error ${number}`;
+      if (place >= 0) found.push({ order: place * 4 + 1, name: shownAs, page, anchor: name });
+    }
     found.sort((a, b) => a.order - b.order || a.page - b.page);
     return found.slice(0, MOST_RESULTS);
   }
