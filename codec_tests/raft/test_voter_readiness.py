@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.raft.inputs import Request, RequestFailed, Tick
+from kraftwire.raft.inputs import Request, RequestFailed, Response, Tick
 from kraftwire.raft.readiness import AskedVersions
 from kraftwire.raft.responses import Outcome
 from kraftwire.raft.voter_changes import take_versions
@@ -46,13 +46,33 @@ def test_a_new_voter_is_asked_on_its_default_listener() -> None:
     assert message.client_software_name == "kraftwire"
 
 
-def test_a_new_voter_that_is_asked_already_is_not_asked_again() -> None:
+def test_a_new_voter_that_cannot_be_asked_yet_is_asked_as_soon_as_it_can_be() -> None:
+    """Right behind its removal a replica may still be asked what voters are (disk loss)."""
     replica = elected()
-    question = begun(replica)
-    answered(replica, question, ApiVersionsResponse(error_code=35))
-    assert error_of(ask(replica, adding())) == ErrorCode.REQUEST_TIMED_OUT
-    replica.step(replica.core.now + 20, Tick())
-    assert ask(replica, adding()) is None
+    answered(replica, begun(replica), ApiVersionsResponse(error_code=35))
+    again = Request("again", adding(), 1, LISTENER)
+    assert not sent(replica.step(5000, again), ApiVersionsRequest)
+    assert replica.next_deadline() == 5020
+    (question,) = sent(replica.step(5020, Tick()), ApiVersionsRequest)
+    answered(replica, question, versions())
+    assert FOUR in replica.core.voters.keys
+
+
+def test_a_new_voter_that_cannot_be_asked_in_time_is_refused() -> None:
+    replica = elected()
+    answered(replica, begun(replica), ApiVersionsResponse(error_code=35))
+    replica.step(5000, Request("early", adding(), 1, LISTENER))
+    (question,) = sent(replica.step(5020, Tick()), ApiVersionsRequest)
+    early = replica.step(7000, Tick())
+    assert error_of(reply_in(early, "early")) == ErrorCode.REQUEST_TIMED_OUT
+    again = Request("late", adding(), 1, LISTENER)
+    assert not sent(replica.step(7000, again), ApiVersionsRequest)
+    late = replica.step(7010, Response(question.number, versions()))
+    assert reply_in(late, "late") is None, "that was the answer to the question before"
+    assert FOUR not in replica.core.voters.keys
+    (question,) = sent(late, ApiVersionsRequest)
+    answered(replica, question, versions())
+    assert FOUR in replica.core.voters.keys
 
 
 @pytest.mark.parametrize(

@@ -27,16 +27,16 @@ class AskedVersions(NamedTuple):
     voter: ReplicaKey
 
 
-def ask_versions(core: Core, voter: Voter) -> Refusal | None:
-    """Ask the replica; why it cannot be asked now."""
+def ask_versions(core: Core, voter: Voter) -> bool:
+    """Ask the replica; False where it cannot be asked yet, since one request at a time may be."""
     address = core.address_of(voter.listeners)
     if address is None or not core.connections.is_ready(voter.id, core.now):
-        return Refusal(ErrorCode.REQUEST_TIMED_OUT, "The new voter is being asked something else.")
+        return False
     request = ApiVersionsRequest(
         client_software_name=_SOFTWARE, client_software_version=_SOFTWARE_VERSION
     )
     core.send(voter.id, address, AskedVersions(voter.key), request)
-    return None
+    return True
 
 
 def ready_voter(

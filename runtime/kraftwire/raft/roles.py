@@ -119,6 +119,8 @@ class Pending:
     """When it is answered that this takes too long; what is in the log stays there."""
     end: int | None = None
     """The offset behind its record; None while a new voter is asked what it can do."""
+    is_asked: bool = False
+    """Whether a new voter was asked; before that something else may be asked of it."""
     is_answered: bool = False
     leader_end: int = 0
     """Where the leader's log ended when it was asked for, up to which a new voter catches up."""

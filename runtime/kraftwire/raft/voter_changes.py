@@ -6,7 +6,8 @@ no longer than a request may take: what is in the log by then stands, and whoeve
 learns what became of it. With the leadership the request is lost too, and so is, where the log
 is truncated, its record.
 
-Shipped rules refuse a change that may not be made now. Those of KIP-856 have it wait: for a
+Shipped rules refuse a change that may not be made now; a new voter that still answers another
+request is asked behind that, where a real leader refuses. Those of KIP-856 have it wait: for a
 change before it, for the first record of the epoch to be committed, for a new voter to catch up.
 
 A real leader forgets with a request that has waited too long that it has to resign, if it is
@@ -44,6 +45,7 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.numbers import ErrorCode
 
 _LOST = Refusal(ErrorCode.NOT_LEADER_OR_FOLLOWER, "This replica does not lead any more.")
+_NOT_ASKED = Refusal(ErrorCode.REQUEST_TIMED_OUT, "The new voter does not answer.")
 _TOO_LATE = Refusal(ErrorCode.REQUEST_TIMED_OUT, "The change was not committed in time.")
 
 
@@ -83,13 +85,10 @@ def _handle(
 
 def _ask(core: Core, request: Request, change: Adding) -> Refusal | None:
     """Ask a replica whether it is ready to be a voter; why that is not done."""
-    refusal = (
-        check_listeners(core, change.voter.listeners)
-        or _check_change(core, change)
-        or ask_versions(core, change.voter)
-    )
+    refusal = check_listeners(core, change.voter.listeners) or _check_change(core, change)
     if refusal is None:
-        _begin(core, request, change)
+        pending = _begin(core, request, change)
+        pending.is_asked = ask_versions(core, change.voter)
     return refusal
 
 
@@ -121,9 +120,10 @@ def take_versions(
     pending = leader.pending if isinstance(leader, Leader) else None
     if not isinstance(leader, Leader) or pending is None or pending.end is not None:
         return Outcome.TAKEN
-    if not isinstance(pending.change, Adding) or pending.change.voter.key != asked.voter:
+    change = pending.change
+    if not pending.is_asked or not isinstance(change, Adding) or change.voter.key != asked.voter:
         return Outcome.TAKEN
-    voter = ready_voter(core, leader, pending.change.voter, response)
+    voter = ready_voter(core, leader, change.voter, response)
     if isinstance(voter, Refusal):
         _end(core, leader, pending, voter)
         return Outcome.FAILED if response is None or response.error_code else Outcome.GOOD
@@ -139,14 +139,16 @@ def take_versions(
 def settle_change(core: Core, leader: Leader) -> None:
     """Answer the request that waits for a change, if that is committed, or takes too long.
 
-    Then make those changes that have waited for that.
+    Then ask a new voter that could not be asked before, and make the changes that have waited.
     """
     pending = leader.pending
     if pending is not None:
         if pending.end is not None and pending.end <= (leader.high_watermark or 0):
             _end(core, leader, pending)
         elif core.now >= pending.deadline:
-            _end(core, leader, pending, _TOO_LATE)
+            _end(core, leader, pending, _TOO_LATE if pending.end is not None else _NOT_ASKED)
+        elif isinstance(pending.change, Adding) and pending.end is None and not pending.is_asked:
+            pending.is_asked = ask_versions(core, pending.change.voter)
     for one in list(leader.waiting):
         if core.now >= one.deadline:
             leader.waiting.remove(one)
