@@ -242,3 +242,55 @@ async def until_assigned(consumer: Any, count: int) -> None:
     """Fetch until a member has as many partitions."""
     while len(consumer.assignment()) != count:
         await consumer.getmany(timeout_ms=50)
+
+
+def confluent_group(bootstrap: str) -> Seen:
+    """Two members of a KIP-848 group share a topic; one leaves, the other takes over."""
+    create_topic(bootstrap, "rounds", 2)
+    settings = {"group.id": "wardens", "group.protocol": "consumer", "enable.auto.commit": False}
+    settings |= {**_QUIET, "bootstrap.servers": bootstrap, "auto.offset.reset": "earliest"}
+    first, second = Consumer(settings), Consumer(settings)
+    first.subscribe(["rounds"])
+    poll_until_assigned({first: 2})
+    second.subscribe(["rounds"])
+    poll_until_assigned({first: 1, second: 1})
+    seen: Seen = [("shared", len(first.assignment()), len(second.assignment()))]
+    second.close()
+    poll_until_assigned({first: 2})
+    producer = Producer({**_QUIET, "bootstrap.servers": bootstrap})
+    for partition in range(2):
+        producer.produce("rounds", b"all quiet", partition=partition)
+    assert producer.flush(SECONDS) == 0
+    read: list[int | None] = []
+    end = time.monotonic() + SECONDS
+    while len(read) < 2:
+        assert time.monotonic() < end, f"only {read}"
+        message = first.poll(0.1)
+        if message is not None and message.error() is None:
+            read.append(message.partition())
+    first.close()
+    return [*seen, ("read", set(read))]
+
+
+def poll_until_assigned(members: Mapping[Consumer, int]) -> None:
+    """Poll until each member has as many partitions."""
+    end = time.monotonic() + SECONDS
+    while any(len(member.assignment()) != count for member, count in members.items()):
+        assert time.monotonic() < end, [len(member.assignment()) for member in members]
+        for member in members:
+            assert member.poll(0.05) is None
+
+
+def share_group(bootstrap: str) -> Seen:
+    """Kafka's own tools read a topic in a share group (KIP-932) and acknowledge it."""
+    create_topic(bootstrap, "parcels", 1)
+    producer = Producer({**_QUIET, "bootstrap.servers": bootstrap})
+    for number in range(5):
+        producer.produce("parcels", f"parcel {number}".encode(), partition=0)
+    assert producer.flush(SECONDS) == 0
+    at = ("--bootstrap-server", bootstrap)
+    setting = ("--alter", "--add-config", "share.auto.offset.reset=earliest")
+    run_tool("kafka.admin.ConfigCommand", *at, "--group", "couriers", *setting)
+    limits = ("--max-messages", "5", "--timeout-ms", str(SECONDS * 1000), "--group", "couriers")
+    read = run_tool("consumer.ConsoleShareConsumer", *at, "--topic", "parcels", *limits)
+    return [(line,) for line in read.splitlines() if line.startswith("parcel")]

@@ -17,9 +17,11 @@ from interop.replay_programs import (
     Seen,
     aiokafka_group,
     aiokafka_session,
+    confluent_group,
     confluent_session,
     java_session,
     plain_login,
+    share_group,
     transactions,
     warm_up,
 )
@@ -29,11 +31,13 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(180)]
 PROGRAMS: dict[str, Callable[[str], Seen]] = {
     "confluent, classic group": partial(confluent_session, protocol="classic"),
     "confluent, KIP-848": partial(confluent_session, protocol="consumer"),
+    "confluent, KIP-848, two members": confluent_group,
     "aiokafka": aiokafka_session,
     "aiokafka, two members": aiokafka_group,
     "transactions": transactions,
     "Kafka's tools, classic group": java_session,
     "Kafka's tools, KIP-848": partial(java_session, protocol="consumer"),
+    "Kafka's tools, share group": share_group,
 }
 
 LOGIN = "confluent, PLAIN"
