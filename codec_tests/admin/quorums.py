@@ -156,13 +156,6 @@ async def start(node: Node) -> tuple[Server, Address]:
     return server, Address(HOST, server.ports["CONTROLLER"])
 
 
-async def free_address() -> Address:
-    """Where nobody listens: somebody did a moment ago."""
-    server, address = await start(Node())
-    await server.close()
-    return address
-
-
 @contextmanager
 def running(nodes: Iterable[Node]) -> Iterator[list[str]]:
     """Servers in a thread of their own, for commands; yields their addresses."""

@@ -10,6 +10,7 @@ import pytest
 
 from kraftwire.address import Address
 from kraftwire.net.calls import Call
+from kraftwire.raft import admin
 from kraftwire.raft.admin import (
     NoLeader,
     OutcomeUnknown,
@@ -30,7 +31,8 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
-from admin.quorums import DIRECTORIES, Node, described, free_address, not_the_leader, start
+from admin.quorums import DIRECTORIES, Node, described, not_the_leader, start
+from held_ports import HOST, held_port
 from net.servers import in_loop
 
 KEY = ReplicaKey(3, DIRECTORIES[3])
@@ -102,7 +104,7 @@ async def test_a_controller_that_does_not_lead_is_asked_who_does() -> None:
 
 @in_loop
 async def test_other_servers_are_asked_where_the_first_ones_do_not_lead() -> None:
-    nobody = await free_address()
+    nobody = Address(HOST, held_port())
     nodes = [Node(leads=False), Node(leads=False), Node()]
     async with serving(*nodes) as servers:
         assert (await describe_quorum([nobody, *servers])).leader_id == 1
@@ -126,7 +128,7 @@ async def test_an_election_is_not_waited_for_for_ever() -> None:
 
 @in_loop
 async def test_nobody_there_is_told_at_once() -> None:
-    nobody = await free_address()
+    nobody = Address(HOST, held_port())
     with pytest.raises(NoLeader, match=f"{nobody.host}:{nobody.port}: Connection refused"):
         await describe_quorum([nobody])
 
@@ -144,6 +146,17 @@ async def test_a_server_that_says_nothing_is_left_when_the_time_is_over() -> Non
     async with serving(silent) as servers:
         with pytest.raises(NoLeader, match=r"within 0\.7 s: .*: no answer yet"):
             await describe_quorum(servers, timeout_s=0.7)
+
+
+@in_loop
+async def test_a_server_that_is_busy_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long pause of the only server that is known was taken for its absence."""
+    monkeypatch.setattr(admin, "_PATIENCE_S", 0.2)
+    answers = iter([None, described()])
+    busy = Node(answers={DescribeQuorumRequest: lambda call: next(answers) or silence(call)})
+    async with serving(busy) as servers:
+        assert (await describe_quorum(servers)).leader_id == 1
+    assert busy.asked_for(DescribeQuorumRequest) == 2
 
 
 def silence(call: Call) -> Message | None:

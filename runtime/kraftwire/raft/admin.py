@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 TIMEOUT_S = 30.0
 _PATIENCE_S = 5.0
-"""How long one server may take to say who leads, while there are others."""
+"""How long one server may take to say who leads before the next is asked."""
 _PAUSE_S = 0.2
 _BROKERS, _CONTROLLERS = 1, 2
 _NOT_THE_LEADER = (
@@ -240,6 +240,7 @@ class _Search:
                 is_waiting = True
                 self._said[address] = str(error)
             except TimeoutError:
+                is_waiting = True  # it may only be busy
                 self._said[address] = f"no answer within {_PATIENCE_S:g} s"
             except (OSError, NoCommonVersion, DecodeError) as error:
                 self._said[address] = _why(error)
