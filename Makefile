@@ -103,8 +103,8 @@ installs: setup ## Install in clean environments, with a compiler and without (N
 shipping: setup ## Read with Spark in every way the README ships to a cluster (up to half an hour)
 	PYTHONPATH=codec_tests $(WITH_JAVA) $(BIN)/python -m installs.shipping
 
-fuzz: setup ## The long mutation and property runs (about five minutes)
-	$(PYTEST) -n auto -m nightly --timeout 7200 codec_tests
+fuzz: setup ## The long mutation runs, and properties on examples drawn anew (about six minutes)
+	$(PYTEST) -n auto -m "(nightly or hypothesis) and not interop" --hypothesis-profile fuzz --timeout 7200 codec_tests
 
 fuzz-native: setup ## Fuzz the native engines under sanitizers: make fuzz-native SECONDS=600
 	$(BIN)/python codec_tests/fuzz/sanitized.py --seconds $(or $(SECONDS),600)
