@@ -37,9 +37,9 @@ from capture.proxy_upstreams import (
     scene,
     upstream,
 )
+from held_ports import held_port
 from net.certificates import Authority
 from net.servers import in_loop, number_of, serving, vote
-from node.clusters import free_ports
 
 PASSWORD = b"\0user\0hunter2-and-more"
 
@@ -362,7 +362,7 @@ async def test_a_broker_whose_certificate_nobody_vouches_for_is_told_of(tmp_path
 
 @in_loop
 async def test_listeners_take_the_ports_of_a_range_while_there_are_some() -> None:
-    (free,) = free_ports(1)
+    free = held_port()
     named = [(f"broker-{number}", 9092) for number in range(2)]
 
     async def name_all(request: bytes, peer: Peer) -> None:

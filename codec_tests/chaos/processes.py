@@ -19,12 +19,13 @@ from kraftwire.log.segment import read_batches
 from kraftwire.log.source import FileSource
 
 from chaos.taps import HOST, Tap
-from interop.kafka_server import free_port, java_command
+from held_ports import held_port
+from interop.kafka_server import java_command
 
 Kind = Literal["ours", "kafka"]
 KRAFTWIRE = (str(Path(sys.executable).with_name("kraftwire")),)
 ALL_OURS: Sequence[Kind] = ("ours", "ours", "ours")
-_STOPS_WITHIN_S = 20
+_STOPS_WITHIN_S = 60
 _JVM_TERMINATED = 128 + signal.SIGTERM
 
 
@@ -35,7 +36,7 @@ class NodeProcess:
         self.number = number
         self.directory = directory
         self.kind = kind
-        self.port, self.key_port = free_port(), free_port()
+        self.port, self.key_port = held_port(), held_port()
         self.tap = Tap(self.port)
         self.advertised = 0
         self.process: subprocess.Popen[bytes] | None = None

@@ -162,7 +162,8 @@ def _groups(cluster: KafkaCluster) -> None:
     admin.delete_consumer_groups([GONE_GROUP])[GONE_GROUP].result(SECONDS)
     admin.delete_topics([GONE_TOPIC])[GONE_TOPIC].result(SECONDS)
     cluster.wait_for(
-        "brokers forgot the topic", lambda: GONE_TOPIC not in admin.list_topics(timeout=5).topics
+        "brokers forgot the topic",
+        lambda: GONE_TOPIC not in admin.list_topics(timeout=SECONDS).topics,
     )
 
 

@@ -11,6 +11,16 @@ import pytest
 
 from interop.kafka_server import KafkaCluster, kafka_cluster
 
+_SECONDS = 600
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have time for clusters that start three times on a busy machine."""
+    for item in items:
+        is_ours = item.get_closest_marker("interop") is not None
+        if is_ours and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(_SECONDS))
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(

@@ -12,7 +12,6 @@ where it is.
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -30,6 +29,7 @@ from kraftwire_messages.kafka import (
     DescribeQuorumResponse,
 )
 
+from held_ports import held_port
 from interop.kafka_connection import HOST, Connection
 from interop.maven import JAVA_DIRECTORY, class_path, joined, tool
 from interop.recording_proxy import RecordingProxy
@@ -80,14 +80,6 @@ def kafka_uuid() -> str:
         text = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not text.startswith("-"):
             return text
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as listener:
-        listener.bind((HOST, 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 class KafkaFailed(Exception):
@@ -282,6 +274,18 @@ class KafkaCluster:
                     return int(partition.leader_id)
         return None
 
+    def wait_for_leader(self) -> KafkaNode:
+        """The active controller, as soon as there is one."""
+        found: list[KafkaNode] = []
+
+        def leads() -> bool:
+            leader = self.leader()
+            found.extend(node for node in self.controllers if node.number == leader)
+            return bool(found)
+
+        self.wait_for("a leader", leads)
+        return found[0]
+
 
 def describe_quorum(connection: Connection) -> DescribeQuorumResponse.PartitionData:
     """What a controller knows of the metadata partition."""
@@ -348,7 +352,7 @@ def _nodes(
     for number, its_roles in enumerate(roles, start=1):
         names = ["CONTROLLER"] if "controller" in its_roles else []
         names += ["PLAINTEXT", "SASL"] if "broker" in its_roles else []
-        ports = {name: free_port() for name in names}
+        ports = {name: held_port() for name in names}
         taps = {name: proxy.tap((HOST, port)) for name, port in ports.items()} if proxy else ports
         own = directory / f"node_{number}"
         own.mkdir()

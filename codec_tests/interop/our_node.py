@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -20,13 +20,17 @@ from kraftwire.node.formatting import LOG_NAME
 from kraftwire.node.machine import StateMachine
 from kraftwire.node.node import Node
 from kraftwire.node.properties import read_properties
+from kraftwire.raft.admin import Refused
 from kraftwire.raft.voters import ReplicaKey
+from kraftwire_wire.numbers import ErrorCode
 
+from held_ports import held_port
 from interop.kafka_connection import HOST
-from interop.kafka_server import KafkaCluster, free_port
+from interop.kafka_server import KafkaCluster
 
 T = TypeVar("T")
 WITHIN_S = 60.0
+_DONE = (ErrorCode.DUPLICATE_VOTER, ErrorCode.VOTER_NOT_FOUND)
 LOG = "00000000000000000000.log"
 
 
@@ -39,7 +43,7 @@ class OurNode:
         """Writes its settings; `format` comes next."""
         self.number = number
         self.cluster_id = cluster_id
-        self.port = free_port()
+        self.port = held_port()
         self.directory = directory
         self.directory.mkdir()
         self.data = self.directory / "data"
@@ -135,6 +139,22 @@ def run(work: Coroutine[Any, Any, None], within_s: float = 4 * WITHIN_S) -> None
 async def aside(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
     """Do what waits in another thread, while nodes go on."""
     return await asyncio.to_thread(work, *arguments, **named)
+
+
+async def patiently(change: Callable[[], Awaitable[None]]) -> None:
+    """Have a quorum change, which a real leader refuses while it speaks to the voter otherwise."""
+    may_be_done = False
+    async with asyncio.timeout(WITHIN_S):
+        while True:
+            try:
+                return await change()
+            except Refused as error:
+                if may_be_done and error.error_code in _DONE:
+                    return None
+                if error.error_code != ErrorCode.REQUEST_TIMED_OUT:
+                    raise
+            may_be_done = True
+            await asyncio.sleep(0.2)
 
 
 async def until(what: str, is_so: Callable[[], bool], within_s: float = WITHIN_S) -> None:

@@ -81,7 +81,7 @@ def captured(file: Path, ports: Collection[int]) -> Iterator[None]:
         except subprocess.TimeoutExpired:
             process.kill()
             _, rest = process.communicate()
-    assert "0 packets dropped by kernel" in rest, rest
+    assert "\n0 packets dropped by kernel" in rest, rest
 
 
 def _wait_for_marker(file: Path, port: int) -> None:

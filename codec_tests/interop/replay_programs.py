@@ -30,10 +30,13 @@ def create_topic(
     partitions: int = 2,
     login: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """Make a topic and wait for it."""
+    """Make a topic and wait until the broker knows it, which is a moment later."""
     admin = AdminClient({**_QUIET, **login, "bootstrap.servers": bootstrap})
     for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
         future.result(SECONDS)
+    end = time.monotonic() + SECONDS
+    while len(admin.list_topics(topic, SECONDS).topics[topic].partitions) < partitions:
+        assert time.monotonic() < end, f"{topic} was made, and is not there"
 
 
 def confluent_session(

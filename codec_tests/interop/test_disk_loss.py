@@ -20,7 +20,7 @@ from kraftwire_wire.records import encode_metadata_record
 
 from interop.kafka_connection import HOST
 from interop.kafka_server import kafka_cluster
-from interop.our_node import OurNode, aside, command, run, until
+from interop.our_node import OurNode, aside, command, first_segment, patiently, run, until
 
 pytestmark = pytest.mark.interop
 
@@ -43,11 +43,11 @@ async def replace_voter(at: Address, ours: OurNode, lost: ReplicaKey) -> None:
     voters, observers = await voters_and_observers(at)
     assert lost in voters
     assert ours.key in observers
-    await remove_voter([at], lost)
+    await patiently(lambda: remove_voter([at], lost))
     voters, _ = await voters_and_observers(at)
     assert lost not in voters
     listeners = (Listener("CONTROLLER", *ours.address),)
-    await add_voter([at], ours.key, listeners)
+    await patiently(lambda: add_voter([at], ours.key, listeners))
     voters, observers = await voters_and_observers(at)
     assert ours.key in voters
     assert ours.key not in observers
@@ -92,15 +92,16 @@ def test_ours_among_real_ones() -> None:
             async with ours.running() as node:
                 await until("it has caught up", lambda: node.committed > 0)
                 listeners = (Listener("CONTROLLER", *ours.address),)
-                await add_voter([at], ours.key, listeners)
+                await patiently(lambda: add_voter([at], ours.key, listeners))
             lost = ours.key
             await aside(ours.lose_disk)
             async with ours.running() as node:
-                before = (await describe_quorum([at])).high_watermark or 0
-                await until("it has caught up", lambda: node.committed >= before > 0)
+                leader = await aside(cluster.wait_for_leader)
+                end = len(first_segment(leader.directory / "data"))
+                await until("it has caught up", lambda: node.committed > 0 and len(ours.log) >= end)
                 await replace_voter(at, ours, lost)
-                leader = await aside(cluster.leader)
-                (other,) = (one for one in cluster.controllers if one.number != leader)
+                leader = await aside(cluster.wait_for_leader)
+                (other,) = (one for one in cluster.controllers if one is not leader)
                 await aside(other.stop)
                 now = node.committed
                 await until("our vote is enough", lambda: node.committed > now + 2)

@@ -19,7 +19,7 @@ from kraftwire_wire.records import encode_metadata_record
 from chaos.processes import NodeProcess
 from interop.java_dump import java_dump, our_lines, their_lines
 from interop.kafka_tools import run_tool
-from interop.our_node import OurNode, run, until
+from interop.our_node import WITHIN_S, OurNode, run, until
 
 pytestmark = pytest.mark.interop
 
@@ -129,7 +129,7 @@ def test_the_directory_goes_from_our_node_to_kafkas_raft_and_back(tmp_path: Path
             assert found == {key: f"value {value}" for key, value in written.items()}
             for number in range(80):
                 key, value = f"{turn}.{number}", f"of turn {turn}"
-                assert (await node.ask(f"put {key} {value}")).startswith("ok ")
+                assert (await node.ask(f"put {key} {value}", WITHIN_S)).startswith("ok ")
                 written[key] = value
             if turn < 2:
                 assert node.stop() == 0
@@ -147,7 +147,7 @@ def test_the_directory_goes_from_our_node_to_kafkas_raft_and_back(tmp_path: Path
 
 async def leads(node: NodeProcess) -> None:
     """Wait until a sole voter leads, and has applied what it had."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(2 * WITHIN_S):
         while True:
             try:
                 if await node.ask("leader") == "leader 1":
@@ -155,4 +155,4 @@ async def leads(node: NodeProcess) -> None:
             except OSError:
                 pass
             await asyncio.sleep(0.05)
-        await node.ask("put barrier passed")
+        await node.ask("put barrier passed", WITHIN_S)

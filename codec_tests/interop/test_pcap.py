@@ -38,7 +38,7 @@ from interop.kafka_session import SECONDS, TOPIC, new_protocol, plain_clients, p
 from interop.packet_capture import captured, dissect
 from interop.recording_proxy import RecordingProxy
 
-pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka")]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from interop.replay_programs import (
     warm_up,
 )
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("replay")]
 
 PROGRAMS: dict[str, Callable[[str], Seen]] = {
     "confluent, classic group": partial(confluent_session, protocol="classic"),

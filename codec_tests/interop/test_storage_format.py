@@ -23,11 +23,12 @@ from kraftwire.log.properties import decode_properties, parse_uuid
 from kraftwire.node.features import METADATA_VERSION, feature_levels, parse_metadata_version
 from kraftwire_messages.kafka import ApiVersionsRequest
 
+from held_ports import held_port
 from interop.kafka_connection import HOST, Connection
-from interop.kafka_server import KafkaCluster, KafkaNode, free_port, kafka_uuid
+from interop.kafka_server import KafkaCluster, KafkaNode, kafka_uuid
 from interop.maven import JAVA_DIRECTORY, class_path, joined, tool, tools_class_path
 
-pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka")]
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 ONE, TWO = "EQPUsqKWQIyKC26pBQfc5Q", "QQPUsqKWQIyKC26pBQfc5Q"
@@ -197,7 +198,7 @@ def test_we_read_what_kafka_storage_formats(tmp_path: Path) -> None:
 @contextmanager
 def controller(root: Path, release: str) -> Iterator[KafkaCluster]:
     """A real controller of 4.4 in a directory that we have formatted."""
-    ports = {"CONTROLLER": free_port()}
+    ports = {"CONTROLLER": held_port()}
     node = KafkaNode(1, ("controller",), root, ports, ports)
     cluster = KafkaCluster(root, [node], cluster_id=kafka_uuid())
     settings = node.write_properties(f"{HOST}:{ports['CONTROLLER']}", {})

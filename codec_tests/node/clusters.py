@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,25 +17,17 @@ from kraftwire.raft.memory_store import MemoryStore
 from kraftwire.raft.store import Store
 from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
 
+from held_ports import HOST, held_port
+
 LISTENER = "CONTROLLER"
-HOST = "127.0.0.1"
 WITHIN_S = 30.0
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on; they are free until somebody takes them."""
-    sockets = [socket.create_server((HOST, 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 class Cluster:
     """Voters 1 to n by static configuration, on ports that are known before they start."""
 
     def __init__(self, voters: int, observers: int = 0) -> None:
-        ports = free_ports(voters + observers)
+        ports = [held_port() for _ in range(voters + observers)]
         self.addresses = {number + 1: Address(HOST, port) for number, port in enumerate(ports)}
         self.voters = VoterSet(
             Voter(ReplicaKey(number), (self._listener(number),)) for number in range(1, voters + 1)
@@ -55,7 +46,8 @@ class Cluster:
             default_listener=LISTENER,
             static_voters=self.voters,
             election_timeout_ms=200,
-            fetch_timeout_ms=600,
+            fetch_timeout_ms=2000,
+            fetch_max_wait_ms=200,
             retry_backoff_ms=20,
             shutdown_ms=500,
         )

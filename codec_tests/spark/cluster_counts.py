@@ -30,7 +30,9 @@ def main(*paths: str) -> None:
         .config("spark.ui.enabled", "false")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.sql.shuffle.partitions", "2")
-        # Both executors are there before the first task is given to one of them.
+        # Both executors are there before the first task is given to one of them; how many cores
+        # are worth waiting for is taken from the first of these.
+        .config("spark.cores.max", "2")
         .config("spark.scheduler.minRegisteredResourcesRatio", "1.0")
         .config("spark.scheduler.maxRegisteredResourcesWaitingTime", "120s")
         .getOrCreate()

@@ -59,8 +59,10 @@ class ObjectStore:
 
     @property
     def options(self) -> dict[str, str]:
-        """The options that reach it."""
+        """The options that reach it; asked once, since the requests are counted."""
         return {
+            "fs.connect_timeout": "60",
+            "fs.request_timeout": "60",
             "fs.access_key": "me",
             "fs.secret_key": "hush",
             "fs.endpoint_override": self.endpoint,
