@@ -84,11 +84,10 @@ def _handle(
 
 
 def _ask(core: Core, request: Request, change: Adding) -> Refusal | None:
-    """Ask a replica whether it is ready to be a voter; why that is not done."""
+    """Have a replica asked whether it is ready to be a voter; why that is not done."""
     refusal = check_listeners(core, change.voter.listeners) or _check_change(core, change)
     if refusal is None:
-        pending = _begin(core, request, change)
-        pending.is_asked = ask_versions(core, change.voter)
+        _begin(core, request, change)
     return refusal
 
 
@@ -139,7 +138,8 @@ def take_versions(
 def settle_change(core: Core, leader: Leader) -> None:
     """Answer the request that waits for a change, if that is committed, or takes too long.
 
-    Then ask a new voter that could not be asked before, and make the changes that have waited.
+    Then ask a new voter what it can do, as soon as that can be, and make the changes that have
+    waited.
     """
     pending = leader.pending
     if pending is not None:
