@@ -141,6 +141,15 @@ async def aside(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
     return await asyncio.to_thread(work, *arguments, **named)
 
 
+async def caught_up(node: Node, cluster: KafkaCluster) -> None:
+    """Wait until a node beside a cluster has what the leader has committed."""
+    await until("our node knows what is committed", lambda: node.committed > 0)
+    leader = await aside(cluster.wait_for_leader)
+    end = len(first_segment(leader.directory / "data"))
+    ours = cluster.directory / f"ours_{node.config.key.id}" / "data"
+    await until("our log is as long", lambda: len(first_segment(ours)) >= end)
+
+
 async def patiently(change: Callable[[], Awaitable[None]]) -> None:
     """Have a quorum change, which a real leader refuses while it speaks to the voter otherwise."""
     may_be_done = False

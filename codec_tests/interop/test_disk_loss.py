@@ -20,7 +20,7 @@ from kraftwire_wire.records import encode_metadata_record
 
 from interop.kafka_connection import HOST
 from interop.kafka_server import kafka_cluster
-from interop.our_node import OurNode, aside, command, first_segment, patiently, run, until
+from interop.our_node import OurNode, aside, caught_up, command, patiently, run, until
 
 pytestmark = pytest.mark.interop
 
@@ -96,9 +96,7 @@ def test_ours_among_real_ones() -> None:
             lost = ours.key
             await aside(ours.lose_disk)
             async with ours.running() as node:
-                leader = await aside(cluster.wait_for_leader)
-                end = len(first_segment(leader.directory / "data"))
-                await until("it has caught up", lambda: node.committed > 0 and len(ours.log) >= end)
+                await caught_up(node, cluster)
                 await replace_voter(at, ours, lost)
                 leader = await aside(cluster.wait_for_leader)
                 (other,) = (one for one in cluster.controllers if one is not leader)

@@ -20,7 +20,7 @@ from interop.kafka_connection import HOST, Connection
 from interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
 from interop.kafka_server import describe_quorum as describe_metadata
 from interop.kafka_tools import run_tool
-from interop.our_node import OurNode, aside, first_segment, patiently, run, until
+from interop.our_node import OurNode, aside, caught_up, first_segment, patiently, run, until
 
 pytestmark = pytest.mark.interop
 
@@ -43,15 +43,6 @@ def leader_of(cluster: KafkaCluster) -> tuple[KafkaNode, list[KafkaNode]]:
 
 def data_of(node: KafkaNode) -> bytes:
     return first_segment(node.directory / "data")
-
-
-async def caught_up(node: Node, cluster: KafkaCluster) -> None:
-    """Wait until our node has what the leader has committed."""
-    await until("our node knows what is committed", lambda: node.committed > 0)
-    leader, _ = await aside(leader_of, cluster)
-    end = len(data_of(leader))
-    ours = cluster.directory / f"ours_{node.config.key.id}" / "data"
-    await until("our log is as long", lambda: len(first_segment(ours)) >= end)
 
 
 def test_an_observer_has_the_bytes_of_the_leader(quorum: KafkaCluster) -> None:
