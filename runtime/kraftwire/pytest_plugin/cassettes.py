@@ -21,7 +21,7 @@ from kraftwire.capture.cassette import (
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.replay.miss import Miss
 from kraftwire.capture.replay.server import ReplayThread
-from kraftwire.pytest_plugin.files import file_of, printable, replace_file, shown
+from kraftwire.pytest_plugin.files import file_of, printable_lines, replace_file, shown
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
 
@@ -97,14 +97,14 @@ def _replay(path: Path, ignore: tuple[str, ...]) -> Iterator[KafkaCassette]:
     except OSError as error:
         pytest.fail(f"{shown(path)} cannot be read: {error.strerror or error}", False)
     except (KraftwireError, ValueError) as error:
-        pytest.fail(printable(str(error)), False)
+        pytest.fail(printable_lines(str(error)), False)
     for problem in thread.replay.tape.problems:
         _tell(f"{path.name}: not replayed: {problem}")
     with thread:
         cassette = KafkaCassette(str(thread.address), "replay", path, thread.replay.misses)
         yield cassette
     if cassette.misses:
-        misses = printable("\n".join(str(miss) for miss in cassette.misses))
+        misses = printable_lines("\n".join(str(miss) for miss in cassette.misses))
         pytest.fail(
             f"not on the cassette {shown(path)}:\n{misses}\n"
             "--kafka-record with --kafka-bootstrap HOST:PORT records it anew",
@@ -126,11 +126,11 @@ def _record(
             _tell(f"{path.name}: {problem}")
         return
     if proxy.problems:
-        pytest.fail(printable("not recorded:\n" + "\n".join(proxy.problems)), False)
+        pytest.fail(printable_lines("not recorded:\n" + "\n".join(proxy.problems)), False)
     header = CassetteHeader(_RECORDED_BY, registry.release)
     replace_file(path, chain([header_line(header)], map(frame_line, frames)))
 
 
 def _tell(text: str) -> None:
     """Say what is shown where the test fails."""
-    sys.stderr.write(f"{printable(text)}\n")
+    sys.stderr.write(f"{printable_lines(text)}\n")

@@ -11,6 +11,8 @@ from uuid import uuid4
 
 import pytest
 
+from kraftwire.cli.output import printable
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
 _MAX_NAME = 100
 
@@ -51,9 +53,9 @@ def shown(path: Path) -> str:
     return "/".join(path.parts[-3:])
 
 
-def printable(text: str) -> str:
+def printable_lines(text: str) -> str:
     """Lines without characters that a terminal would act on."""
-    return "".join(one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text)
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def _test(item: pytest.Item) -> str:
