@@ -72,6 +72,9 @@ def batch(first: int, *values: bytes, timestamp: int = 1000, producer: int = -1)
     return encode_batch(records, BatchSettings(producer_id=producer))
 
 
+A_BATCH = batch(0, b"one", b"two")
+
+
 def produce(records: bytes, topic: str = "tea", partition: int = 0, acks: int = -1) -> Any:
     data = ProduceRequest.PartitionProduceData(index=partition, records=records)
     topics = [ProduceRequest.TopicProduceData(name=topic, partition_data=[data])]
