@@ -262,7 +262,7 @@ def test_common_part_keeps_messages_that_moved(here: Path) -> None:
 
 
 def test_a_set_that_is_too_large(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kraftwire_generator.comparing.compare_sources.LARGEST_SOURCE", 10)
+    monkeypatch.setattr("kraftwire_generator.importing.import_sources.LARGEST_SOURCE", 10)
     git(here, "init", "-q")
     git(here, "add", "-A")
     git(here, "commit", "-q", "-m", "one")

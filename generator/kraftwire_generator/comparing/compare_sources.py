@@ -24,7 +24,6 @@ from kraftwire_generator.check import check_message
 from kraftwire_generator.errors import Finding, SpecError
 from kraftwire_generator.importing.import_set import parse_published
 from kraftwire_generator.importing.import_sources import (
-    LARGEST_SOURCE,
     GitRevision,
     Source,
     SourceError,
@@ -161,16 +160,14 @@ def _read_revision(name: str) -> Side:
     if path in sizes:
         return _read_texts(name, git.read([path]), f"{revision}:", "file")
     path = f"{path.rstrip('/')}/" if path else ""
-    inside = {file.removeprefix(path): sizes[file] for file in sizes if file.startswith(path)}
+    inside = [file.removeprefix(path) for file in sizes if file.startswith(path)]
     if not path and any(_SOURCE_TREE in file for file in inside):
         return _published(name, [read_source(f"{where}@{revision}")])
-    wanted = {
-        file: size
-        for file, size in inside.items()
+    wanted = [
+        file
+        for file in inside
         if file.endswith(".json") or file in (SETTINGS_FILE, ERROR_CODES_FILE)
-    }
-    if sum(wanted.values()) > LARGEST_SOURCE:
-        raise SourceError(name, f"its specs have more than {LARGEST_SOURCE} bytes together")
+    ]
     contents = git.read([path + file for file in wanted])
     texts = {file: contents[path + file] for file in wanted}
     return _read_texts(name, texts, f"{revision}:{path.rstrip('/')}", "whole")

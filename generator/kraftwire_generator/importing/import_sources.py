@@ -1,8 +1,8 @@
 """Finds Kafka's message specs and error codes in a jar, a source tree or a git revision.
 
-Rules: nothing is written and nothing is run but git; a source is untrusted, so only entries
-of the expected paths are read, each up to `LARGEST_FILE`, all up to `LARGEST_SOURCE`. What a
-source cannot give is a `SourceError`, a sentence that names the source.
+Rules: nothing is written, and no program is run but git (`git_process`). A source is untrusted:
+only entries of the expected paths are read, each up to `LARGEST_FILE`, all up to
+`LARGEST_SOURCE`. What a source cannot give is a `SourceError`, a sentence that names the source.
 
 The three kinds of source are three containers with the same methods, `sizes` and `read`.
 Where things lie in them is in the two `_Layout`s: published jars hold the specs of one
@@ -11,23 +11,24 @@ module at their root, source trees hold every module in a folder.
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
 
 from kraftwire_generator.errors import Finding, SpecError
 from kraftwire_generator.importing.class_file import enum_constants
+from kraftwire_generator.importing.git_process import GitError, run_git
 
 _T = TypeVar("_T")
 
 LARGEST_FILE = 4 * 2**20
 LARGEST_SOURCE = 64 * 2**20
+LARGEST_LISTING = 64 * 2**20
 MODULE_NAME = re.compile(r"[a-z][a-z-]*")
 RELEASE = re.compile(r"[0-9][0-9A-Za-z.+_-]{0,63}")
 
@@ -131,6 +132,19 @@ def is_published_jar(file_name: str) -> bool:
     return match is not None and not match["classifier"]
 
 
+def check_sizes(source: str, sizes: Mapping[str, int]) -> None:
+    """Raise `SourceError` if files to read, by path, are larger than a source of specs has."""
+    for path, size in sizes.items():
+        if size > LARGEST_FILE:
+            raise SourceError(
+                f"{source}:{path}", f"has {size} bytes; no more than {LARGEST_FILE} are read"
+            )
+    if sum(sizes.values()) > LARGEST_SOURCE:
+        raise SourceError(
+            source, f"its specs have more than {LARGEST_SOURCE} bytes together; name a part of it"
+        )
+
+
 def _java_constants(text: bytes) -> list[tuple[str, int]]:
     found = _JAVA_CONSTANT.findall(text.decode("utf-8", "replace"))
     return [(name, int(code)) for name, code in found]
@@ -192,7 +206,7 @@ class _Contents:
             for path in sizes
             if path == layout.errors_path or layout.release_path.fullmatch(path)
         ]
-        self._check_sizes({path: sizes[path] for path in (*spec_paths, *extra_paths)})
+        check_sizes(self.name, {path: sizes[path] for path in (*spec_paths, *extra_paths)})
         files = self.container.read([*spec_paths, *extra_paths])
         specs = tuple(self._spec(path, files[path], module) for path in spec_paths)
         return Source(
@@ -201,16 +215,6 @@ class _Contents:
             specs,
             self._error_codes(files.get(layout.errors_path)),
         )
-
-    def _check_sizes(self, sizes: dict[str, int]) -> None:
-        for path, size in sizes.items():
-            if size > LARGEST_FILE:
-                self._fail(path, f"has {size} bytes; no more than {LARGEST_FILE} are read")
-        if sum(sizes.values()) > LARGEST_SOURCE:
-            raise SourceError(
-                self.name,
-                f"its specs have more than {LARGEST_SOURCE} bytes together, so it is not Kafka",
-            )
 
     def _spec(self, path: str, data: bytes, module: str | None) -> SpecText:
         match = self.layout.spec_path.fullmatch(path)
@@ -322,11 +326,14 @@ class _Jar:
 
 
 class GitRevision:
-    """One revision of a git repository, read without a checkout."""
+    """One revision of a git repository, read without a checkout.
+
+    Content is asked for by object id, never by path: a path is the repository's own text.
+    """
 
     def __init__(self, source: str, repository: str, revision: str) -> None:
         self._source = source
-        self._repository = repository
+        self._repository = Path(repository)
         wanted = f"{revision}^{{commit}}"
         found = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", wanted)
         self._commit = found.decode().strip()
@@ -336,23 +343,20 @@ class GitRevision:
         return self._git("rev-parse", "--show-prefix").decode("utf-8", "replace").rstrip("\n")
 
     def sizes(self) -> dict[str, int]:
-        """Every file of the revision with its size."""
-        listing = self._git("ls-tree", "-r", "-l", "-z", "--full-tree", self._commit)
-        found: dict[str, int] = {}
-        for line in listing.decode("utf-8", "replace").split("\0")[:-1]:
-            facts, _, path = line.partition("\t")
-            mode, _, _, size = facts.split()
-            if mode.startswith("100"):  # a file: no link, no submodule
-                found[path] = int(size)
-        return found
+        """Every file of the revision with its size; 0 for a file whose content is missing."""
+        return {path: size for path, (_, size) in self._files.items()}
 
     def read(self, paths: Sequence[str]) -> dict[str, bytes]:
         """The contents of files, by path from the top of the repository."""
-        wanted = "".join(f"{self._commit}:{path}\n" for path in paths)
-        output = self._git("cat-file", "--batch", stdin=wanted.encode())
+        files = {path: self._files[path] for path in paths}
+        sizes = {path: size for path, (_, size) in files.items()}
+        check_sizes(self._source, sizes)
+        wanted = "".join(f"{name}\n" for name, _ in files.values())
+        limit = sum(sizes.values()) + 200 * len(sizes)  # a header each
+        output = self._git("cat-file", "--batch", stdin=wanted.encode(), largest_output=limit)
         found: dict[str, bytes] = {}
         start = 0
-        for path in paths:
+        for path, (name, _) in files.items():
             head, _, _ = output[start : start + 200].partition(b"\n")
             match head.split():
                 case [_, b"blob", size]:
@@ -360,26 +364,36 @@ class GitRevision:
                     start = first + int(size) + 1
                     found[path] = output[first : start - 1]
                 case _:
-                    raise self._error(f"{path} is not in this clone")
+                    raise SourceError(
+                        f"{self._source}:{path}",
+                        f"git object {name} is missing; clone the repository whole, without "
+                        "--filter, or name a checkout instead",
+                    )
         return found
 
-    def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        # Inside a git hook GIT_DIR names the hook's repository, not the source.
-        environment = {key: value for key, value in os.environ.items() if key[:4] != "GIT_"}
-        command = ["git", "-C", self._repository, *arguments]
-        try:
-            done = subprocess.run(  # noqa: S603 - no shell, and the revision follows its options
-                command, input=stdin, capture_output=True, env=environment, check=False
-            )
-        except OSError as error:
-            raise SourceError(self._source, f"git cannot be run ({error}); install it") from None
-        if done.returncode:
-            raise self._error(done.stderr.decode("utf-8", "replace").strip() or "no such revision")
-        return done.stdout
-
-    def _error(self, problem: str) -> SourceError:
-        return SourceError(
-            self._source,
-            f"git cannot read this revision ({problem}); name a tag, a branch or a commit of "
-            "that repository after the @",
+    @cached_property
+    def _files(self) -> dict[str, tuple[str, int]]:
+        """Object id and size of each file, by path."""
+        listing = self._git(
+            "ls-tree", "-r", "-l", "-z", "--full-tree", self._commit, largest_output=LARGEST_LISTING
         )
+        found: dict[str, tuple[str, int]] = {}
+        for line in listing.decode("utf-8", "replace").split("\0")[:-1]:
+            facts, _, path = line.partition("\t")
+            mode, _, name, size = facts.split()
+            if mode.startswith("100"):  # a file: no link, no submodule
+                # Without the object git writes BAD.
+                found[path] = name, int(size) if size.isdecimal() else 0
+        return found
+
+    def _git(
+        self, *arguments: str, stdin: bytes = b"", largest_output: int = LARGEST_FILE
+    ) -> bytes:
+        try:
+            return run_git(self._repository, arguments, stdin=stdin, largest_output=largest_output)
+        except GitError as error:
+            raise SourceError(
+                self._source,
+                f"git cannot read this revision ({error}); name a tag, a branch or a commit of "
+                "that repository after the @, or a directory with its files",
+            ) from None

@@ -1,0 +1,176 @@
+"""Runs git in a repository that may be hostile; `run_git` is the only place that starts git.
+
+A repository's own settings can name commands, and so can attributes, hooks and the user's
+environment. Invariants:
+- git reads objects and refs. It starts no other program: no transport (so a missing object is
+  not fetched), no hook, no file system monitor, no diff, pager, filter or ssh command.
+- Settings of the user, of the system and of `GIT_*` variables are not read, except for
+  `safe.directory`, with which a user trusts a repository that belongs to someone else.
+- Replacement refs and grafts are ignored: a commit has the content that its id stands for.
+- Time (`GIT_SECONDS`), output and git's own memory are bounded, and nothing is left running.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+GIT_SECONDS = 60.0
+_LARGEST_ALLOCATION = 128 * 2**20
+_KEPT_COMPLAINT = 2000
+_CHUNK = 2**16
+
+_SETTINGS = (
+    "core.attributesFile=/dev/null",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.sshCommand=false",
+    "core.useReplaceRefs=false",
+    "credential.helper=",
+    "diff.external=",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+)
+_VARIABLES = {
+    "GIT_ALLOC_LIMIT": str(_LARGEST_ALLOCATION),
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_GRAFT_FILE": os.devnull,
+    "GIT_NO_LAZY_FETCH": "1",  # git before 2.45 does not know it, and asks GIT_ALLOW_PROTOCOL
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "HOME": os.devnull,  # git before 2.32 does not know GIT_CONFIG_GLOBAL
+    "XDG_CONFIG_HOME": os.devnull,
+    "LC_ALL": "C",
+}
+
+
+class GitError(Exception):
+    """git failed, or went beyond a limit; the text says which."""
+
+
+def run_git(
+    directory: Path, arguments: Sequence[str], *, largest_output: int, stdin: bytes = b""
+) -> bytes:
+    """Return what `git ARGUMENTS` prints in `directory`; raise `GitError` if it fails.
+
+    A bare repository is read only if `directory` is that repository and is named `*.git`.
+    Otherwise a folder of files that looks like one would stand in for the checkout around it.
+    """
+    bare = directory.absolute().name.endswith(".git") and (directory / "HEAD").is_file()
+    settings = (
+        *_SETTINGS,
+        f"safe.bareRepository={'all' if bare else 'explicit'}",
+        *(f"safe.directory={path}" for path in _trusted_directories()),
+    )
+    options = [word for setting in settings for word in ("-c", setting)]
+    command = ["git", "--no-pager", "--literal-pathspecs", *options, "-C", str(directory)]
+    environment = {**_without_git(), **_VARIABLES}
+    try:
+        return _output([*command, *arguments], environment, stdin, largest_output)
+    except GitError as error:
+        if "safe.bareRepository" in str(error):
+            raise GitError(
+                "a bare repository is read only if PATH is its top and is named *.git"
+            ) from None
+        raise
+
+
+def _trusted_directories() -> list[str]:
+    """Return the values of `safe.directory` in the settings of the user and of the system."""
+    command = ["git", "-C", "/", "config", "--null", "--type=path", "--get-all", "safe.directory"]
+    try:
+        values = _output(command, _without_git(), b"", _LARGEST_ALLOCATION)
+    except GitError:  # the setting does not exist
+        return []
+    return [os.fsdecode(value) for value in values.split(b"\0")[:-1]]
+
+
+def _without_git() -> dict[str, str]:
+    # Inside a git hook GIT_DIR names the hook's repository, not the source.
+    return {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+
+
+def _output(
+    command: Sequence[str], environment: dict[str, str], stdin: bytes, largest_output: int
+) -> bytes:
+    with tempfile.TemporaryFile() as questions:
+        questions.write(stdin)
+        questions.seek(0)
+        try:
+            process = subprocess.Popen(  # noqa: S603 - no shell; revisions follow --end-of-options
+                command,
+                stdin=questions,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                process_group=0,
+            )
+        except (OSError, ValueError) as error:
+            raise GitError(f"git cannot be run: {error}") from None
+    with process:
+        try:
+            output, complaint = _drain(process, largest_output)
+        except BaseException:
+            # The whole group: what git started may keep the pipes open.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode:
+        said = complaint.decode("utf-8", "replace").strip()
+        raise GitError(said or f"git ended with {process.returncode}")
+    return output
+
+
+def _drain(process: subprocess.Popen[bytes], largest_output: int) -> tuple[bytes, bytes]:
+    """Return the output, and the end of what git complains about, once git has ended."""
+    deadline = time.monotonic() + GIT_SECONDS
+    assert process.stdout is not None
+    assert process.stderr is not None
+    output, complaint = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ, output)
+        selector.register(process.stderr, selectors.EVENT_READ, complaint)
+        while selector.get_map():
+            ready = selector.select(_seconds_left(deadline))
+            for key, _ in ready:
+                if not _read_chunk(key.fileobj, key.data):  # type: ignore[arg-type]
+                    selector.unregister(key.fileobj)
+            del complaint[:-_KEPT_COMPLAINT]
+            if len(output) > largest_output:
+                raise GitError(f"git prints more than {largest_output} bytes")
+    try:
+        process.wait(_seconds_left(deadline))
+    except subprocess.TimeoutExpired:
+        raise _too_slow() from None
+    return bytes(output), bytes(complaint)
+
+
+def _read_chunk(pipe: IO[bytes], into: bytearray) -> bool:
+    """Append what the pipe has now; False at its end."""
+    chunk = os.read(pipe.fileno(), _CHUNK)
+    into += chunk
+    return bool(chunk)
+
+
+def _seconds_left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise _too_slow()
+    return left
+
+
+def _too_slow() -> GitError:
+    return GitError(f"git took more than {GIT_SECONDS:g} seconds")
