@@ -17,6 +17,7 @@ UNKNOWN_STRUCT = "a struct that nobody defines is a misspelling; Java makes up a
 ASCII_NAMES = "names are ASCII, and a struct is defined somewhere; Java checks neither"
 NO_DIGITS = "0x without a digit is no number; Java reads it as 0"
 RECORDS_DEFAULT = "the default of records follows the rules of bytes; Java ignores its text"
+REPEATED_KEY = "which of two equal keys was meant is a guess; Java takes the last"
 
 # We accept what Kafka's generator refuses.
 NEWER_KAFKA = "newer releases of Kafka have this"
@@ -48,6 +49,7 @@ _IDS_BY_REASON: dict[str, list[str]] = {
     ASCII_NAMES: _type_cases("\u00c9foo"),
     NO_DIGITS: ['default int8 "0x"'],
     RECORDS_DEFAULT: ['default records "null"', 'default records "foo"'],
+    REPEATED_KEY: ["json-dup-key-top", "json-dup-key-field"],
     NEWER_KAFKA: ["top-type-coordinator-key", "validVersions=none"],
     BYTE_ORDER_MARK: ["json-bom"],
     JAVA_NAME: [

@@ -13,7 +13,8 @@ import pytest
 from kraftwire_generator.check import MESSAGE_ERRORS, MOST_TAGS, check_message
 from kraftwire_generator.check_fields import FIELD_ERRORS, FIELD_WARNINGS
 from kraftwire_generator.errors import Finding
-from kraftwire_generator.parse import parse_message
+from kraftwire_generator.json_text import JsonObject, parse_json
+from kraftwire_generator.parse import message_of
 from kraftwire_generator.resolve import placed_fields, resolve
 from kraftwire_generator.spec import MessageSpec
 
@@ -25,7 +26,9 @@ def spec_of(keys: str, fields: str = "", common: str = "") -> MessageSpec:
         f'"flexibleVersions": "2+"{", " if keys else ""}{keys},\n'
         f'"fields": [\n{fields}],\n"commonStructs": [\n{common}]}}'
     )
-    spec, findings = parse_message(text, "ping.json")
+    value = parse_json(text, last_key_counts=True)
+    assert isinstance(value, JsonObject)
+    spec, findings = message_of(value, "ping.json")
     assert findings == []
     assert spec is not None
     return spec

@@ -167,6 +167,13 @@ def test_a_damaged_set_is_refused(tmp_path: Path, text: str) -> None:
         import_specs([jar], out)
 
 
+def test_a_published_spec_that_repeats_a_key_is_read_as_kafka_reads_it(tmp_path: Path) -> None:
+    text = _BEACON.replace('"about"', '"versions": "0+", "about"')
+    import_specs([_jar(tmp_path, "clients", "3.9.1", {"Beacon": text})], tmp_path / "out")
+    written = json.loads((tmp_path / "out/clients/Beacon.json").read_text())
+    assert written["fields"][0]["versions"] == "0+"
+
+
 def test_the_dialect_of_older_releases(tmp_path: Path) -> None:
     out = tmp_path / "set"
     beacon = """/* { */ { "type": "request", "apiKey": 1, "listeners": ["zkBroker"], // "}

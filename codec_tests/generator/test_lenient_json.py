@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from kraftwire_generator.json_text import JsonObject, parse_json
+from kraftwire_generator.json_text import JsonNumber, JsonObject, parse_json
 from kraftwire_generator.linting.lenient_json import read_leniently
 
 from oracle import REPOSITORY
@@ -130,6 +130,14 @@ def test_of_two_values_the_later_counts() -> None:
     reading = read_leniently('{"a": "x" "y", "b": "[]Old", New", "c": 1}')
     assert isinstance(reading.value, JsonObject)
     assert (reading.value.members["a"], reading.value.members["b"]) == ("y", "[]New")
+
+
+def test_of_two_equal_keys_the_later_counts() -> None:
+    text = '{"a": 1,\n "b": {"a": 2},\n "a": 3}'
+    assert told(text) == [(3, "the key 'a' is also on line 1; remove one of the two")]
+    reading = read_leniently(text)
+    assert isinstance(reading.value, JsonObject)
+    assert reading.value.members["a"] == JsonNumber("3")
 
 
 def test_a_key_without_a_value() -> None:

@@ -208,8 +208,11 @@ def test_a_file_that_is_no_text_is_told_once() -> None:
 
 
 def test_a_placeholder_that_a_later_key_replaces_is_still_an_error() -> None:
-    (finding,) = findings(KETTLE.replace('"apiKey": 7', '"apiKey": N, "apiKey": 7'))
-    assert (finding.severity, finding.message) == ("error", 'N is not JSON; write "N"')
+    found = findings(KETTLE.replace('"apiKey": 7', '"apiKey": N, "apiKey": 7'))
+    assert [(finding.severity, finding.message) for finding in found] == [
+        ("error", 'N is not JSON; write "N"'),
+        ("error", "the key 'apiKey' is also on line 2; remove one of the two"),
+    ]
 
 
 # -- pages that mean harm --------------------------------------------------------------------

@@ -11,7 +11,8 @@ import pytest
 from kraftwire_generator.check import check_message
 from kraftwire_generator.errors import Finding
 from kraftwire_generator.field_types import Array, Primitive, Struct
-from kraftwire_generator.parse import parse_message, read_message
+from kraftwire_generator.json_text import JsonObject, parse_json
+from kraftwire_generator.parse import message_of, parse_message, read_message
 from kraftwire_generator.resolve import resolve
 from kraftwire_generator.spec import FieldSpec, MessageSpec, StructSpec
 from kraftwire_generator.versions import VersionRange
@@ -83,6 +84,13 @@ def test_every_key() -> None:
     )
 
 
+def parse_with_overrides(text: str) -> tuple[MessageSpec | None, list[Finding]]:
+    """What a text says whose later keys replace those of the same name before them."""
+    value = parse_json(text, last_key_counts=True)
+    assert isinstance(value, JsonObject)
+    return message_of(value, "ping.json")
+
+
 def with_field(field: str) -> str:
     return (
         '{"name": "Ping", "type": "data", "validVersions": "0", "flexibleVersions": "none",\n'
@@ -96,7 +104,7 @@ def with_top(keys: str) -> str:
 
 def read_field(keys: str) -> FieldSpec:
     text = with_field(f'"name": "A", "type": "string", "versions": "0+", {keys}')
-    spec, findings = parse_message(text, "ping.json")
+    spec, findings = parse_with_overrides(text)
     assert spec is not None
     assert findings == []
     return spec.fields[0]
@@ -184,7 +192,7 @@ BAD_TOPS = [
 
 @pytest.mark.parametrize(("keys", "phrase"), BAD_TOPS)
 def test_top_level_complaints(keys: str, phrase: str) -> None:
-    _, findings = parse_message(with_top(keys), "ping.json")
+    _, findings = parse_with_overrides(with_top(keys))
     assert [(finding.path, finding.severity) for finding in findings] == [("", "error")]
     assert findings[0].line == (1 if keys == '"apiKey": 1' else 2)
     assert phrase in findings[0].message

@@ -3,8 +3,8 @@
 `parse_json` turns text into Python values that remember what a spec needs to know of its
 text: every object has the line it starts on (from 1) and the line of each of its keys, and
 a number keeps its spelling, since a key that holds text takes `1.50` as "1.50". A byte-order
-mark is skipped and the last of two equal keys wins; nothing else beyond JSON is accepted.
-Whatever the text, the outcome is a value or a `JsonError`.
+mark is skipped; nothing else beyond JSON is accepted. Of two equal keys readers disagree which
+one counts, so they are an error. Whatever the text, the outcome is a value or a `JsonError`.
 """
 
 from __future__ import annotations
@@ -58,16 +58,25 @@ class JsonError(ValueError):
         self.message = message
 
 
-def parse_json(text: str) -> JsonValue:
-    """The one value that the text holds; `JsonError` for anything else."""
-    return _Scanner(text).document()
+def parse_json(text: str, *, last_key_counts: bool = False) -> JsonValue:
+    """Return the one value that the text holds; raise `JsonError` for anything else.
+
+    With `last_key_counts` an object may have a key more than once, as Java's reader has it.
+    """
+    return _Scanner(text, last_key_counts).document()
+
+
+def repeated_key(key: str, holder: JsonObject) -> str:
+    """Return what is wrong with a key that an object already has."""
+    return f"the key {key[:40]!r} is also on line {holder.key_lines[key]}; remove one of the two"
 
 
 class _Scanner:
     """A recursive descent over the text; `_at` is the position of the next character."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, last_key_counts: bool) -> None:
         self._text = text
+        self._last_key_counts = last_key_counts
         self._at = 1 if text.startswith("\ufeff") else 0
         self._depth = 0
         self._line_ends = [match.start() for match in re.finditer("\n", text)]
@@ -153,6 +162,8 @@ class _Scanner:
                 raise self._unexpected("a key in double quotes (no comma stands before })")
             line = self._line(self._at)
             key = self._string()
+            if key in found.members and not self._last_key_counts:
+                raise JsonError(line, repeated_key(key, found))
             self._take(":", f"a colon after the key {key!r}")
             found.members[key] = self._value()
             found.key_lines[key] = line

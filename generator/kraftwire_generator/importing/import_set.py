@@ -31,7 +31,7 @@ from kraftwire_generator.importing.import_sources import (
 )
 from kraftwire_generator.importing.write_spec import spec_to_json
 from kraftwire_generator.json_text import JsonError, JsonObject, parse_json
-from kraftwire_generator.parse import parse_message
+from kraftwire_generator.parse import message_of
 from kraftwire_generator.set_settings import ERROR_CODES_FILE, SETTINGS_FILE
 from kraftwire_generator.spec import MessageSpec
 
@@ -167,39 +167,38 @@ def _modules(sources: list[Source]) -> dict[str, _Module]:
 
 
 def parse_published(text: SpecText) -> tuple[MessageSpec | None, list[Finding]]:
-    """A spec as some release published it, and what is wrong with it.
+    """Return a spec as some release published it, and what is wrong with it.
 
-    There is neither for JSON of another kind.
+    Both are empty for JSON of another kind. Kafka 3.9 published specs that repeat a key; its
+    own generator takes the last one, and so does this.
     """
-    first_key, body = _outermost_object(text.text)
     try:
-        value = parse_json(body)
-    except JsonError:
-        return parse_message(body, text.origin)  # for its finding
-    keys = value.members.keys() if isinstance(value, JsonObject) else ()
-    if "type" not in keys and "validVersions" not in keys:
+        value = parse_json(_outermost_object(text.text), last_key_counts=True)
+    except JsonError as error:
+        return None, [Finding(text.origin, error.line, "", error.message)]
+    if not isinstance(value, JsonObject) or not {"type", "validVersions"} & value.members.keys():
         return None, []
-    if "flexibleVersions" not in keys:  # until 2.8 the key could be left out
-        body = f'{body[:first_key]} "flexibleVersions": "none",{body[first_key:]}'
-    return parse_message(body, text.origin)
+    if "flexibleVersions" not in value.members:  # until 2.8 the key could be left out
+        value.members["flexibleVersions"] = "none"
+        value.key_lines["flexibleVersions"] = value.line
+    return message_of(value, text.origin)
 
 
-def _outermost_object(text: str) -> tuple[int, str]:
-    """Where the first key can stand, and the text without brackets too many at its end.
+def _outermost_object(text: str) -> str:
+    """Return the text without surplus brackets at its end.
 
     Kafka 2.8 published a spec with such brackets: its reader stopped after the object.
     """
-    first_key = depth = 0
+    depth = 0
     for token in _BRACES.finditer(text):
         if token[0] == "{":
             depth += 1
-            first_key = first_key or token.end()
         elif token[0] == "}":
             depth -= 1
             if depth <= 0:
                 rest = text[token.end() :]
-                return first_key, text if rest.strip(" \t\r\n]}") else text[: token.end()]
-    return first_key, text
+                return text if rest.strip(" \t\r\n]}") else text[: token.end()]
+    return text
 
 
 def _check_folders(modules: Iterable[str], out: Path) -> None:

@@ -18,6 +18,7 @@ from kraftwire_generator.json_text import (
     JsonNumber,
     JsonObject,
     JsonValue,
+    repeated_key,
 )
 from kraftwire_generator.linting.json_tokens import Slip, SlipKind, Token, tokenize
 
@@ -282,6 +283,8 @@ class _Reader:
         self._want_comma(token)
         if token.kind == "bare":
             self._slip(token, f'a key stands in double quotes; write "{token.text[:40]}"')
+        if isinstance(frame.value, JsonObject) and token.text in frame.value.members:
+            self._slip(token, repeated_key(token.text, frame.value), "merge")
         frame.key, frame.key_line, frame.state = token.text, token.line, "colon"
 
     def _key_without_colon(self, index: int, token: Token) -> None:
