@@ -110,6 +110,7 @@ def test_what_is_no_cassette_is_refused(data: bytes, reason: str) -> None:
         (b"{", "no JSON"),
         (b"null\n", "not a JSON object"),
         (b"[" * 100_000, "no JSON"),
+        (line()[:-2] + b', "time": 2}', "no JSON: an object has the key 'time' more than once"),
         (b'{"connection": ' + b"9" * 10_000 + b"}", "no JSON"),
         (line(connection=None), "connection: is missing"),
         (line(connection=True), "connection: not a whole number"),

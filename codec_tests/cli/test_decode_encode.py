@@ -185,6 +185,11 @@ def test_unknown_api_or_version_in_the_bytes_is_a_finding(frame: bytes, message:
         ('{"name": "VoteRequest", "version": 1, "more": 1}', "more: "),
         ('{"name": "VotersRecord", "version": 0, "header": {}, "message": {}}', "message."),
         ("1" * 5000, "not JSON"),
+        ('{"name": "VoteRequest", "name": "VoteRequest", "version": 1}', "'name' more than once"),
+        (
+            '{"name": "VoteRequest", "version": 2, "message": {"voterId": 1, "voter\\u0049d": 2}}',
+            "'voterId' more than once",
+        ),
     ],
 )
 def test_json_that_says_no_message_is_a_finding(text: str, message: str) -> None:

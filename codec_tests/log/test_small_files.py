@@ -122,6 +122,13 @@ def test_entries_cross_the_pieces_that_are_read_at_once() -> None:
     assert list(read_offset_index(BytesSource(data), 0)) == entries
 
 
+def test_a_quorum_state_with_two_leaders_is_refused() -> None:
+    data = (CONTROLLER / "__cluster_metadata-0" / "quorum-state").read_bytes()
+    twice = data.replace(b'"leaderId":', b'"leaderId":7,"leaderId":')
+    with pytest.raises(CorruptBatch, match="an object has the key 'leaderId' more than once"):
+        decode_quorum_state(twice)
+
+
 def test_the_controllers_quorum_state() -> None:
     data = (CONTROLLER / "__cluster_metadata-0" / "quorum-state").read_bytes()
     state = decode_quorum_state(data)

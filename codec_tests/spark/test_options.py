@@ -81,6 +81,8 @@ BAD: list[tuple[str, str, str]] = [
     ("startingOffsets", '{"tea": 3}', "nor like"),
     ("startingOffsets", '{"tea": {"first": 3}}', "'first' is no partition"),
     ("startingOffsets", '{"tea": {"-1": 3}}', "'-1' is no partition"),
+    ("startingOffsets", '{"tea": {"0": 1}, "tea": {"1": 2}}', "the key 'tea' more than once"),
+    ("endingOffsets", '{"tea": {"0": 1, "0": 2}}', "the key '0' more than once"),
     ("endingOffsets", '{"tea": {"0": "3"}}', "'3' is no offset"),
     ("endingOffsets", str(2**63), "is no offset"),
     ("endingOffsets", "[" * 100_000, "neither earliest"),

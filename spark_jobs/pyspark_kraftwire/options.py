@@ -7,7 +7,6 @@ means nothing is an error, since a misspelt `endingOffsets` would read everythin
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import TypeVar
 
 from kraftwire.log.typed import LOGS
 from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.json_text import RepeatedKey, parse_json
 
 T = TypeVar("T")
 
@@ -126,8 +126,8 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
     if "paths" not in given:
         return (given["path"],) if given.get("path") else ()
     try:
-        paths = json.loads(given["paths"])
-    except (ValueError, RecursionError):
+        paths = parse_json(given["paths"])
+    except ValueError:
         paths = None
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
         reason = 'is no list of paths in JSON; .load(["/a", "/b"]) makes one'
@@ -180,8 +180,10 @@ def _offsets(text: str, default: int) -> Offsets:
         return Offsets(words[text.lower()])
     form = f'{text!r} is neither earliest, latest, an offset, nor like {{"topic": {{"0": 17}}}}'
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = parse_json(text)
+    except RepeatedKey:
+        raise
+    except ValueError:
         raise ValueError(form) from None
     if isinstance(found, int) and not isinstance(found, bool):
         return Offsets(_offset(found))

@@ -42,6 +42,7 @@ from typing import IO, Any
 
 from kraftwire.capture.frame import Frame
 from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.json_text import parse_json
 
 FORMAT = "kraftwire-cassette"
 VERSION = 1
@@ -141,8 +142,8 @@ class CassetteReader:
             if len(line) == _MAX_LINE_SIZE:
                 raise self._error(f"a line of more than {_MAX_LINE_SIZE} bytes")
             try:
-                obj = json.loads(line)
-            except (ValueError, RecursionError) as error:
+                obj = parse_json(line)
+            except ValueError as error:
                 raise self._error(f"no JSON: {error}") from None
             if not isinstance(obj, dict):
                 raise self._error("not a JSON object")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -17,6 +16,7 @@ from kraftwire.cli.output import on_terminal
 from kraftwire.cli.spec_sets import check_version, find_message, load_registry, messages_option
 from kraftwire_wire.errors import FieldError
 from kraftwire_wire.framing import add_size
+from kraftwire_wire.json_text import parse_json_at
 from kraftwire_wire.registry import Registry
 
 _SPACE = re.compile(r"\s*")
@@ -81,18 +81,15 @@ def _encode_object(
 
 def _objects(file: BinaryIO) -> Iterator[object]:
     """The JSON values that a file holds, one after another."""
-    decoder = json.JSONDecoder()
     try:
         text = file.read().decode("utf-8-sig")
         position = _end_of_space(text, 0)
         if position == len(text):
             raise Finding("the input is empty")
         while position < len(text):
-            obj, end = decoder.raw_decode(text, position)
+            obj, end = parse_json_at(text, position)
             yield obj
             position = _end_of_space(text, end)
-    except RecursionError:
-        raise Finding("the input is nested too deeply") from None
     except ValueError as error:
         raise Finding(f"the input is not JSON: {error}") from None
 

@@ -5,7 +5,6 @@ Each reader gives JSON objects; a table shows their values below their keys.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +14,7 @@ from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import FileKind
 from kraftwire.log.producer_snapshot import decode_producer_snapshot
 from kraftwire.log.quorum_state import decode_quorum_state
+from kraftwire_wire.json_text import parse_json
 
 Rows = Iterator[dict[str, Any]]
 
@@ -86,9 +86,9 @@ def _clean_shutdown(file: LogFile) -> Rows:
     """Empty before KIP-966, a JSON object since."""
     data = file.read()
     try:
-        obj = json.loads(data) if data.strip() else {}
-    except (ValueError, RecursionError):
-        raise CorruptBatch(str(file.path), 0, "this is no JSON") from None
+        obj = parse_json(data) if data.strip() else {}
+    except ValueError as error:
+        raise CorruptBatch(str(file.path), 0, f"this is no JSON: {error}") from None
     yield {str(key): value for key, value in obj.items()} if isinstance(obj, dict) else {}
 
 

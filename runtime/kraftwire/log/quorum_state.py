@@ -13,6 +13,7 @@ from kraftwire.log.errors import CorruptBatch
 from kraftwire_messages import kip_856
 from kraftwire_messages.kafka import QuorumStateData
 from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.json_text import RepeatedKey, parse_json
 
 _VERSION_KEY = "data_version"
 _VOTE_OF_DRAFT = "votedUuid"
@@ -28,9 +29,11 @@ class QuorumState(NamedTuple):
 def decode_quorum_state(data: bytes, file: str = "<bytes>") -> QuorumState:
     """The content of `quorum-state`, or of `quorum-state.json`, as KIP-856 has it."""
     try:
-        obj = json.loads(data)
+        obj = parse_json(data)
         version = obj.pop(_VERSION_KEY)
-    except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
+    except RepeatedKey as error:
+        raise CorruptBatch(file, 0, str(error)) from None
+    except (ValueError, AttributeError, KeyError, TypeError):
         reason = f"no JSON object with {_VERSION_KEY}"
         raise CorruptBatch(file, 0, reason) from None
     if type(version) is not int:

@@ -14,6 +14,7 @@ import pytest
 from kraftwire.pytest_plugin.comparing import explain_difference
 from kraftwire.pytest_plugin.files import file_of, replace_file, safe_name, shown
 from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.json_text import parse_json
 from kraftwire_wire.message import Message
 
 _UPDATE = "--kafka-snapshot-update"
@@ -63,7 +64,7 @@ def _read(path: Path, kind: type[Message], version: int) -> bytes:
     """The kept bytes; fails where JSON and bytes are not a snapshot of such a message."""
     __tracebackhide__ = True
     try:
-        obj = json.loads(path.read_text(encoding="utf-8"))
+        obj = parse_json(path.read_text(encoding="utf-8"))
         kept = obj["name"], obj["version"]
         data = bytes.fromhex(path.with_suffix(".hex").read_text(encoding="ascii"))
         if kept != (kind.__name__, version):
