@@ -16,9 +16,10 @@ from kraftwire_generator.config import Target, find_targets, is_package_name
 from kraftwire_generator.console import (
     EXIT_FINDINGS,
     CouldNotDoIt,
+    PrintableGroup,
     count_text,
     finding_text,
-    printable,
+    one_line,
     progress_bar,
     reporting_failures,
     shown_path,
@@ -38,7 +39,7 @@ from kraftwire_generator.specs_cli import specs
 from kraftwire_generator.versions import VersionRange
 
 
-@click.group()
+@click.group(cls=PrintableGroup)
 def main() -> None:
     """Generate Python codecs from message specs."""
 
@@ -126,7 +127,7 @@ def generate(
         for result, change in zip(packages, changes, strict=True):
             apply_changes(result, change)
             _print_warnings(result)
-            place = printable(shown_path(result.target.out))
+            place = one_line(shown_path(result.target.out))
             click.echo(
                 f"{place}: {count_text(result.message_count, 'message')}; "
                 f"{count_text(len(change.written), 'file')} written, "
@@ -155,7 +156,7 @@ def check(templates: Path | None) -> None:
         for result in _render(find_targets(Path.cwd()), Selection(), templates):
             changes = find_changes(result, keep_others=False)
             for line in show_changes(result, changes, shown_path):
-                click.echo(printable(line))
+                click.echo(one_line(line))
             drift += len(changes.written) + len(changes.removed)
             files += len(result.files) + len(changes.removed)
     if drift:

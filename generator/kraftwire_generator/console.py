@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -39,7 +40,31 @@ def reporting_failures() -> Iterator[None]:
     except TemplateError as error:
         raise CouldNotDoIt(printable(str(error))) from None
     except OSError as error:
-        raise CouldNotDoIt(printable(f"{error.filename or ''}: {error.strerror}")) from None
+        raise CouldNotDoIt(one_line(f"{error.filename or ''}: {error.strerror}")) from None
+
+
+class PrintableGroup(click.Group):
+    """A group whose usage errors are printable: click's quote arguments as they are."""
+
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        """Parse the arguments of this group; see `click.Command`."""
+        with _printable_usage_errors():
+            return super().make_context(*args, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, whose arguments are parsed here too."""
+        with _printable_usage_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _printable_usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except (click.MissingParameter, click.exceptions.NoArgsIsHelpError):
+        raise  # these quote nothing, and have several lines
+    except click.UsageError as error:
+        raise click.UsageError(one_line(error.format_message()), error.ctx) from None
 
 
 def finding_text(finding: Finding) -> str:

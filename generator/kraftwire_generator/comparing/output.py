@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 import click
 
 from kraftwire_generator.comparing.compare_sources import Side, common_part, read_side
-from kraftwire_generator.console import CouldNotDoIt, on_terminal, one_line, printable
+from kraftwire_generator.console import CouldNotDoIt, on_terminal, one_line
 from kraftwire_generator.importing.import_sources import SourceError
 
 _MARKUP = re.compile(r"[\\`*\[\]<>|&#!~]")
@@ -36,7 +36,7 @@ def read_sides(old: str, new: str) -> tuple[Side, Side, list[str]]:
     try:
         return common_part(read_side(old), read_side(new))
     except SourceError as error:  # a source has no lines to point at
-        raise CouldNotDoIt(printable(str(error))) from None
+        raise CouldNotDoIt(one_line(str(error))) from None
 
 
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:

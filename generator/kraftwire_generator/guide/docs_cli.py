@@ -13,7 +13,7 @@ from kraftwire_generator.config import find_targets
 from kraftwire_generator.console import (
     count_text,
     finding_text,
-    printable,
+    one_line,
     progress_bar,
     reporting_failures,
     shown_path,
@@ -72,7 +72,7 @@ def docs(directories: tuple[Path, ...], out: Path, title: str) -> None:
         click.echo(finding_text(finding), err=True)
     messages = count_text(sum(item.message_count for item in sets), "message")
     click.echo(
-        f"{printable(shown_path(out / 'index.html'))}: {messages} of "
+        f"{one_line(shown_path(out / 'index.html'))}: {messages} of "
         f"{count_text(len(sets), 'set')}; {count_text(len(changes.written), 'file')} written, "
         f"{len(changes.removed)} deleted, {changes.unchanged} unchanged"
     )

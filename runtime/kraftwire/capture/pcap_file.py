@@ -68,6 +68,9 @@ class PcapFile:
             self.link_type: int = self._reader.datalink()
         except pcapy.PcapError as error:
             raise CaptureError(str(error), self.name) from None
+        except UnicodeEncodeError:
+            reason = "libpcap opens only files whose name is UTF-8; rename it, or pipe it in"
+            raise CaptureError(reason, self.name) from None
 
     def __iter__(self) -> Iterator[Packet]:
         number = 0

@@ -53,10 +53,27 @@ class CouldNotDoIt(Failure):
 
 
 @contextmanager
+def printable_usage_errors() -> Iterator[None]:
+    """Make click's own messages printable: they quote arguments, such as the name of a file.
+
+    A missing parameter stays as it is: its message quotes nothing, and lists choices by line.
+    """
+    try:
+        yield
+    except (click.MissingParameter, click.exceptions.NoArgsIsHelpError):
+        raise
+    except click.UsageError as error:
+        raise click.UsageError(printable(error.format_message()), error.ctx) from None
+    except click.FileError as error:
+        raise CouldNotDoIt(error.format_message()) from None
+
+
+@contextmanager
 def reporting_failures() -> Iterator[None]:
     """Turn everything that is not a bug into a message and an exit code."""
     try:
-        yield
+        with printable_usage_errors():
+            yield
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where a reader that went away is no traceback
     except FieldError as error:

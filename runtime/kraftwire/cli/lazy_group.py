@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-from kraftwire.cli.failures import reporting_failures
+from kraftwire.cli.failures import printable_usage_errors, reporting_failures
 
 
 class Row(NamedTuple):
@@ -79,6 +79,11 @@ class LazyGroup(click.Group):
             if row.name.startswith(incomplete)
         ]
         return commands + click.Command.shell_complete(self, ctx, incomplete)
+
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        """Parse the arguments of this group; see `click.Command`."""
+        with printable_usage_errors():
+            return super().make_context(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; failures of every command are reported here."""

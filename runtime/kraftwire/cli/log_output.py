@@ -203,7 +203,12 @@ class ParquetOutput:
             ]
         )
         self._path, self._part = path, path.with_name(path.name + ".part")
-        self._writer = pyarrow.parquet.ParquetWriter(self._part, self._schema, compression="zstd")
+        try:
+            self._writer = pyarrow.parquet.ParquetWriter(
+                self._part, self._schema, compression="zstd"
+            )
+        except UnicodeEncodeError:
+            raise CouldNotDoIt(f"{path}: pyarrow writes only names that are UTF-8") from None
         self._rows: list[dict[str, Any]] = []
 
     def record(self, file: LogFile, batch: Batch, record: Record, found: Found) -> None:
