@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kraftwire.cli import main
 from kraftwire.cli.log_files import file_rows
-from kraftwire.log import BytesSource, CorruptBatch
+from kraftwire.log import BytesSource, CorruptBatch, find_partitions
 from kraftwire.log.checkpoints import (
     EpochEntry,
     TopicPartition,
@@ -22,6 +25,7 @@ from kraftwire.log.checkpoints import (
     encode_offset_checkpoint,
 )
 from kraftwire.log.file_names import FileKind
+from kraftwire.log.fsck import Check
 from kraftwire.log.indexes import (
     OffsetEntry,
     TimeEntry,
@@ -44,7 +48,7 @@ from kraftwire.log.properties import (
 )
 from kraftwire.log.quorum_state import decode_quorum_state, encode_quorum_state
 
-from stored_files import CONTROLLER, stored_files
+from stored_files import BROKER, CONTROLLER, stored_files
 
 Again = Callable[[bytes], bytes]
 
@@ -138,7 +142,7 @@ def test_the_controllers_quorum_state() -> None:
 @pytest.mark.parametrize(
     ("data", "match"),
     [
-        (b"", "no checkpoint"),
+        (b"\n", "no checkpoint"),
         (b"0\n", "no checkpoint"),
         (b"1\n0\n", "version '1'"),
         (b"0\nx\n", "'x' where a number"),
@@ -152,6 +156,29 @@ def test_the_controllers_quorum_state() -> None:
 def test_checkpoints_that_are_none_are_refused(data: bytes, match: str) -> None:
     with pytest.raises(CorruptBatch, match=match):
         decode_offset_checkpoint(data)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cleaner-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+        "orders-0/leader-epoch-checkpoint",
+    ],
+)
+def test_checkpoints_that_kafka_created_and_has_not_written_are_empty(
+    name: str, tmp_path: Path
+) -> None:
+    directory = tmp_path / "data"
+    shutil.copytree(BROKER, directory)
+    (directory / name).write_bytes(b"")
+    for command, *options in (("fsck",), ("dump", "-o", "table"), ("dump", "-o", "json")):
+        result = CliRunner().invoke(main, ["log", command, *options, str(directory / name)])
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert command == "fsck" or not result.stderr
+    assert list(Check().run(list(find_partitions([directory])))) == []
 
 
 def test_errors_of_checkpoints_have_the_byte_where_the_line_starts() -> None:

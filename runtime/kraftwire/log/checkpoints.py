@@ -4,6 +4,9 @@
 2                       entries
 tea 0 17                topic, partition, offset: the three offset checkpoints, the cleaner's
 0 12                    epoch, its first offset: leader-epoch-checkpoint
+
+Kafka creates each of them empty and writes it when it has something to say; an empty file has no
+entries.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ class EpochEntry(NamedTuple):
 
 
 def decode_offset_checkpoint(data: bytes, file: str = "<bytes>") -> dict[TopicPartition, int]:
-    """The offsets of an offset checkpoint."""
+    """Return the offsets of an offset checkpoint."""
     offsets: dict[TopicPartition, int] = {}
     for position, words in _entries(data, file, 3):
         partition = TopicPartition(words[0], _number(words[1], file, position))
@@ -47,9 +50,7 @@ def encode_offset_checkpoint(offsets: dict[TopicPartition, int]) -> bytes:
 
 
 def decode_leader_epochs(data: bytes, file: str = "<bytes>") -> list[EpochEntry]:
-    """The entries of a `leader-epoch-checkpoint`; none in the empty file of a new partition."""
-    if not data:
-        return []
+    """Return the entries of a `leader-epoch-checkpoint`."""
     return [
         EpochEntry(_number(words[0], file, position), _number(words[1], file, position))
         for position, words in _entries(data, file, 2)
@@ -67,7 +68,9 @@ def _encode(lines: Iterable[str]) -> bytes:
 
 
 def _entries(data: bytes, file: str, width: int) -> list[tuple[int, list[str]]]:
-    """The words of every entry, and where in the file it starts."""
+    """Return the words of every entry, and where in the file it starts."""
+    if not data:
+        return []
     lines = _lines(data, file)
     if len(lines) < 2:
         raise CorruptBatch(file, 0, "no checkpoint: a version and a count must come first")
