@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from kraftwire.log import find_files, read_batches
+from kraftwire.log.compression import Compression, compress
 
 from interop.java_dump import java_dump, our_lines, their_lines
 from interop.maven import class_path, joined, tool
+from log.test_legacy import message
 
 pytestmark = pytest.mark.interop
 
@@ -30,3 +33,21 @@ def test_kafka_and_we_read_the_formats_of_before_0_11_alike(tmp_path: Path) -> N
         assert ours == list(their_lines(theirs[file.path])), file.path
         compared += len(ours)
     assert compared > 8 * 21
+
+
+def test_kafka_and_we_read_messages_within_messages_of_another_magic(tmp_path: Path) -> None:
+    log = tmp_path / "mixed-0" / f"{0:020}.log"
+    log.parent.mkdir()
+    inner = message(0, b"a", magic=0) + message(1, b"b", time=5)
+    codecs = Compression.GZIP, Compression.SNAPPY, Compression.LZ4
+    log.write_bytes(
+        b"".join(
+            message(2 * n + 1, compress(codec, inner), attributes=codec | append_time, time=99)
+            for n, (codec, append_time) in enumerate(product(codecs, (0, 8)))
+        )
+    )
+    (file,) = find_files([log])
+    with file.open() as source:
+        ours = list(our_lines(read_batches(source), None))
+    assert ours == list(their_lines(java_dump([log], "--print-data-log")[log]))
+    assert len(ours) > 2 * 6

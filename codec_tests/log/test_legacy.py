@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
+from kraftwire.cli import main
 from kraftwire.log import BytesSource, CorruptBatch, Record, parse_batch, read_batches
 from kraftwire.log.compression import Compression, compress
 
+from columns.engines import batches_alike
+
 GZIP = 1
+LOG_APPEND_TIME = 8
+_XXH32_OF_INNER = bytes.fromhex("da436b9e")
 ROWS = st.lists(
     st.tuples(
         st.integers(0, 1 << 45),
@@ -86,6 +93,63 @@ def test_the_brokers_time_holds_for_all_messages_within() -> None:
     assert [one.timestamp for one in parse_batch(data).records] == [99, 99]
 
 
+@pytest.mark.parametrize("codec", [Compression.GZIP, Compression.SNAPPY, Compression.LZ4])
+@pytest.mark.parametrize("attributes", [0, LOG_APPEND_TIME])
+def test_a_message_of_magic_1_holds_messages_of_either_magic(codec: int, attributes: int) -> None:
+    """Kafka reads both: brokers of 0.10 wrapped what older producers had sent."""
+    inner = message(0, b"a", magic=0) + message(1, b"b", time=5)
+    data = message(11, compress(codec, inner), attributes=codec | attributes, time=99)
+    time = 99 if attributes else 5
+    for batch in (parse_batch(data), *read_batches(BytesSource(data))):
+        assert [(one.offset, one.timestamp, one.value) for one in batch.records] == [
+            (10, -1, b"a"),
+            (11, time, b"b"),
+        ]
+    table = batches_alike(data).table
+    assert table["offset"].to_pylist() == [10, 11]
+    assert table["value"].to_pylist() == [b"a", b"b"]
+
+
+def test_a_message_of_magic_0_holds_messages_of_magic_1() -> None:
+    inner = message(7, b"a", magic=0) + message(9, b"b", time=5)
+    data = message(9, compress(Compression.GZIP, inner), magic=0, attributes=GZIP)
+    assert [(one.offset, one.timestamp) for one in parse_batch(data).records] == [(7, -1), (9, 5)]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize(
+    ("codec", "reason"),
+    [(4, "zstd in a message of magic [01]"), *((n, f"no codec has number {n}") for n in (5, 6, 7))],
+)
+def test_codecs_that_older_messages_do_not_have(magic: int, codec: int, reason: str) -> None:
+    inner = message(0, b"x", magic=magic)
+    data = message(0, compress(Compression.ZSTD, inner), magic=magic, attributes=codec)
+    with pytest.raises(CorruptBatch, match=reason):
+        _ = parse_batch(data).records
+    (damage,) = batches_alike(data).damage
+    assert re.search(reason, damage.reason)
+    result = CliRunner().invoke(main, ["explain", "--batch", "-", "-o", "json"], input=data)
+    assert (result.exit_code, re.search(reason, result.output) is None) == (1, False)
+
+
+@pytest.mark.parametrize("flags", [0x60, 0x64, 0x68, 0x6C, 0x70, 0x74, 0x78, 0x7C])
+@pytest.mark.parametrize("block", [0x40, 0x50, 0x60, 0x70])
+@pytest.mark.parametrize("checksum", [0, 0x55, 0xFF])
+def test_the_header_checksum_of_lz4_means_nothing_in_magic_0(
+    flags: int, block: int, checksum: int
+) -> None:
+    """Kafka does not look at it: KIP-57 tells why old clients wrote another one."""
+    inner = message(3, b"a", magic=0)
+    size = struct.pack("<Q", len(inner)) if flags & 0x08 else b""
+    parts = [b"\x04\x22\x4d\x18", bytes([flags, block]), size, bytes([checksum])]
+    parts += struct.pack("<I", len(inner) | 1 << 31), inner  # stored as it is
+    parts += [_XXH32_OF_INNER] if flags & 0x10 else []
+    parts += bytes(4), _XXH32_OF_INNER if flags & 0x04 else b""
+    data = message(3, b"".join(parts), magic=0, attributes=Compression.LZ4)
+    assert [one.value for one in parse_batch(data).records] == [b"a"]
+    assert batches_alike(data).table["value"].to_pylist() == [b"a"]
+
+
 @pytest.mark.parametrize(
     ("data", "match"),
     [
@@ -97,8 +161,8 @@ def test_the_brokers_time_holds_for_all_messages_within() -> None:
             "cut off at byte 0",
         ),
         (
-            message(0, compress(Compression.GZIP, message(0, b"x", magic=0)), attributes=GZIP),
-            "magic 0",
+            message(0, compress(Compression.GZIP, message(0, bytes(99), magic=2)), attributes=1),
+            "magic 2",
         ),
         (
             message(

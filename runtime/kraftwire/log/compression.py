@@ -70,6 +70,10 @@ class Arena:
         into = _INTO.get(codec)
         if into is None:
             raise CompressionError(f"no codec has number {codec}")
+        if codec == Compression.ZSTD and magic < 2:
+            raise CompressionError(
+                f"zstd in a message of magic {magic}: Kafka has it only in batches of magic 2"
+            )
         if codec == Compression.LZ4 and magic == 0:
             data = _mend_lz4_header(data)
         label, limit = Compression(codec).label, self._limit
@@ -175,33 +179,47 @@ _LZ4_BLOCK = 64 << 10
 _LZ4_DESCRIPTOR = bytes([0x60, 0x40])
 """Version 1, independent blocks without checksums, of 64 KiB at most."""
 
-_LZ4_CHECKSUMS = {
-    b"\x60\x40": 0x82,
-    b"\x60\x50": 0xFB,
-    b"\x60\x60": 0x51,
-    b"\x60\x70": 0x73,
-    b"\x64\x40": 0xA7,
-    b"\x64\x50": 0x08,
-    b"\x64\x60": 0x85,
-    b"\x64\x70": 0xB9,
-}
-"""The header checksums (the second byte of xxHash-32) of the descriptors that clients wrote."""
-
+_LZ4_HAS_SIZE = 0x08
 _LZ4_STORED = 1 << 31
 _LZ4_SIZE = struct.Struct("<I")
 
+_UINT32 = (1 << 32) - 1
+_XXH_PRIMES = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
+
 
 def _mend_lz4_header(data: bytes | memoryview) -> bytes | memoryview:
-    """Put the checksum right that writers of magic 0 computed over the frame's magic too."""
-    checksum = _LZ4_CHECKSUMS.get(bytes(data[4:6]))
-    if bytes(data[:4]) != _LZ4_MAGIC or checksum is None or len(data) < 7:
+    """Return a frame of magic 0 with the right header checksum; Kafka does not look at it there."""
+    start, end = len(_LZ4_MAGIC), len(_LZ4_MAGIC) + len(_LZ4_DESCRIPTOR)
+    if bytes(data[:start]) != _LZ4_MAGIC or len(data) <= end:
         return data
-    return bytes(data[:6]) + bytes([checksum]) + bytes(data[7:])
+    if data[start] & _LZ4_HAS_SIZE:
+        end += 8
+    checksum = bytes([_lz4_checksum(bytes(data[start:end]))])
+    return bytes(data[:end]) + checksum + bytes(data[end + 1 :])
+
+
+def _lz4_checksum(descriptor: bytes) -> int:
+    """Return the header checksum: the second byte of xxHash-32, for less than 16 bytes."""
+    value = _XXH_PRIMES[4] + len(descriptor)
+    whole = len(descriptor) & ~3
+    for (word,) in _LZ4_SIZE.iter_unpack(descriptor[:whole]):
+        value = _rotate(value + word * _XXH_PRIMES[2], 17) * _XXH_PRIMES[3]
+    for byte in descriptor[whole:]:
+        value = _rotate(value + byte * _XXH_PRIMES[4], 11) * _XXH_PRIMES[0]
+    value &= _UINT32
+    value = (value ^ value >> 15) * _XXH_PRIMES[1] & _UINT32
+    value = (value ^ value >> 13) * _XXH_PRIMES[2] & _UINT32
+    return (value ^ value >> 16) >> 8 & 0xFF
+
+
+def _rotate(value: int, bits: int) -> int:
+    value &= _UINT32
+    return (value << bits | value >> 32 - bits) & _UINT32
 
 
 def _compress_lz4(data: bytes) -> bytes:
     """A frame of independent blocks; cramjam's own frames link them, which Kafka refuses."""
-    parts = [_LZ4_MAGIC, _LZ4_DESCRIPTOR, bytes([_LZ4_CHECKSUMS[_LZ4_DESCRIPTOR]])]
+    parts = [_LZ4_MAGIC, _LZ4_DESCRIPTOR, bytes([_lz4_checksum(_LZ4_DESCRIPTOR)])]
     for start in range(0, len(data), _LZ4_BLOCK):
         block = data[start : start + _LZ4_BLOCK]
         packed = bytes(cramjam.lz4.compress_block(block, store_size=False))

@@ -43,7 +43,6 @@ UNKNOWN_COUNT = -1
 
 _TIMESTAMP = Struct(">q")
 _CODEC_BITS = 0x07
-_LEGACY_CODEC_BITS = 0x03
 LOG_APPEND_TIME = 0x08
 TRANSACTIONAL = 0x10
 CONTROL = 0x20
@@ -95,7 +94,7 @@ class BatchHeader(NamedTuple):
     @property
     def codec(self) -> int:
         """The number of the codec; `Compression` has their names, and 5 to 7 have none."""
-        return self.attributes & (_CODEC_BITS if self.magic >= 2 else _LEGACY_CODEC_BITS)
+        return self.attributes & _CODEC_BITS
 
     @property
     def codec_label(self) -> str:
@@ -163,7 +162,7 @@ def parse_header(data: bytes | bytearray, start: int, position: int) -> BatchHea
     timestamp = NO_TIMESTAMP
     if magic:
         timestamp = _TIMESTAMP.unpack_from(data, start + LEGACY_HEADER.size)[0]
-    count = UNKNOWN_COUNT if attributes & _LEGACY_CODEC_BITS else 1
+    count = UNKNOWN_COUNT if attributes & _CODEC_BITS else 1
     return BatchHeader(
         position=position,
         base_offset=offset,

@@ -3,8 +3,9 @@
 A message is offset (int64), size (int32), CRC-32 of the rest, magic, attributes, with magic
 1 a timestamp (int64, ms), then key and value, each behind its size (int32, -1 for null). The
 value of a compressed message holds messages. With magic 1 their offsets count from 0 and the
-outer offset is that of the last (KIP-31), with magic 0 they are the offsets themselves; where
-the broker set the outer timestamp it holds for all (KIP-32).
+outer offset is that of the last (KIP-31), with magic 0 they are the offsets themselves. The
+messages within may be of the other magic than the outer one. If the broker set the outer
+timestamp, it holds for all of them that have one (KIP-32).
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ _SIZE = Struct(">i")
 
 
 def decode_legacy(data: bytes, header: BatchHeader, file: str, limit: int) -> list[Record]:
-    """The records of one message, or of those within it; `data` is the whole message."""
+    """Return the record of one message, or those of the messages within it.
+
+    `data` is the whole message.
+    """
     key, value = _key_and_value(data, header, file, header.position)
     if not header.codec:
         return [Record(header.base_offset, header.max_timestamp, key, value, ())]
@@ -41,8 +45,6 @@ def decode_legacy(data: bytes, header: BatchHeader, file: str, limit: int) -> li
         # The outer offset is that of the last; 0 where a client that is old left it so.
         shift = header.base_offset - records[-1].offset
         records = [record._replace(offset=record.offset + shift) for record in records]
-    if header.has_log_append_time:
-        records = [record._replace(timestamp=header.max_timestamp) for record in records]
     return records
 
 
@@ -55,7 +57,7 @@ def _inner_records(data: bytes, outer: BatchHeader, file: str) -> list[Record]:
         if header is None or header.end > len(data):
             raise CorruptBatch(file, outer.position, f"a message is cut off {place}")
         problem = problem_of(header)
-        if problem is None and (header.magic != outer.magic or header.codec):
+        if problem is None and (header.magic > 1 or header.codec):
             problem = f"a message of magic {header.magic} with codec {header.codec}"
         message = data[position : header.end]
         if problem is None and legacy_crc(message) != header.crc:
@@ -63,7 +65,8 @@ def _inner_records(data: bytes, outer: BatchHeader, file: str) -> list[Record]:
         if problem is not None:
             raise CorruptBatch(file, outer.position, f"{problem} {place}")
         key, value = _key_and_value(message, header, file, outer.position)
-        records.append(Record(header.base_offset, header.max_timestamp, key, value, ()))
+        timed = outer if outer.has_log_append_time and header.magic else header
+        records.append(Record(header.base_offset, timed.max_timestamp, key, value, ()))
         position = header.end
     if not records:
         raise CorruptBatch(file, outer.position, "a compressed message that holds none")
