@@ -49,6 +49,7 @@ def test_it_says_what_is_here() -> None:
     assert rows["columns"]["found"] == ("python" if NATIVE is None else "native")
     assert rows["python"]["found"] == platform.python_version()
     assert rows["pyarrow"]["found"]
+    assert rows["pcapy"]["found"] == metadata.version("pcapy-ng")
     assert rows["black"]["remark"] == "pip install 'kraftwire[generator]'"
 
 

@@ -149,8 +149,18 @@ def _workers() -> str:
 
 
 def _version(package: str) -> str | None:
+    """Return the version of what is imported as `package`; None if it is not installed."""
+    version = _distribution_version(package)
+    if version is not None:
+        return version
+    # A distribution may have another name: pcapy is in pcapy-ng.
+    versions = map(_distribution_version, metadata.packages_distributions().get(package, ()))
+    return next(filter(None, versions), None)
+
+
+def _distribution_version(name: str) -> str | None:
     try:
-        return metadata.version(package)
+        return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
 
