@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from kraftwire.groups import Assigned, GroupType
@@ -48,6 +50,25 @@ def test_every_version_of_a_subscription_is_read(version: int) -> None:
     info = log.groups["g"].members["a"].info
     assert info is not None
     assert info.subscription == ("tea", "cups")
+
+
+@pytest.mark.parametrize(
+    ("version", "written_as"), [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2), (4, 3), (9, 0)]
+)
+def test_a_subscription_that_lacks_the_last_fields_of_its_version(
+    version: int, written_as: int
+) -> None:
+    """Many clients announce version 1 and leave out the owned partitions."""
+    message = ConsumerProtocolSubscription(topics=["tea", "cups"], user_data=b"\0\0\0\7")
+    if written_as:
+        owned = ConsumerProtocolSubscription.TopicPartition(topic="tea", partitions=[1])
+        message.owned_partitions = [owned]
+    wants = struct.pack(">h", version) + message.encode(written_as)
+    log = Log()
+    log.put(KEY, value(1, member("a", wants=wants)))
+    info = log.groups["g"].members["a"].info
+    assert info is not None
+    assert (info.subscription, info.protocol_bytes) == (("tea", "cups"), None)
 
 
 @pytest.mark.parametrize("junk", [b"", b"\0", b"\0\x63tea", b"\xff" * 40])

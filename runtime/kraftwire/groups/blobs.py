@@ -13,9 +13,11 @@ from typing import NamedTuple, Protocol
 from kraftwire.groups.state import Assigned, Assignment
 from kraftwire_messages.kafka import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kraftwire_wire.errors import KraftwireError
-from kraftwire_wire.records import decode_prefixed
+from kraftwire_wire.forms import INT16
+from kraftwire_wire.records import decode_prefixed, read_prefix
 
 CONSUMER_PROTOCOL = "consumer"
+_NEWEST_SUBSCRIPTION = ConsumerProtocolSubscription.VALID_VERSIONS[-1]
 
 
 class Subscription(NamedTuple):
@@ -32,13 +34,22 @@ class _NamedTopic(Protocol):
 
 
 def decode_subscription(data: bytes) -> Subscription | None:
-    """A consumer's subscription; None where the bytes are none."""
+    """Return a consumer's subscription, or None if the bytes are not one.
+
+    Many clients announce a version and leave out its last fields, mostly the owned partitions
+    of version 1; coordinators read the topics all the same.
+    """
     try:
-        message = decode_prefixed(ConsumerProtocolSubscription, data).message
+        announced, body = read_prefix(data, "version"), data[INT16.size :]
     except KraftwireError:
         return None
-    assert isinstance(message, ConsumerProtocolSubscription)
-    return Subscription(tuple(message.topics), _by_name(message.owned_partitions), message.rack_id)
+    for version in range(min(announced, _NEWEST_SUBSCRIPTION), -1, -1):
+        try:
+            found = ConsumerProtocolSubscription.decode(body, version)
+        except KraftwireError:
+            continue
+        return Subscription(tuple(found.topics), _by_name(found.owned_partitions), found.rack_id)
+    return None
 
 
 def decode_assignment(data: bytes) -> Assignment | None:
