@@ -126,6 +126,14 @@ def test_entries_cross_the_pieces_that_are_read_at_once() -> None:
     assert list(read_offset_index(BytesSource(data), 0)) == entries
 
 
+@pytest.mark.parametrize("text", ["cluster.id=\nversion=0\n", "cluster.id= \nversion=0\n"])
+def test_an_empty_cluster_id_is_none(text: str, tmp_path: Path) -> None:
+    assert decode_meta_properties(text.encode()) == MetaProperties(0, None, None, None)
+    (tmp_path / "meta.properties").write_text(text)
+    result = CliRunner().invoke(main, ["log", "fsck", "-o", "table", str(tmp_path)])
+    assert (result.exit_code, result.stdout.splitlines()[1:]) == (0, [])
+
+
 def test_a_quorum_state_with_two_leaders_is_refused() -> None:
     data = (CONTROLLER / "__cluster_metadata-0" / "quorum-state").read_bytes()
     twice = data.replace(b'"leaderId":', b'"leaderId":7,"leaderId":')

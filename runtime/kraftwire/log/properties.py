@@ -32,15 +32,16 @@ class PartitionMetadata(NamedTuple):
 
 
 def decode_meta_properties(data: bytes, file: str = "<bytes>") -> MetaProperties:
-    """The content of `meta.properties`.
+    """Return the content of `meta.properties`.
 
-    Version 0, of before KRaft, says `broker.id`; the draft of KIP-856 says `storage.id`.
+    Version 0, of before KRaft, says `broker.id`; the draft of KIP-856 says `storage.id`. Brokers
+    that never learned their cluster's id left `cluster.id=`, which is no id.
     """
     found = decode_properties(data)
     node_id = found.get("node.id", found.get("broker.id"))
     return MetaProperties(
         _number(found.get("version"), "version", file),
-        found.get("cluster.id"),
+        found.get("cluster.id") or None,
         None if node_id is None else _number(node_id, "node.id", file),
         found.get("directory.id", found.get("storage.id")),
     )
