@@ -105,8 +105,8 @@ STRUCT = {"tagged_versions": "0+", "tag": 3}
         ),
         (
             code("Topic", **STRUCT),
-            'struct("value", Vote.Topic, version)',
-            "self.value is not None and self.value != Vote.Topic()",
+            'tagged_struct("value", Vote.Topic, version, Vote)',
+            "self.value is not None and writer.struct_differs(Vote, Vote.Topic, self.value)",
             'struct("value", Vote.Topic, self.value, version)',
         ),
         (
@@ -160,7 +160,7 @@ DEFAULTS = [
         code("Topic"),
         "Vote.Topic",
         "field(default_factory=lambda: Vote.Topic())",
-        "self.value != Vote.Topic()",
+        "writer.struct_differs(Vote, Vote.Topic, self.value)",
     ),
     (code("Topic", tagged_versions="0+", tag=0), "Vote.Topic | None", "None", None),
 ]

@@ -94,13 +94,18 @@ class FieldCode:
         if _is_nan(default):
             return f"{self.value} == {self.value}"  # only NaN is not equal to itself
         if self.is_optional_struct:
-            return f"{self.value} is not None and {self.value} != {self.struct_class}()"
+            return f"{self.value} is not None and {self._struct_differs}"
         if default is None or isinstance(default, bool):
             return f"{self.value} is not {literal(default)}"
         if default == ():
-            empty = "[]" if isinstance(self.spec.type, Array) else f"{self.struct_class}()"
-            return f"{self.value} != {empty}"
+            is_array = isinstance(self.spec.type, Array)
+            return f"{self.value} != []" if is_array else self._struct_differs
         return f"{self.value} != {literal(default)}"
+
+    @property
+    def _struct_differs(self) -> str:
+        """The test that says whether a struct has anything but defaults, at any depth."""
+        return f"writer.struct_differs({self.message_class}, {self.struct_class}, {self.value})"
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -114,7 +119,12 @@ class FieldCode:
 
     def read_tagged(self, version: int) -> str:
         """The statement that reads the payload of the field's tag."""
-        return f"message.{self.attribute} = reader.read_{self._call(version, tagged=True)}"
+        call = self._call(version, tagged=True)
+        if isinstance(self.spec.type, Struct) and (self.is_optional_struct or self.default == ()):
+            # A struct of defaults is read as what the field holds if nothing was sent.
+            optional = "tagged_" if self.is_optional_struct else ""
+            call = f"{optional}{call.removesuffix(')')}, {self.message_class})"
+        return f"message.{self.attribute} = reader.read_{call}"
 
     # -- writing ---------------------------------------------------------------------------
 

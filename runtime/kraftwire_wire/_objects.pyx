@@ -113,6 +113,7 @@ cdef struct Op:
     bint is_tagged
     bint has_tag  # in any version
     bint is_refused
+    bint forgets_defaults  # a tagged struct of defaults is read as if it was not sent
     uint32_t tag
     Py_ssize_t slot
     Plan *plan
@@ -454,6 +455,7 @@ cdef int read_tags(Input *input, Plan *plan, object instance) except -1:
     cdef uint32_t count = read_varint(input), size, tag, i
     cdef int64_t before = -1
     cdef const uint8_t *stop
+    cdef object value
     cdef Op *op
     if count > (input.end - input.at) // 2:
         raise GIVE_UP
@@ -467,9 +469,13 @@ cdef int read_tags(Input *input, Plan *plan, object instance) except -1:
         stop = input.at + size
         op = find_tag(plan, tag)
         if op != NULL:
-            replace_slot(instance, op.slot, read_value(input, op, True))
+            value = read_value(input, op, True)
             if input.at != stop:
                 raise GIVE_UP
+            if op.forgets_defaults and value is not None:
+                if not struct_differs(<PyObject *>value, op.plan):
+                    continue  # the slot holds the default already
+            replace_slot(instance, op.slot, value)
         else:
             if slot_of(instance, plan.unknown_tags)[0] == NULL:
                 slot_of(instance, plan.unknown_tags)[0] = new_list(0)
@@ -711,25 +717,15 @@ cdef bint struct_differs(PyObject *value, Plan *plan) except -1:
     if has_unknown_tags(<object>value, plan):
         return True
     for i in range(plan.ordinary_count):
-        if field_differs(value, &plan.ordinary[i]):
+        if differs(slot_of(<object>value, plan.ordinary[i].slot)[0], &plan.ordinary[i]):
             return True
     for i in range(plan.tagged_count):
-        if field_differs(value, &plan.tagged[i]):
+        if differs(slot_of(<object>value, plan.tagged[i].slot)[0], &plan.tagged[i]):
             return True
     for i in range(plan.absent_count):
-        if field_differs(value, &plan.absent[i]):
+        if differs(slot_of(<object>value, plan.absent[i].slot)[0], &plan.absent[i]):
             return True
     return False
-
-
-cdef bint field_differs(PyObject *struct, Op *op) except -1:
-    """As `differs`, but an optional struct that is there is not None, whatever it holds."""
-    cdef PyObject *value = slot_of(<object>struct, op.slot)[0]
-    if op.is_optional:
-        if value == NULL:
-            raise GIVE_UP
-        return value != Py_None
-    return differs(value, op)
 
 
 cdef int put_struct(Output *output, PyObject *given, Plan *plan, bint flexible) except -1:
@@ -958,6 +954,10 @@ cdef class NativeCodec:
             op.default_kind = EMPTY_LIST if field.is_array else NEW_STRUCT
         else:
             op.default_kind = SHARED
+        op.forgets_defaults = (
+            op.kind == STRUCT and not op.is_array
+            and (op.is_optional or op.default_kind == NEW_STRUCT)
+        )
         self._kept.append(default)
         op.default = <PyObject *>default
         return 0

@@ -2,8 +2,9 @@
 
 Rules of writing:
 - a message has a JSON form in a version exactly when it has an encoding there: `to_json`
-  encodes first, so that it refuses what `encode` refuses, in the same words, and the JSON
-  then says what the bytes say (a lone surrogate is `?`, a subclass of int is an int);
+  encodes first and writes what the bytes decode to. So it refuses what `encode` refuses, in the
+  same words, and the JSON says what the bytes say (a lone surrogate is `?`, a subclass of int is
+  an int), even if values lie about themselves or change meanwhile;
 - keys are the spec's names with a small first letter, in the order of the spec; tagged
   fields are there only where they differ from their default;
 - uuids are base64url without padding, bytes base64, NaN and the infinities strings;
@@ -26,7 +27,6 @@ import base64
 import binascii
 import json
 import math
-import operator
 import re
 import struct
 from collections.abc import Callable
@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from uuid import UUID
 
 from kraftwire_wire.codec import codec_for
+from kraftwire_wire.defaults import differs
 from kraftwire_wire.errors import DecodeError, UnsupportedVersion, format_versions
 from kraftwire_wire.forms import FIXED_FORMATS, MAX_LENGTH, MAX_STRING_LENGTH
 from kraftwire_wire.layout import Field, Layout
@@ -60,8 +61,10 @@ def to_json(message: Message, version: int, style: JsonStyle) -> dict[str, Any]:
     """The message as a JSON object; `UnsupportedVersion` and `EncodeError` as `encode`."""
     if style not in ("lossless", "java"):
         raise ValueError(f"no JSON style {style!r}; there are lossless and java")
-    codec_for(type(message), version).encode(message)
-    return _JsonWriter(type(message), version, lossless=style == "lossless").struct(message)
+    cls = type(message)
+    codec = codec_for(cls, version)
+    written = codec.decode(codec.encode(message))
+    return _JsonWriter(cls, version, lossless=style == "lossless").struct(written)
 
 
 def from_json(cls: type[M], obj: object, version: int) -> M:
@@ -72,7 +75,7 @@ def from_json(cls: type[M], obj: object, version: int) -> M:
 
 
 class _JsonWriter:
-    """Writes one message, of which it is known that it has an encoding."""
+    """Writes one message that was decoded, so that all its values have their exact types."""
 
     def __init__(self, message: type[Message], version: int, *, lossless: bool) -> None:
         self._message = message
@@ -83,24 +86,19 @@ class _JsonWriter:
         result = {
             field.json_name: self._field(field, getattr(value, field.name))
             for field in value.LAYOUT.fields
-            if self._is_written(field, getattr(value, field.name))
+            if self.is_written(field, getattr(value, field.name))
         }
         if value.unknown_tagged_fields and self._lossless:
             result[UNKNOWN_TAGS] = [
-                {"tag": int(tag), "data": _base64(raw)} for tag, raw in value.unknown_tagged_fields
+                {"tag": tag, "data": _base64(raw)} for tag, raw in value.unknown_tagged_fields
             ]
         return result
 
-    def _is_written(self, field: Field, value: object) -> bool:
+    def is_written(self, field: Field, value: object) -> bool:
+        """Whether the version has the field; a tagged one only if it is not at its default."""
         if self._version not in field.tagged:
             return self._version in field.versions
-        if field.is_optional_struct:
-            return value is not None and value != self._struct_type(field)()
-        if field.default is None:
-            return value is not None
-        if field.default == ():
-            return value != ([] if field.is_array else self._struct_type(field)())
-        return value != field.default
+        return differs(self._message, field, value)
 
     def _field(self, field: Field, value: Any) -> Any:
         if value is None:
@@ -114,19 +112,15 @@ class _JsonWriter:
         if field.is_struct:
             return self.struct(value)
         match field.element_type:
-            case "string":
-                return encode_text(value).decode()
             case "uuid":
                 return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
             case "bytes":
                 return _base64(value)
             case "records":
                 return _base64(value) if self._lossless else ""
-            case "bool":
-                return value
             case "float64":
-                return _float(float(value))
-        return int(operator.index(value))
+                return _float(value)
+        return value
 
     def _struct_type(self, field: Field) -> type[MessageStruct]:
         struct_type: type[MessageStruct] = getattr(self._message, field.element_type)
@@ -235,7 +229,7 @@ class _JsonReader:
             field.tag
             for field in layout.fields
             if self._version in field.tagged
-            and writer._is_written(field, getattr(owner, field.name))
+            and writer.is_written(field, getattr(owner, field.name))
         }
         tags: list[tuple[int, bytes]] = []
         for index, item in enumerate(value):

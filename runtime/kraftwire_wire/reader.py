@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from struct import unpack_from
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kraftwire_wire.defaults import struct_differs
 from kraftwire_wire.errors import DecodeError, count_of
 from kraftwire_wire.forms import (
     FIXED_FORMATS,
@@ -29,6 +30,7 @@ from kraftwire_wire.primitives import PrimitiveReader
 from kraftwire_wire.text import decode_as_java
 
 if TYPE_CHECKING:
+    from kraftwire_wire.message import Message
     from kraftwire_wire.message import Struct as MessageStruct
 
     S = TypeVar("S", bound=MessageStruct)
@@ -205,26 +207,47 @@ class Reader(PrimitiveReader):
         if self.sizeless_elements > SIZELESS_PER_BYTE * self.end:
             raise self.fail(field, "far more empty elements than the input has bytes")
 
-    def read_struct(self, field: str, struct: type[S], version: int) -> S:
-        """A struct."""
+    def read_struct(
+        self, field: str, struct: type[S], version: int, message: type[Message] | None = None
+    ) -> S:
+        """Read a struct.
+
+        With its message, a struct that does not differ from its defaults becomes `struct()`,
+        which is what the field holds if its tag was not sent.
+        """
         try:
-            return struct._decode(self, version)
+            value = struct._decode(self, version)
         except DecodeError as error:
             raise error.inside(field) from None
+        if message is not None and not struct_differs(message, struct, value):
+            return struct()
+        return value
+
+    def read_tagged_struct(
+        self, field: str, struct: type[S], version: int, message: type[Message]
+    ) -> S | None:
+        """Read the struct of a tag that may be left out; a struct of defaults becomes None."""
+        value = self.read_struct(field, struct, version)
+        return value if struct_differs(message, struct, value) else None
 
     def read_nullable_struct(self, field: str, struct: type[S], version: int) -> S | None:
         """A struct behind a marker byte, of which a negative value stands for null."""
         return None if self.read_int8(field) < 0 else self.read_struct(field, struct, version)
 
-    def read_tagged_nullable_struct(self, field: str, struct: type[S], version: int) -> S | None:
-        """A nullable struct as the payload of a tag: zero is null, one precedes the struct."""
+    def read_tagged_nullable_struct(
+        self, field: str, struct: type[S], version: int, message: type[Message] | None = None
+    ) -> S | None:
+        """Read a nullable struct as the payload of a tag: zero is null, one precedes the struct.
+
+        `message` is as in `read_struct`.
+        """
         start = self.position
         marker = self.read_unsigned_varint(field)
         if marker > MAX_LENGTH and not self.lenient:
             raise self.fail(field, f"marker {marker} where 0 or 1 must be", start)
         # Java reads a signed number here, and takes every negative one for null.
         is_null = marker == 0 or marker > MAX_LENGTH
-        return None if is_null else self.read_struct(field, struct, version)
+        return None if is_null else self.read_struct(field, struct, version, message)
 
     # -- tag sections ----------------------------------------------------------------------
 

@@ -199,6 +199,7 @@ class _ReaderSource:
             with source.block(f"{word} {tag} == {field.tag}:"):
                 self._field(f"{var}.{field.name}", field)
                 self._flush()
+                self._forget_defaults(f"{var}.{field.name}", field)
             word = "elif"
         for number in self._of.foreign_tags(layout):
             with source.block(f"{word} {tag} == {number}:"):
@@ -207,6 +208,15 @@ class _ReaderSource:
         with source.block("else:" if word == "elif" else "if True:"):
             source.line(f"{var}.unknown_tagged_fields.append(({tag}, data[pos:{stop}]))")
             source.line(f"pos = {stop}")
+
+    def _forget_defaults(self, target: str, field: Field) -> None:
+        """Set a struct that was sent with defaults only to what it is if it was not sent."""
+        is_struct = field.is_struct and not field.is_array
+        if is_struct and (field.is_optional_struct or field.default == ()):
+            cls = self._of.struct_class(field)
+            differs = self._source.struct_differs(target, self._of, cls)
+            with self._source.block(f"if {target} is not None and not {differs}:"):
+                self._source.line(f"{target} = {self._default(field)}")
 
     # -- fields ----------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import UUID, SafeUUID
 
+from kraftwire_wire.defaults import struct_differs
 from kraftwire_wire.forms import FIXED_FORMATS
 from kraftwire_wire.layout import Field, Layout
 
@@ -43,7 +44,7 @@ class Source:
     """The text of one function, and the values that its names stand for."""
 
     def __init__(self) -> None:
-        self.names: dict[str, Any] = {"Unusual": Unusual}
+        self.names: dict[str, Any] = {"Unusual": Unusual, "struct_differs": struct_differs}
         self._lines: list[str] = []
         self._depth = 0
         self._bound: dict[tuple[str, object], str] = {}
@@ -85,6 +86,16 @@ class Source:
     def class_name(self, cls: type[Any]) -> str:
         """The name of a class."""
         return self.bind("cls", cls, lambda: cls)
+
+    def struct_differs(self, value: str, of: VersionOf, cls: type[Any]) -> str:
+        """The test that says whether a struct has anything but defaults."""
+        fields = cls.LAYOUT.fields
+        if any(field.default is None or field.default == () for field in fields):
+            message, struct = self.class_name(of.message), self.class_name(cls)
+            return f"struct_differs({message}, {struct}, {value})"
+        tests = [f"type({value}) is not {self.class_name(cls)}"]
+        tests += [f"{value}.{field.name} != {self.constant(field.default)}" for field in fields]
+        return f"({' or '.join(tests)} or {value}.unknown_tagged_fields)"
 
     def refuse_if(self, condition: str) -> None:
         """Give up where a condition holds."""

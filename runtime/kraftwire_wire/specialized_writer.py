@@ -142,16 +142,15 @@ class _WriterSource:
         if default != default:
             raise NotSpecialized("a default that is not equal to itself")
         if field.is_optional_struct:
-            return f"{value} is not None and {value} != {self._default_struct(field)}"
+            return f"{value} is not None and {self._struct_differs(value, field)}"
         if default is None or isinstance(default, bool):
             return f"{value} is not {default}"
         if default == ():
-            return f"{value} != {'[]' if field.is_array else self._default_struct(field)}"
+            return f"{value} != []" if field.is_array else self._struct_differs(value, field)
         return f"{value} != {self._source.constant(default)}"
 
-    def _default_struct(self, field: Field) -> str:
-        cls = self._of.struct_class(field)
-        return self._source.bind("default_struct", cls, cls)
+    def _struct_differs(self, value: str, field: Field) -> str:
+        return self._source.struct_differs(value, self._of, self._of.struct_class(field))
 
     def _tags(self, var: str, layout: Layout) -> None:
         known = self._of.tagged(layout)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
+from kraftwire_wire.defaults import struct_differs
 from kraftwire_wire.errors import EncodeError
 from kraftwire_wire.forms import (
     FIXED_FORMATS,
@@ -24,6 +25,7 @@ from kraftwire_wire.primitives import NOT_PACKED, PrimitiveWriter, describe
 from kraftwire_wire.text import encode_text
 
 if TYPE_CHECKING:
+    from kraftwire_wire.message import Message
     from kraftwire_wire.message import Struct as MessageStruct
 
 
@@ -195,6 +197,12 @@ class Writer(PrimitiveWriter):
             value._encode(self, version)
         except EncodeError as error:
             raise error.inside(field) from None
+
+    def struct_differs(
+        self, message: type[Message], struct_type: type[MessageStruct], value: Any
+    ) -> bool:
+        """Whether a struct has anything but defaults, so that its tag is written."""
+        return struct_differs(message, struct_type, value)
 
     def write_nullable_struct(
         self, field: str, struct_type: type[MessageStruct], value: Any, version: int

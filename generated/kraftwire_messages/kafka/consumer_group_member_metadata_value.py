@@ -70,6 +70,7 @@ class ConsumerGroupMemberMetadataValue(Message):
                     "classic_member_metadata",
                     ConsumerGroupMemberMetadataValue.ClassicMemberMetadata,
                     version,
+                    ConsumerGroupMemberMetadataValue,
                 )
             else:
                 message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -85,7 +86,11 @@ class ConsumerGroupMemberMetadataValue(Message):
         writer.write_int32("rebalance_timeout_ms", self.rebalance_timeout_ms)
         writer.write_nullable_string("server_assignor", self.server_assignor)
         tags = TagSection()
-        if self.classic_member_metadata != ConsumerGroupMemberMetadataValue.ClassicMemberMetadata():
+        if writer.struct_differs(
+            ConsumerGroupMemberMetadataValue,
+            ConsumerGroupMemberMetadataValue.ClassicMemberMetadata,
+            self.classic_member_metadata,
+        ):
             tags.add(0).write_tagged_nullable_struct(
                 "classic_member_metadata",
                 ConsumerGroupMemberMetadataValue.ClassicMemberMetadata,

@@ -91,8 +91,8 @@ class FetchRequest(Message):
                 elif tag == 1:
                     if version < 15:
                         raise reader.tag_not_in_version("replica_state", version)
-                    message.replica_state = reader.read_struct(
-                        "replica_state", FetchRequest.ReplicaState, version
+                    message.replica_state = reader.read_tagged_struct(
+                        "replica_state", FetchRequest.ReplicaState, version, FetchRequest
                     )
                 else:
                     message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -104,7 +104,9 @@ class FetchRequest(Message):
                 raise writer.field_not_in_version("replica_id", version)
         else:
             writer.write_int32("replica_id", self.replica_id)
-            if self.replica_state is not None and self.replica_state != FetchRequest.ReplicaState():
+            if self.replica_state is not None and writer.struct_differs(
+                FetchRequest, FetchRequest.ReplicaState, self.replica_state
+            ):
                 raise writer.field_not_in_version("replica_state", version)
         writer.write_fixed(
             _INT32X3_INT8,
@@ -137,7 +139,9 @@ class FetchRequest(Message):
             if (
                 version >= 15
                 and self.replica_state is not None
-                and self.replica_state != FetchRequest.ReplicaState()
+                and writer.struct_differs(
+                    FetchRequest, FetchRequest.ReplicaState, self.replica_state
+                )
             ):
                 tags.add(1).write_struct(
                     "replica_state", FetchRequest.ReplicaState, self.replica_state, version

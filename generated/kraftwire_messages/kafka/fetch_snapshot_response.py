@@ -179,8 +179,11 @@ class FetchSnapshotResponse(Message):
             message.unaligned_records = reader.read_records("unaligned_records")
             for tag in reader.read_tags("current_leader"):
                 if tag == 0:
-                    message.current_leader = reader.read_struct(
-                        "current_leader", FetchSnapshotResponse.LeaderIdAndEpoch, version
+                    message.current_leader = reader.read_tagged_struct(
+                        "current_leader",
+                        FetchSnapshotResponse.LeaderIdAndEpoch,
+                        version,
+                        FetchSnapshotResponse,
                     )
                 else:
                     message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -194,9 +197,8 @@ class FetchSnapshotResponse(Message):
             writer.write_fixed(_INT64X2, ("size", "position"), self.size, self.position)
             writer.write_records("unaligned_records", self.unaligned_records)
             tags = TagSection()
-            if (
-                self.current_leader is not None
-                and self.current_leader != FetchSnapshotResponse.LeaderIdAndEpoch()
+            if self.current_leader is not None and writer.struct_differs(
+                FetchSnapshotResponse, FetchSnapshotResponse.LeaderIdAndEpoch, self.current_leader
             ):
                 tags.add(0).write_struct(
                     "current_leader",

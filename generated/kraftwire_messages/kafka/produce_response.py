@@ -229,8 +229,11 @@ class ProduceResponse(Message):
                     if tag == 0:
                         if version < 10:
                             raise reader.tag_not_in_version("current_leader", version)
-                        message.current_leader = reader.read_struct(
-                            "current_leader", ProduceResponse.LeaderIdAndEpoch, version
+                        message.current_leader = reader.read_tagged_struct(
+                            "current_leader",
+                            ProduceResponse.LeaderIdAndEpoch,
+                            version,
+                            ProduceResponse,
                         )
                     else:
                         message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -258,7 +261,9 @@ class ProduceResponse(Message):
             if (
                 version <= 9
                 and self.current_leader is not None
-                and self.current_leader != ProduceResponse.LeaderIdAndEpoch()
+                and writer.struct_differs(
+                    ProduceResponse, ProduceResponse.LeaderIdAndEpoch, self.current_leader
+                )
             ):
                 raise writer.field_not_in_version("current_leader", version)
             if version >= 9:
@@ -266,7 +271,9 @@ class ProduceResponse(Message):
                 if (
                     version >= 10
                     and self.current_leader is not None
-                    and self.current_leader != ProduceResponse.LeaderIdAndEpoch()
+                    and writer.struct_differs(
+                        ProduceResponse, ProduceResponse.LeaderIdAndEpoch, self.current_leader
+                    )
                 ):
                     tags.add(0).write_struct(
                         "current_leader",

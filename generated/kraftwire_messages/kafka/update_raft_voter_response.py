@@ -50,8 +50,11 @@ class UpdateRaftVoterResponse(Message):
         )
         for tag in reader.read_tags("current_leader"):
             if tag == 0:
-                message.current_leader = reader.read_struct(
-                    "current_leader", UpdateRaftVoterResponse.CurrentLeader, version
+                message.current_leader = reader.read_tagged_struct(
+                    "current_leader",
+                    UpdateRaftVoterResponse.CurrentLeader,
+                    version,
+                    UpdateRaftVoterResponse,
                 )
             else:
                 message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -62,9 +65,8 @@ class UpdateRaftVoterResponse(Message):
             _INT32_INT16, ("throttle_time_ms", "error_code"), self.throttle_time_ms, self.error_code
         )
         tags = TagSection()
-        if (
-            self.current_leader is not None
-            and self.current_leader != UpdateRaftVoterResponse.CurrentLeader()
+        if self.current_leader is not None and writer.struct_differs(
+            UpdateRaftVoterResponse, UpdateRaftVoterResponse.CurrentLeader, self.current_leader
         ):
             tags.add(0).write_struct(
                 "current_leader",

@@ -148,8 +148,11 @@ class BeginQuorumEpochResponse(Message):
             if version >= 1:
                 for tag in reader.read_tags("leader_end_point"):
                     if tag == 0:
-                        message.leader_end_point = reader.read_struct(
-                            "leader_end_point", BeginQuorumEpochResponse.Endpoint, version
+                        message.leader_end_point = reader.read_tagged_struct(
+                            "leader_end_point",
+                            BeginQuorumEpochResponse.Endpoint,
+                            version,
+                            BeginQuorumEpochResponse,
                         )
                     else:
                         message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -167,14 +170,19 @@ class BeginQuorumEpochResponse(Message):
             if (
                 version == 0
                 and self.leader_end_point is not None
-                and self.leader_end_point != BeginQuorumEpochResponse.Endpoint()
+                and writer.struct_differs(
+                    BeginQuorumEpochResponse,
+                    BeginQuorumEpochResponse.Endpoint,
+                    self.leader_end_point,
+                )
             ):
                 raise writer.field_not_in_version("leader_end_point", version)
             if version >= 1:
                 tags = TagSection()
-                if (
-                    self.leader_end_point is not None
-                    and self.leader_end_point != BeginQuorumEpochResponse.Endpoint()
+                if self.leader_end_point is not None and writer.struct_differs(
+                    BeginQuorumEpochResponse,
+                    BeginQuorumEpochResponse.Endpoint,
+                    self.leader_end_point,
                 ):
                     tags.add(0).write_struct(
                         "leader_end_point",

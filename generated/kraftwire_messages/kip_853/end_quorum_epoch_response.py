@@ -148,8 +148,11 @@ class EndQuorumEpochResponse(Message):
             if version >= 1:
                 for tag in reader.read_tags("leader_end_point"):
                     if tag == 0:
-                        message.leader_end_point = reader.read_struct(
-                            "leader_end_point", EndQuorumEpochResponse.Endpoint, version
+                        message.leader_end_point = reader.read_tagged_struct(
+                            "leader_end_point",
+                            EndQuorumEpochResponse.Endpoint,
+                            version,
+                            EndQuorumEpochResponse,
                         )
                     else:
                         message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -167,14 +170,15 @@ class EndQuorumEpochResponse(Message):
             if (
                 version == 0
                 and self.leader_end_point is not None
-                and self.leader_end_point != EndQuorumEpochResponse.Endpoint()
+                and writer.struct_differs(
+                    EndQuorumEpochResponse, EndQuorumEpochResponse.Endpoint, self.leader_end_point
+                )
             ):
                 raise writer.field_not_in_version("leader_end_point", version)
             if version >= 1:
                 tags = TagSection()
-                if (
-                    self.leader_end_point is not None
-                    and self.leader_end_point != EndQuorumEpochResponse.Endpoint()
+                if self.leader_end_point is not None and writer.struct_differs(
+                    EndQuorumEpochResponse, EndQuorumEpochResponse.Endpoint, self.leader_end_point
                 ):
                     tags.add(0).write_struct(
                         "leader_end_point",

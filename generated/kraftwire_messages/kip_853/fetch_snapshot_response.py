@@ -154,8 +154,11 @@ class FetchSnapshotResponse(Message):
             message.unaligned_records = reader.read_records("unaligned_records")
             for tag in reader.read_tags("current_leader"):
                 if tag == 0:
-                    message.current_leader = reader.read_struct(
-                        "current_leader", FetchSnapshotResponse.CurrentLeader, version
+                    message.current_leader = reader.read_tagged_struct(
+                        "current_leader",
+                        FetchSnapshotResponse.CurrentLeader,
+                        version,
+                        FetchSnapshotResponse,
                     )
                 else:
                     message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -169,9 +172,8 @@ class FetchSnapshotResponse(Message):
             writer.write_fixed(_INT64X2, ("size", "position"), self.size, self.position)
             writer.write_records("unaligned_records", self.unaligned_records)
             tags = TagSection()
-            if (
-                self.current_leader is not None
-                and self.current_leader != FetchSnapshotResponse.CurrentLeader()
+            if self.current_leader is not None and writer.struct_differs(
+                FetchSnapshotResponse, FetchSnapshotResponse.CurrentLeader, self.current_leader
             ):
                 tags.add(0).write_struct(
                     "current_leader",
@@ -278,7 +280,9 @@ class FetchSnapshotResponse(Message):
                 writer.write_struct(
                     "end_point", FetchSnapshotResponse.Endpoint, self.end_point, version
                 )
-            elif self.end_point != FetchSnapshotResponse.Endpoint():
+            elif writer.struct_differs(
+                FetchSnapshotResponse, FetchSnapshotResponse.Endpoint, self.end_point
+            ):
                 raise writer.field_not_in_version("end_point", version)
             writer.write_unknown_tags(self.unknown_tagged_fields)
 

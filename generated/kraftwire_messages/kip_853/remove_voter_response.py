@@ -131,8 +131,11 @@ class RemoveVoterResponse(Message):
             )
             for tag in reader.read_tags("current_leader"):
                 if tag == 0:
-                    message.current_leader = reader.read_struct(
-                        "current_leader", RemoveVoterResponse.LeaderIdAndEpoch, version
+                    message.current_leader = reader.read_tagged_struct(
+                        "current_leader",
+                        RemoveVoterResponse.LeaderIdAndEpoch,
+                        version,
+                        RemoveVoterResponse,
                     )
                 else:
                     message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -141,9 +144,8 @@ class RemoveVoterResponse(Message):
         def _encode(self, writer: Writer, version: int) -> None:
             writer.write_fixed(_INT32_INT16, ("index", "error_code"), self.index, self.error_code)
             tags = TagSection()
-            if (
-                self.current_leader is not None
-                and self.current_leader != RemoveVoterResponse.LeaderIdAndEpoch()
+            if self.current_leader is not None and writer.struct_differs(
+                RemoveVoterResponse, RemoveVoterResponse.LeaderIdAndEpoch, self.current_leader
             ):
                 tags.add(0).write_struct(
                     "current_leader",

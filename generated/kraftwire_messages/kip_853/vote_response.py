@@ -146,8 +146,8 @@ class VoteResponse(Message):
                 if tag == 0:
                     if version < 1:
                         raise reader.tag_not_in_version("leader_end_point", version)
-                    message.leader_end_point = reader.read_struct(
-                        "leader_end_point", VoteResponse.Endpoint, version
+                    message.leader_end_point = reader.read_tagged_struct(
+                        "leader_end_point", VoteResponse.Endpoint, version, VoteResponse
                     )
                 else:
                     message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -166,14 +166,18 @@ class VoteResponse(Message):
             if (
                 version == 0
                 and self.leader_end_point is not None
-                and self.leader_end_point != VoteResponse.Endpoint()
+                and writer.struct_differs(
+                    VoteResponse, VoteResponse.Endpoint, self.leader_end_point
+                )
             ):
                 raise writer.field_not_in_version("leader_end_point", version)
             tags = TagSection()
             if (
                 version >= 1
                 and self.leader_end_point is not None
-                and self.leader_end_point != VoteResponse.Endpoint()
+                and writer.struct_differs(
+                    VoteResponse, VoteResponse.Endpoint, self.leader_end_point
+                )
             ):
                 tags.add(0).write_struct(
                     "leader_end_point", VoteResponse.Endpoint, self.leader_end_point, version

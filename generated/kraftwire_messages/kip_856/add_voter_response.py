@@ -130,8 +130,11 @@ class AddVoterResponse(Message):
             )
             for tag in reader.read_tags("current_leader"):
                 if tag == 0:
-                    message.current_leader = reader.read_struct(
-                        "current_leader", AddVoterResponse.LeaderIdAndEpoch, version
+                    message.current_leader = reader.read_tagged_struct(
+                        "current_leader",
+                        AddVoterResponse.LeaderIdAndEpoch,
+                        version,
+                        AddVoterResponse,
                     )
                 else:
                     message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -140,9 +143,8 @@ class AddVoterResponse(Message):
         def _encode(self, writer: Writer, version: int) -> None:
             writer.write_fixed(_INT32_INT16, ("index", "error_code"), self.index, self.error_code)
             tags = TagSection()
-            if (
-                self.current_leader is not None
-                and self.current_leader != AddVoterResponse.LeaderIdAndEpoch()
+            if self.current_leader is not None and writer.struct_differs(
+                AddVoterResponse, AddVoterResponse.LeaderIdAndEpoch, self.current_leader
             ):
                 tags.add(0).write_struct(
                     "current_leader",

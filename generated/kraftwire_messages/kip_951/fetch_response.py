@@ -220,22 +220,25 @@ class FetchResponse(Message):
                     "diverging_epoch", "current_leader", "snapshot_id", "current_leader_broker"
                 ):
                     if tag == 0:
-                        message.diverging_epoch = reader.read_struct(
-                            "diverging_epoch", FetchResponse.EpochEndOffset, version
+                        message.diverging_epoch = reader.read_tagged_struct(
+                            "diverging_epoch", FetchResponse.EpochEndOffset, version, FetchResponse
                         )
                     elif tag == 1:
-                        message.current_leader = reader.read_struct(
-                            "current_leader", FetchResponse.LeaderIdAndEpoch, version
+                        message.current_leader = reader.read_tagged_struct(
+                            "current_leader", FetchResponse.LeaderIdAndEpoch, version, FetchResponse
                         )
                     elif tag == 2:
-                        message.snapshot_id = reader.read_struct(
-                            "snapshot_id", FetchResponse.SnapshotId, version
+                        message.snapshot_id = reader.read_tagged_struct(
+                            "snapshot_id", FetchResponse.SnapshotId, version, FetchResponse
                         )
                     elif tag == 3:
                         if version < 15:
                             raise reader.tag_not_in_version("current_leader_broker", version)
-                        message.current_leader_broker = reader.read_struct(
-                            "current_leader_broker", FetchResponse.BrokerInfo, version
+                        message.current_leader_broker = reader.read_tagged_struct(
+                            "current_leader_broker",
+                            FetchResponse.BrokerInfo,
+                            version,
+                            FetchResponse,
                         )
                     else:
                         message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -254,26 +257,26 @@ class FetchResponse(Message):
             if version >= 5:
                 writer.write_int64("log_start_offset", self.log_start_offset)
             if version <= 11:
-                if (
-                    self.diverging_epoch is not None
-                    and self.diverging_epoch != FetchResponse.EpochEndOffset()
+                if self.diverging_epoch is not None and writer.struct_differs(
+                    FetchResponse, FetchResponse.EpochEndOffset, self.diverging_epoch
                 ):
                     raise writer.field_not_in_version("diverging_epoch", version)
-                if (
-                    self.current_leader is not None
-                    and self.current_leader != FetchResponse.LeaderIdAndEpoch()
+                if self.current_leader is not None and writer.struct_differs(
+                    FetchResponse, FetchResponse.LeaderIdAndEpoch, self.current_leader
                 ):
                     raise writer.field_not_in_version("current_leader", version)
             if (
                 version <= 14
                 and self.current_leader_broker is not None
-                and self.current_leader_broker != FetchResponse.BrokerInfo()
+                and writer.struct_differs(
+                    FetchResponse, FetchResponse.BrokerInfo, self.current_leader_broker
+                )
             ):
                 raise writer.field_not_in_version("current_leader_broker", version)
             if (
                 version <= 11
                 and self.snapshot_id is not None
-                and self.snapshot_id != FetchResponse.SnapshotId()
+                and writer.struct_differs(FetchResponse, FetchResponse.SnapshotId, self.snapshot_id)
             ):
                 raise writer.field_not_in_version("snapshot_id", version)
             if version >= 4:
@@ -290,9 +293,8 @@ class FetchResponse(Message):
             writer.write_nullable_records("records", self.records)
             if version >= 12:
                 tags = TagSection()
-                if (
-                    self.diverging_epoch is not None
-                    and self.diverging_epoch != FetchResponse.EpochEndOffset()
+                if self.diverging_epoch is not None and writer.struct_differs(
+                    FetchResponse, FetchResponse.EpochEndOffset, self.diverging_epoch
                 ):
                     tags.add(0).write_struct(
                         "diverging_epoch",
@@ -300,9 +302,8 @@ class FetchResponse(Message):
                         self.diverging_epoch,
                         version,
                     )
-                if (
-                    self.current_leader is not None
-                    and self.current_leader != FetchResponse.LeaderIdAndEpoch()
+                if self.current_leader is not None and writer.struct_differs(
+                    FetchResponse, FetchResponse.LeaderIdAndEpoch, self.current_leader
                 ):
                     tags.add(1).write_struct(
                         "current_leader",
@@ -310,14 +311,18 @@ class FetchResponse(Message):
                         self.current_leader,
                         version,
                     )
-                if self.snapshot_id is not None and self.snapshot_id != FetchResponse.SnapshotId():
+                if self.snapshot_id is not None and writer.struct_differs(
+                    FetchResponse, FetchResponse.SnapshotId, self.snapshot_id
+                ):
                     tags.add(2).write_struct(
                         "snapshot_id", FetchResponse.SnapshotId, self.snapshot_id, version
                     )
                 if (
                     version >= 15
                     and self.current_leader_broker is not None
-                    and self.current_leader_broker != FetchResponse.BrokerInfo()
+                    and writer.struct_differs(
+                        FetchResponse, FetchResponse.BrokerInfo, self.current_leader_broker
+                    )
                 ):
                     tags.add(3).write_struct(
                         "current_leader_broker",

@@ -187,12 +187,18 @@ class ProduceResponse(Message):
             if version >= 9:
                 for tag in reader.read_tags("current_leader", "current_leader_broker"):
                     if tag == 0:
-                        message.current_leader = reader.read_struct(
-                            "current_leader", ProduceResponse.LeaderIdAndEpoch, version
+                        message.current_leader = reader.read_tagged_struct(
+                            "current_leader",
+                            ProduceResponse.LeaderIdAndEpoch,
+                            version,
+                            ProduceResponse,
                         )
                     elif tag == 1:
-                        message.current_leader_broker = reader.read_struct(
-                            "current_leader_broker", ProduceResponse.BrokerInfo, version
+                        message.current_leader_broker = reader.read_tagged_struct(
+                            "current_leader_broker",
+                            ProduceResponse.BrokerInfo,
+                            version,
+                            ProduceResponse,
                         )
                     else:
                         message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
@@ -219,21 +225,18 @@ class ProduceResponse(Message):
                 )
                 writer.write_nullable_string("error_message", self.error_message)
             if version <= 8:
-                if (
-                    self.current_leader is not None
-                    and self.current_leader != ProduceResponse.LeaderIdAndEpoch()
+                if self.current_leader is not None and writer.struct_differs(
+                    ProduceResponse, ProduceResponse.LeaderIdAndEpoch, self.current_leader
                 ):
                     raise writer.field_not_in_version("current_leader", version)
-                if (
-                    self.current_leader_broker is not None
-                    and self.current_leader_broker != ProduceResponse.BrokerInfo()
+                if self.current_leader_broker is not None and writer.struct_differs(
+                    ProduceResponse, ProduceResponse.BrokerInfo, self.current_leader_broker
                 ):
                     raise writer.field_not_in_version("current_leader_broker", version)
             if version >= 9:
                 tags = TagSection()
-                if (
-                    self.current_leader is not None
-                    and self.current_leader != ProduceResponse.LeaderIdAndEpoch()
+                if self.current_leader is not None and writer.struct_differs(
+                    ProduceResponse, ProduceResponse.LeaderIdAndEpoch, self.current_leader
                 ):
                     tags.add(0).write_struct(
                         "current_leader",
@@ -241,9 +244,8 @@ class ProduceResponse(Message):
                         self.current_leader,
                         version,
                     )
-                if (
-                    self.current_leader_broker is not None
-                    and self.current_leader_broker != ProduceResponse.BrokerInfo()
+                if self.current_leader_broker is not None and writer.struct_differs(
+                    ProduceResponse, ProduceResponse.BrokerInfo, self.current_leader_broker
                 ):
                     tags.add(1).write_struct(
                         "current_leader_broker",

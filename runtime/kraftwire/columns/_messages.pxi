@@ -24,6 +24,8 @@ cdef struct Default:
     # What a column gets where nothing was sent.
     Column *column
     bint is_null
+    bint is_optional  # a tagged struct whose null is a struct of defaults
+    bint is_float
     uint8_t fixed[16]
     const uint8_t *text
     Py_ssize_t size
@@ -37,6 +39,7 @@ cdef struct Step:
     bint compact
     bint nullable
     bint is_tagged
+    bint forgets_defaults  # a tagged struct of defaults is read as if it was not sent
     uint32_t tag
     Column *column
     Default *default
@@ -49,6 +52,7 @@ cdef struct Program:
     Step *tagged
     Default **absent
     uint32_t *refused  # tags that are tags only in other versions
+    int64_t *unknown_tags  # how many of them all programs of the message passed over
     int ordinary_count
     int tagged_count
     int absent_count
@@ -112,6 +116,36 @@ cdef int append_default(const Default *default) noexcept nogil:
         return append_content(column, default.text, default.size, default.text + default.size)
     column.length += 1
     return 0
+
+
+cdef bint is_default(const Default *default) noexcept nogil:
+    """Whether the last row of a column does not differ from its default.
+
+    The rule is that of `kraftwire_wire.defaults`, except for unknown tags, which no column has.
+    """
+    cdef const Column *column = default.column
+    cdef Py_ssize_t row = column.length - 1, size
+    cdef double number, other
+    cdef int i
+    if column.nullable and not column.valid[row]:
+        return default.is_null
+    if default.is_null and not default.is_optional:
+        return False
+    if column.shape == STRUCTURE:
+        for i in range(column.child_count):
+            if not is_default(&default.children[i]):
+                return False
+        return True
+    if default.is_float:
+        memcpy(&number, column.values + row * 8, 8)
+        memcpy(&other, default.fixed, 8)
+        return number == other
+    if column.shape == FIXED or column.shape == BOOLEAN:
+        return memcmp(column.values + row * column.width, default.fixed, column.width) == 0
+    size = column.offsets[row + 1] - column.offsets[row]
+    if column.shape == LIST or size == 0 or size != default.size:
+        return size == default.size
+    return memcmp(column.data + column.offsets[row], default.text, size) == 0
 
 
 cdef int append_content(
@@ -342,7 +376,7 @@ cdef const uint8_t *read_tags(
 ) noexcept nogil:
     """The tag section; tags that the version does not know are passed over."""
     cdef uint32_t count, tag, size, n
-    cdef int64_t before = -1
+    cdef int64_t before = -1, unknown_before
     cdef int next_ = 0
     cdef const Step *step
     p = varint(p, end, &count)
@@ -364,10 +398,18 @@ cdef const uint8_t *read_tags(
         if next_ < program.tagged_count and program.tagged[next_].tag == tag:
             step = &program.tagged[next_]
             next_ += 1
+            unknown_before = program.unknown_tags[0]
             if read_value(step, p, p + size) != p + size:
                 return NULL
+            if step.forgets_defaults and program.unknown_tags[0] == unknown_before:
+                if is_default(step.default):
+                    cut(step.column, step.column.length - 1)
+                    if append_default(step.default) < 0:
+                        return NULL
         elif is_refused(program, tag):
             return NULL
+        else:
+            program.unknown_tags[0] += 1
         p += size
     while next_ < program.tagged_count:
         if append_default(program.tagged[next_].default) < 0:

@@ -11,6 +11,8 @@ cdef Py_ssize_t MOST_AT_ONCE = 8192
 """Rows that room is made for before any of them is read."""
 
 
+@cython.final
+@cython.no_gc_clear
 cdef class MessageColumns:
     """Gathers messages of one class, in any of its versions, as rows of a struct."""
 
@@ -18,8 +20,9 @@ cdef class MessageColumns:
     cdef Default default
     cdef Program **programs
     cdef int version_count
+    cdef int64_t unknown_tags
     cdef object message, arrow_type
-    cdef list kept
+    cdef list kept  # what the programs point to, which the collector leaves alone
     cdef Block *blocks
     cdef bint is_busy
 
@@ -128,6 +131,8 @@ cdef class MessageColumns:
             child = &default.children[i]
             child.column = &column.children[i]
             child.is_null = field.default is None
+            child.is_optional = field.is_optional_struct
+            child.is_float = field.type == "float64"
             if field.is_struct and not field.is_array:
                 struct = getattr(self.message, field.element_type)
                 self._fill_default(child, child.column, struct, child.is_null)
@@ -163,6 +168,7 @@ cdef class MessageColumns:
         ordinary, tagged, absent = of.ordinary(layout), of.tagged(layout), of.absent(layout)
         refused = of.foreign_tags(layout)
         program.column = column
+        program.unknown_tags = &self.unknown_tags
         program.flexible = of.flexible
         program.takes_bytes = of.takes_bytes(layout)
         program.ordinary_count = len(ordinary)
@@ -191,6 +197,10 @@ cdef class MessageColumns:
         step.compact = of.is_compact(field)
         step.nullable = of.is_nullable(field)
         step.is_tagged = of.is_tagged(field)
+        step.forgets_defaults = (
+            field.is_struct and not field.is_array
+            and (field.is_optional_struct or field.default == ())
+        )
         step.tag = field.tag or 0
         step.column = column
         step.default = default

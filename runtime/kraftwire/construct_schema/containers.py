@@ -7,8 +7,8 @@ from typing import Any
 import construct as c  # type: ignore[import-untyped]
 
 from kraftwire.construct_schema.tags import UNKNOWN_TAGS
+from kraftwire_wire.defaults import differs
 from kraftwire_wire.errors import UnsupportedVersion
-from kraftwire_wire.layout import Field
 from kraftwire_wire.message import Message, Struct
 
 
@@ -32,7 +32,7 @@ def _container(value: Struct, message: type[Message], version: int) -> Any:
     for field in sorted(layout.fields, key=lambda field: tag_order.get(field.name, -1)):
         item = getattr(value, field.name)
         if version in field.tagged:
-            if not _differs_from_default(field, item, message):
+            if not differs(message, field, item):
                 continue
         elif version not in field.versions:
             continue
@@ -50,14 +50,3 @@ def _plain(item: Any, message: type[Message], version: int) -> Any:
     if isinstance(item, list):
         return c.ListContainer(_plain(element, message, version) for element in item)
     return item
-
-
-def _differs_from_default(field: Field, item: object, message: type[Message]) -> bool:
-    if field.is_array or not field.is_struct:
-        default = [] if field.default == () else field.default
-        return bool(item != default)
-    if item is None:
-        return field.default is not None
-    return (field.default is None and bool(field.nullable)) or (
-        item != getattr(message, field.type)()
-    )

@@ -1,0 +1,50 @@
+"""Whether values differ from their defaults: tag sections leave out those that do not.
+
+The rule is Java's. There, a tagged struct that was not sent is a struct of defaults, and two
+structs are equal if all their fields and their unknown tagged fields are. So None and a struct of
+defaults are the same here, at any depth, where `==` tells them apart.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from kraftwire_wire.layout import Field
+
+if TYPE_CHECKING:
+    from kraftwire_wire.message import Message, Struct
+
+
+def differs(message: type[Message], field: Field, value: Any) -> bool:
+    """Whether the value of a field differs from the field's default."""
+    default = field.default
+    if field.is_struct and not field.is_array and (default == () or field.is_optional_struct):
+        if value is None:
+            return not field.is_optional_struct
+        return struct_differs(message, getattr(message, field.element_type), value)
+    if default is None or isinstance(default, bool):
+        return value is not default
+    return bool(value != ([] if default == () else default))
+
+
+def struct_differs(message: type[Message], struct: type[Struct], value: Any) -> bool:
+    """Whether a value differs from a struct of defaults; True if it is no such struct at all."""
+    if not issubclass(type(value), struct):
+        return True
+    plain, others = _fields_of(struct)
+    for name, default in plain:
+        if getattr(value, name) != default:
+            return True
+    for field in others:
+        if differs(message, field, getattr(value, field.name)):
+            return True
+    return bool(value.unknown_tagged_fields)
+
+
+@cache
+def _fields_of(struct: type[Struct]) -> tuple[tuple[tuple[str, object], ...], tuple[Field, ...]]:
+    """The fields whose values are compared with `!=`, with their defaults; and the other fields."""
+    fields = struct.LAYOUT.fields
+    others = tuple(field for field in fields if field.default is None or field.default == ())
+    return tuple((field.name, field.default) for field in fields if field not in others), others
