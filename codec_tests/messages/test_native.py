@@ -21,6 +21,8 @@ from kraftwire_messages.kafka import FetchResponse, MetadataResponse, VoteReques
 from kraftwire_wire.codec import Codec
 from kraftwire_wire.engine import native_codec
 from kraftwire_wire.errors import DecodeError, EncodeError
+from kraftwire_wire.specialized import SpecializedCodec
+from kraftwire_wire.specialized_source import NotSpecialized
 
 from bench.payloads import payloads
 
@@ -192,10 +194,9 @@ def test_counts_and_lengths_that_lie_allocate_nothing() -> None:
 def test_a_field_that_was_deleted_is_told_and_not_read() -> None:
     value = metadata()
     del value.topics[0].partitions[0].leader_id
-    with pytest.raises(AttributeError):
-        Codec(MetadataResponse, 12).encode(value)
-    with pytest.raises(AttributeError):
-        NativeCodec(MetadataResponse, 12).encode(value)
+    for codec in (Codec(MetadataResponse, 12), NativeCodec(MetadataResponse, 12)):
+        with pytest.raises(EncodeError, match=r"^topics\[0\]\.partitions\[0\]\.leader_id: "):
+            codec.encode(value)
 
 
 def test_a_list_that_shrinks_while_it_is_written_is_no_trap() -> None:
@@ -215,6 +216,82 @@ def test_a_list_that_shrinks_while_it_is_written_is_no_trap() -> None:
     for version in FetchResponse.VALID_VERSIONS:
         with contextlib.suppress(EncodeError):
             NativeCodec(FetchResponse, version).encode(response)
+
+
+def test_a_codec_is_whole_or_is_not_made() -> None:
+    with pytest.raises(TypeError):
+        NativeCodec.__new__(NativeCodec)
+    with pytest.raises(TypeError):
+        NativeCodec.__new__(NativeCodec, VoteRequest)
+    for wrong in (None, int, object(), VoteRequest()):
+        with pytest.raises((TypeError, AttributeError)):
+            NativeCodec(wrong, 2)
+    codec = NativeCodec(VoteRequest, 2)
+    data = codec.encode(VoteRequest(voter_id=3))
+    codec.__init__(MetadataResponse, 12)
+    assert codec.decode(data).voter_id == 3
+    assert codec.message is VoteRequest
+
+
+def test_a_codec_is_found_half_made_by_the_class_it_is_made_from() -> None:
+    """The collector shows an object as soon as there is memory for it."""
+    found: list[Any] = []
+
+    class Curious(VoteRequest):
+        LAYOUT = VoteRequest.LAYOUT
+
+        def __init__(self) -> None:
+            found.extend(one for one in gc.get_objects() if type(one) is NativeCodec)
+            for one in found:
+                with contextlib.suppress(DecodeError, AttributeError):
+                    one.decode(b"")
+                with contextlib.suppress(ValueError):
+                    one.read(b"", 0)
+                with contextlib.suppress(EncodeError, AttributeError):
+                    one.encode(self)
+
+    with contextlib.suppress(NotSpecialized, TypeError):
+        NativeCodec(Curious, 2)
+
+
+def test_classes_whose_instances_are_made_or_laid_out_otherwise_are_left_to_python() -> None:
+    class Made(VoteRequest):
+        LAYOUT = VoteRequest.LAYOUT
+
+        def __new__(cls, *_: Any, **__: Any) -> Any:
+            return object.__new__(cls)
+
+    class Borrowed(VoteRequest):
+        __slots__ = ()
+        LAYOUT = VoteRequest.LAYOUT
+        voter_id = MetadataResponse.__dict__["topics"]
+
+    for cls in (Made, Borrowed):
+        with pytest.raises(NotSpecialized):
+            NativeCodec(cls, 2)
+
+
+def test_reading_alone_takes_bytes_within_bounds() -> None:
+    codec = NativeCodec(VoteRequest, 2)
+    for data, position in ((None, 0), (b"", -1), (b"", 1), (b"", 2**62)):
+        with pytest.raises(ValueError):
+            codec.read(data, position)
+    for data in ("text", 5, bytearray(b"")):
+        with pytest.raises(TypeError):
+            codec.read(data, 0)
+    with pytest.raises(TypeError, match="NativeCodec"):
+        type("Sub", (NativeCodec,), {})
+
+
+@pytest.mark.parametrize("make", [Codec, SpecializedCodec, NativeCodec])
+def test_codecs_are_pickled_as_what_they_are_made_from(make: Any) -> None:
+    codec = make(VoteRequest, 2)
+    data = codec.encode(VoteRequest(voter_id=3))
+    wanted = Codec if make is Codec else type(VoteRequest.codec(2))
+    for twin in (pickle.loads(pickle.dumps(codec)), copy.copy(codec), copy.deepcopy(codec)):
+        assert type(twin) is wanted
+        assert (twin.message, twin.version) == (VoteRequest, 2)
+        assert twin.encode(twin.decode(data)) == data
 
 
 def _run(code: str, engine: str) -> subprocess.CompletedProcess[str]:

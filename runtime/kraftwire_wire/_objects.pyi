@@ -1,11 +1,12 @@
 """What `_objects.pyx` gives to Python."""
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, final
 
 from kraftwire_wire.message import Message
 
 M = TypeVar("M", bound=Message)
 
+@final
 class NativeCodec(Generic[M]):
     """One version of one message; takes the place of `kraftwire_wire.codec.Codec`."""
 

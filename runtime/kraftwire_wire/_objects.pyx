@@ -10,12 +10,16 @@ Rules:
   (damage, a wrong type, unknown tags to write, lenient reading) is given up, and the
   emitted code does the work again and words the error;
 - structs do not hold themselves, so that nothing goes deeper than the plan;
+- encoding runs no Python code: every value that is compared or converted has exactly the type of
+  its field, down to the number in a uuid. So nothing can change or go away meanwhile, and the
+  references that are borrowed from slots and lists stay valid until the bytes are written;
 - every read is checked against the end of the input before it is made, every size before
   anything is allocated; sizes are 64-bit, and no two of them are multiplied unchecked;
 - the collector rests while a message is built, since none of it can be garbage yet, and is
   set going again whatever happens.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact, PyFloat_FromDouble
 from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
@@ -30,7 +34,7 @@ from libc.string cimport memcpy, memmove, memset
 
 from uuid import UUID, SafeUUID
 
-from kraftwire_wire.codec import Codec
+from kraftwire_wire.codec import Codec, codec_for
 from kraftwire_wire.specialized_source import GIVES_UP, NotSpecialized, Unusual, VersionOf
 
 include "_big_endian.pxi"
@@ -40,19 +44,22 @@ cdef extern from *:
     """
     #include <structmember.h>
 
-    /* The offset of a slot's member; -1 where the descriptor is no plain object slot. */
-    static Py_ssize_t slot_offset(PyObject *descriptor) {
+    /* The offset of a slot's member; -1 if the descriptor is not a plain object slot of the class. */
+    static Py_ssize_t slot_offset(PyObject *cls, PyObject *descriptor) {
         if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return -1;
+        if ((PyObject *) PyDescr_TYPE(descriptor) != cls) return -1;
         PyMemberDef *member = ((PyMemberDescrObject *) descriptor)->d_member;
         return member->type == T_OBJECT_EX && member->flags == 0 ? member->offset : -1;
     }
 
     static PyObject *new_instance(PyTypeObject *cls) { return cls->tp_alloc(cls, 0); }
     static int is_exactly(PyObject *value, PyTypeObject *cls) { return Py_IS_TYPE(value, cls); }
+    static int same_type(PyObject *one, PyObject *other) { return Py_TYPE(one) == Py_TYPE(other); }
     """
-    Py_ssize_t slot_offset(object descriptor)
+    Py_ssize_t slot_offset(object cls, object descriptor)
     object new_instance(PyTypeObject *cls)
     bint is_exactly(PyObject *value, PyTypeObject *cls)
+    bint same_type(PyObject *one, PyObject *other)
     int PyGC_Disable()
     int PyGC_Enable()
     long long PyLong_AsLongLongAndOverflow(object value, int *overflow) except? -1
@@ -152,8 +159,8 @@ cdef Py_ssize_t LARGEST_GUESS = 1 << 20
 
 cdef object GIVE_UP = Unusual
 cdef PyTypeObject *UUID_CLASS = <PyTypeObject *>UUID
-cdef Py_ssize_t UUID_INT = slot_offset(UUID.__dict__["int"])
-cdef Py_ssize_t UUID_SAFE = slot_offset(UUID.__dict__["is_safe"])
+cdef Py_ssize_t UUID_INT = slot_offset(UUID, UUID.__dict__["int"])
+cdef Py_ssize_t UUID_SAFE = slot_offset(UUID, UUID.__dict__["is_safe"])
 cdef object UNKNOWN_SAFETY = SafeUUID.unknown
 cdef object SIXTY_FOUR = 64
 
@@ -538,6 +545,14 @@ cdef inline int put_varint(Output *output, uint32_t value) except -1:
     return 0
 
 
+cdef object uuid_number(PyObject *uuid):
+    """The number in a uuid, which must be an exact int: any object can be stored there."""
+    cdef PyObject *number = slot_of(<object>uuid, UUID_INT)[0]
+    if number == NULL or not PyLong_CheckExact(<object>number):
+        raise GIVE_UP
+    return <object>number
+
+
 cdef int put_fixed(Output *output, PyObject *given, Kind kind) except -1:
     cdef object value = <object>given
     cdef long long number
@@ -554,7 +569,7 @@ cdef int put_fixed(Output *output, PyObject *given, Kind kind) except -1:
     if kind == UUID_:
         if not is_exactly(given, UUID_CLASS):
             raise GIVE_UP
-        value = value.int
+        value = uuid_number(given)
         p = reserve(output, 16)
         store(p, <uint64_t>(value >> SIXTY_FOUR), 8)
         store(p + 8, <uint64_t>(value & 0xFFFFFFFFFFFFFFFF), 8)
@@ -622,10 +637,8 @@ cdef int put_array(Output *output, PyObject *given, Op *op, bint flexible) excep
     if count >= MAX_LENGTH:
         raise GIVE_UP
     put_length(output, count, op.compact, 4)
-    i = 0
-    while i < PyList_GET_SIZE(items):  # comparing structs may run code that changes it
+    for i in range(count):
         item = PyList_GET_ITEM(items, i)
-        i += 1
         if op.kind == STRUCT:
             put_struct(output, item, op.plan, flexible)
         elif op.kind == STRING:
@@ -634,8 +647,6 @@ cdef int put_array(Output *output, PyObject *given, Op *op, bint flexible) excep
             raise GIVE_UP
         else:
             put_fixed(output, item, op.kind)
-    if i != count:
-        raise GIVE_UP
     return 0
 
 
@@ -696,6 +707,11 @@ cdef bint differs(PyObject *value, Op *op) except -1:
         return False
     if default == Py_None or default == <PyObject *>True or default == <PyObject *>False:
         return True
+    # Two ints, floats, strings or bytes, whose comparison is C: see `_default_of`.
+    if not same_type(value, default):
+        raise GIVE_UP
+    if op.kind == UUID_:
+        return PyObject_RichCompareBool(uuid_number(value), uuid_number(default), Py_NE)
     return PyObject_RichCompareBool(<object>value, <object>default, Py_NE)
 
 
@@ -794,8 +810,13 @@ include "_blocks.pxi"
 # -- codecs --------------------------------------------------------------------------------
 
 
+@cython.final
+@cython.no_gc_clear
 cdef class NativeCodec:
-    """Reads and writes one version of one message; see `kraftwire_wire.codec.Codec`."""
+    """Reads and writes one version of one message; see `kraftwire_wire.codec.Codec`.
+
+    The collector leaves `_kept` alone, since the plans point to what is in it.
+    """
 
     cdef readonly object message
     cdef readonly int version
@@ -808,7 +829,8 @@ cdef class NativeCodec:
     cdef bint _flexible
     cdef Py_ssize_t _expected
 
-    def __init__(self, message, int version):
+    def __cinit__(self, message, int version):
+        cdef Plan *plan
         self.message = message
         self.version = version
         self._python = Codec(message, version)
@@ -820,8 +842,10 @@ cdef class NativeCodec:
         self._expected = 256
         if UUID_INT < 0 or UUID_SAFE < 0:
             raise NotSpecialized("uuids of another kind")
-        self._plan = self._plan_of(of, message)
+        plan = self._plan_of(of, message)
         self._make_defaults()
+        # Last, since classes run their own code on the way, and could find this codec half made.
+        self._plan = plan
 
     def __dealloc__(self):
         free_blocks(self._blocks)
@@ -859,12 +883,16 @@ cdef class NativeCodec:
             pass
         return self._python.encode(message)
 
+    def __reduce__(self):
+        """Unpickle as the codec of the engine that runs there."""
+        return codec_for, (self.message, self.version)
+
     cpdef tuple read(self, bytes data, Py_ssize_t position):
         """The message that starts at a position, and where it ends; one of `GIVES_UP` else."""
         cdef Input input
         cdef object message
         cdef int was_enabled
-        if not 0 <= position <= PyBytes_GET_SIZE(data):
+        if self._plan == NULL or data is None or not 0 <= position <= PyBytes_GET_SIZE(data):
             raise GIVE_UP
         input.start = <const uint8_t *>PyBytes_AS_STRING(data)
         input.at = input.start + position
@@ -880,6 +908,8 @@ cdef class NativeCodec:
     cpdef bytes write(self, message):
         """The bytes of a message; one of `GIVES_UP` where the emitted code has to look at it."""
         cdef Output output
+        if self._plan == NULL:
+            raise GIVE_UP
         output.data = <uint8_t *>PyMem_Malloc(self._expected)
         output.size = 0
         output.capacity = self._expected
@@ -908,6 +938,8 @@ cdef class NativeCodec:
         cdef Plan *plan = <Plan *>self._block(sizeof(Plan))
         self._plans[cls] = <size_t>plan
         self._kept.append(cls)
+        if cls.__new__ is not object.__new__:
+            raise NotSpecialized(f"{cls.__name__} has a __new__ of its own")
         layout = cls.LAYOUT
         plan.cls = <PyTypeObject *>cls
         plan.unknown_tags = self._slot(cls, "unknown_tagged_fields")
@@ -947,9 +979,7 @@ cdef class NativeCodec:
         op.slot = self._slot(cls, field.name)
         if field.is_struct:
             op.plan = self._plan_of(of, of.struct_class(field))
-        default = field.default
-        if default != default:
-            raise NotSpecialized("a default that is not equal to itself")
+        default = self._default_of(field)
         if default == () and isinstance(default, tuple):
             op.default_kind = EMPTY_LIST if field.is_array else NEW_STRUCT
         else:
@@ -962,8 +992,19 @@ cdef class NativeCodec:
         op.default = <PyObject *>default
         return 0
 
+    cdef object _default_of(self, field):
+        """The default of a field, of a type whose comparison runs no Python code."""
+        default = field.default
+        if type(default) not in (bool, int, float, str, bytes, tuple, UUID, type(None)):
+            raise NotSpecialized(f"a default of type {type(default).__name__}")
+        if default != default:
+            raise NotSpecialized("a default that is not equal to itself")
+        if isinstance(default, tuple) and default:
+            raise NotSpecialized("a default that is a tuple with elements")
+        return default
+
     cdef Py_ssize_t _slot(self, cls, name) except -1:
-        offset = slot_offset(cls.__dict__[name]) if name in cls.__dict__ else -1
+        offset = slot_offset(cls, cls.__dict__[name]) if name in cls.__dict__ else -1
         if offset < 0:
             raise NotSpecialized(f"{cls.__name__}.{name} is no slot")
         return offset

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from kraftwire_wire.encode_failure import not_encoded
 from kraftwire_wire.errors import DecodeError, EncodeError, UnsupportedVersion
+from kraftwire_wire.primitives import type_name
 from kraftwire_wire.reader import ClassicReader, CompactReader
 from kraftwire_wire.writer import ClassicWriter, CompactWriter
 
@@ -64,12 +66,21 @@ class Codec(Generic[M]):
 
     def encode(self, message: M) -> bytes:
         """The bytes of a message; see `Message.encode`."""
-        if not isinstance(message, self.message):
-            given = type(message).__qualname__
+        if not issubclass(type(message), self.message):
+            given = type_name(message)
             raise EncodeError(f"a codec of {self.message.__name__} cannot write {given}")
         writer = self._writer()
-        message._encode(writer, self.version)
+        try:
+            self.message._encode(message, writer, self.version)
+        except (EncodeError, MemoryError):
+            raise
+        except Exception as error:
+            raise not_encoded(message, error) from error
         return bytes(writer.buffer)
+
+    def __reduce__(self) -> tuple[Any, tuple[type[M], int]]:
+        """Pickle what the codec is made from; the copy is made from that again."""
+        return type(self), (self.message, self.version)
 
 
 _codecs: dict[tuple[type[Message], int], Codec[Any]] = {}

@@ -26,8 +26,12 @@ from kraftwire_wire.forms import (
 
 _CODE_NAMES = {code: name for name, code in FIXED_FORMATS.items()}
 
-# What `pack` raises for a value without the form; TypeError comes out of an `__index__`.
+# What `pack` raises for a value that has no such form. Whatever else it raises comes out of the
+# value's own `__index__` or `__float__`.
 NOT_PACKED = (struct.error, OverflowError, TypeError)
+
+_uuid_int = vars(UUID)["int"].__get__
+"""Reads the number of a UUID from its slot, whatever a subclass makes of `int` and `bytes`."""
 
 
 class PrimitiveReader:
@@ -158,22 +162,26 @@ class PrimitiveWriter:
         """Write neighbouring numbers in one step; not bools, which `pack` makes of any value."""
         try:
             self.buffer += form.pack(*values)
-        except NOT_PACKED:
+        except Exception:  # noqa: BLE001 - of an `__index__`
+            # One by one, to name the field. All of them may fit now: an `__index__` is free to
+            # raise the first time only.
             codes = form.format.lstrip(">")
             for field, code, value in zip(fields, codes, values, strict=True):
                 self._write_one(Struct(">" + code), field, value)
-            raise AssertionError("a run of values was refused, but each of them fits") from None
 
     def _write_one(self, form: Struct, field: str, value: Any) -> None:
         try:
             self.buffer += form.pack(value)
         except NOT_PACKED:
             raise self._wrong_number(field, form.format[1:], value) from None
+        except Exception as error:
+            reason = f"{type_name(value)} raised {type_name(error)} when it was packed as"
+            raise EncodeError(f"{reason} {_CODE_NAMES[form.format[1:]]}", field) from error
 
     @staticmethod
     def _wrong_number(field: str, code: str, value: object) -> EncodeError:
         name = _CODE_NAMES[code]
-        if hasattr(value, "__index__"):
+        if any("__index__" in vars(base) for base in type.mro(type(value))):
             return EncodeError(f"{describe(value)} does not fit into {name}", field)
         return EncodeError(f"{describe(value)} where {name} must be", field)
 
@@ -212,10 +220,14 @@ class PrimitiveWriter:
         self._write_one(FLOAT64, field, value)
 
     def write_uuid(self, field: str, value: UUID) -> None:
-        """Sixteen bytes."""
-        if not isinstance(value, UUID):
+        """Write sixteen bytes."""
+        if not issubclass(type(value), UUID):
             raise EncodeError(f"{describe(value)} where uuid.UUID must be", field)
-        self.buffer += value.bytes
+        try:
+            self.buffer += int.to_bytes(_uuid_int(value), 16)
+        except (AttributeError, TypeError, OverflowError):
+            reason = "a UUID whose int is not a number from 0 to 2**128 - 1"
+            raise EncodeError(reason, field) from None
 
     def write_unsigned_varint(self, value: int) -> None:
         """LEB128 of a number from 0 to 2**32 - 1; the caller has checked the range."""
@@ -226,10 +238,19 @@ class PrimitiveWriter:
 
 
 def describe(value: object) -> str:
-    """A value in an error message: its type, and the value where that is short."""
-    kind = type(value).__name__
+    """Describe a value for an error message: its type, and its `repr` if that is short."""
+    kind = type_name(value)
     try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # thousands of digits, thousands of levels
+        text = str.__str__(repr(value))
+    except Exception:  # noqa: BLE001 - thousands of digits or levels; or the value's own code
         return kind
     return f"{kind} {text}" if len(text) <= 40 else kind
+
+
+def type_name(value: object) -> str:
+    """Return the name of a value's type, which a metaclass cannot replace."""
+    name: str = _name_of(type(value))
+    return name
+
+
+_name_of = vars(type)["__name__"].__get__

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kraftwire_wire.codec import Codec
+from kraftwire_wire.codec import Codec, codec_for
 from kraftwire_wire.specialized_reader import Read, specialized_reader
 from kraftwire_wire.specialized_source import GIVES_UP, NotSpecialized, Unusual
 from kraftwire_wire.specialized_writer import Write, specialized_writer
@@ -60,8 +60,12 @@ class SpecializedCodec(Codec[M]):
         """The bytes of a message; see `Message.encode`."""
         try:
             return self._write(message)
-        except GIVES_UP:
+        except Exception:  # noqa: BLE001 - GIVES_UP, and what the code of a value raises
             return super().encode(message)
+
+    def __reduce__(self) -> tuple[Any, tuple[type[M], int]]:
+        """Unpickle as the codec of the engine that runs there."""
+        return codec_for, (self.message, self.version)
 
     def _first_read(self, data: bytes, position: int) -> tuple[Any, int]:
         try:

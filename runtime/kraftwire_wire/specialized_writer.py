@@ -78,6 +78,8 @@ class _WriterSource:
             "ZERO": b"\x00",
             "pack": struct.pack,
             "text": str.encode,
+            "to_bytes": int.to_bytes,
+            "type": type,
             "wide": wide,
             "wide_string": wide_string,
         }
@@ -119,7 +121,7 @@ class _WriterSource:
 
     def _refuse_unless(self, value: str, cls: type[Any]) -> None:
         """A value must be of exactly this class, or the emitted code looks at it."""
-        self._source.refuse_if(f"{value}.__class__ is not {self._source.class_name(cls)}")
+        self._source.refuse_if(f"type({value}) is not {self._source.class_name(cls)}")
 
     # -- structs ---------------------------------------------------------------------------
 
@@ -201,7 +203,7 @@ class _WriterSource:
             self._refuse_unless(value, bool)
         if kind == "uuid":
             self._refuse_unless(value, UUID)
-            return f"{value}.int.to_bytes(16)"
+            return f"to_bytes({value}.int, 16)"
         return value
 
     def _one_struct(self, value: str, field: Field) -> None:
@@ -225,23 +227,27 @@ class _WriterSource:
         self._struct(var, cls)
 
     def _with_length(self, value: str, field: Field) -> None:
-        """Write a string, bytes or an array, null or not."""
+        """Write a string, bytes or an array, null or not.
+
+        The length and the content come from one value: bytes, which cannot change, or a list of
+        our own. Numbers need no such list: `pack` refuses any other count of them.
+        """
         source, compact = self._source, self._of.is_compact(field)
-        var, size = source.fresh("value"), source.fresh("size")
+        var, size, count = source.fresh("value"), source.fresh("size"), source.fresh("count")
+        is_numbers = field.is_array and field.element_type in _NUMBERS
         source.line(f"{var} = {value}")
-        measure = f"{size} = len({var}){' + 1' if compact else ''}"
         if self._of.is_nullable(field):
             with source.block(f"if {var} is None:"):
                 source.line(f"{var} = {'[]' if field.is_array else repr(b'')}")
                 source.line(f"{size} = {0 if compact else -1}")
+                if is_numbers:
+                    source.line(f"{count} = 0")
             with source.block("else:"):
-                self._prepare(var, field)
-                source.line(measure)
+                self._measure(var, field, size, count)
         else:
-            self._prepare(var, field)
-            source.line(measure)
-        if field.is_array and field.element_type in _NUMBERS:
-            self._numbers(var, field, size)
+            self._measure(var, field, size, count)
+        if is_numbers:
+            self._numbers(var, field, size, count)
             return
         if compact:
             self._put_varint(size, "wide_string" if field.type == "string" else "wide")
@@ -253,14 +259,23 @@ class _WriterSource:
         else:
             self._piece(var)
 
-    def _prepare(self, var: str, field: Field) -> None:
-        """Make bytes of a text; refuse what is no list or no bytes."""
+    def _measure(self, var: str, field: Field, size: str, count: str) -> None:
+        """Make bytes of a string and a copy of a list, refuse another type, and set the length."""
+        line, more = self._source.line, " + 1" if self._of.is_compact(field) else ""
         if field.type == "string":
-            self._source.line(f"{var} = text({var})")
+            line(f"{var} = text({var})")
         else:
             self._refuse_unless(var, list if field.is_array else bytes)
+        if not field.is_array:
+            line(f"{size} = len({var}){more}")
+        elif field.element_type in _NUMBERS:
+            line(f"{count} = len({var})")
+            line(f"{size} = {count}{more}")
+        else:
+            line(f"{var} = [*{var}]")
+            line(f"{size} = len({var}){more}")
 
-    def _numbers(self, items: str, field: Field, size: str) -> None:
+    def _numbers(self, items: str, field: Field, size: str, count: str) -> None:
         """Write an array of numbers together with its count and what waits before it."""
         source, compact = self._source, self._of.is_compact(field)
         code = FIXED_FORMATS[field.element_type]
@@ -269,14 +284,14 @@ class _WriterSource:
         codes = "".join(code for code, _ in whole)
         table = source.bind("table", (codes, code), lambda: _packers(codes, code))
         values = ", ".join(value for code, value in whole if code != "x")
-        with source.block(f"if len({items}) < {_TABLE_SIZE}:"):
-            self._piece(f"{table}[len({items})]({values}, *{items})")
+        with source.block(f"if {count} < {_TABLE_SIZE}:"):
+            self._piece(f"{table}[{count}]({values}, *{items})")
         with source.block("else:"):
             self._run = before if compact else whole
             if compact:
                 self._put_varint(size)
             self._flush()
-            self._piece(f'pack(f">{{len({items})}}{code}", *{items})')
+            self._piece(f'pack(f">{{{count}}}{code}", *{items})')
 
     def _items(self, items: str, field: Field) -> None:
         """Write the elements of any other array."""

@@ -4,6 +4,11 @@ Every method takes the field's name, for the error, and its value. A value that 
 format has no form for (a wrong type, an integer out of range, null where none may be)
 raises `EncodeError` with the field, and nothing else.
 
+Values may be instances of subclasses that lie about themselves, and lists may change while they
+are written, in another thread or by an element's own code. So what has a length is first brought
+to its exact type, in a copy if it can change, and both the length and the content come from that.
+Types are checked by `type(value)`: `isinstance` believes a `__class__` that is a property.
+
 `ClassicWriter` and `CompactWriter` are the counterparts of the two readers.
 """
 
@@ -13,7 +18,9 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from kraftwire_wire.defaults import struct_differs
+from kraftwire_wire.encode_failure import not_encoded
 from kraftwire_wire.errors import EncodeError
+from kraftwire_wire.exact_values import exact_bytes, exact_list, exact_tags
 from kraftwire_wire.forms import (
     FIXED_FORMATS,
     INT16,
@@ -21,7 +28,7 @@ from kraftwire_wire.forms import (
     MAX_LENGTH,
     MAX_STRING_LENGTH,
 )
-from kraftwire_wire.primitives import NOT_PACKED, PrimitiveWriter, describe
+from kraftwire_wire.primitives import PrimitiveWriter, describe
 from kraftwire_wire.text import encode_text
 
 if TYPE_CHECKING:
@@ -86,8 +93,10 @@ class Writer(PrimitiveWriter):
     def _text(self, field: str, value: str | None) -> bytes:
         if value is None:
             raise self.null_not_allowed(field)
-        if not isinstance(value, str):
-            raise EncodeError(f"{describe(value)} where str must be", field)
+        if type(value) is not str:
+            if not issubclass(type(value), str):
+                raise EncodeError(f"{describe(value)} where str must be", field)
+            value = str.__str__(value)
         raw = encode_text(value)
         if len(raw) > MAX_STRING_LENGTH:
             reason = f"string of {len(raw)} bytes, at most {MAX_STRING_LENGTH} can be written"
@@ -127,10 +136,8 @@ class Writer(PrimitiveWriter):
     def _raw(self, field: str, value: bytes | None) -> bytes:
         if value is None:
             raise self.null_not_allowed(field)
-        if isinstance(value, (bytearray, memoryview)):
-            value = bytes(value)
-        if not isinstance(value, bytes):
-            raise EncodeError(f"{describe(value)} where bytes must be", field)
+        if type(value) is not bytes:
+            value = exact_bytes(field, value)
         if len(value) >= MAX_LENGTH:
             raise EncodeError(f"{len(value)} bytes, more than a length can say", field)
         return value
@@ -138,10 +145,10 @@ class Writer(PrimitiveWriter):
     # -- arrays and structs ----------------------------------------------------------------
 
     def _write_count(self, field: str, items: list[Any] | None) -> list[Any]:
+        """Write the count of an array; return its elements as a list that nobody else has."""
         if items is None:
             raise self.null_not_allowed(field)
-        if not isinstance(items, (list, tuple)):
-            raise EncodeError(f"{describe(items)} where a list must be", field)
+        items = items[:] if type(items) is list else exact_list(field, items)
         if len(items) >= MAX_LENGTH:
             raise EncodeError(f"{len(items)} elements, more than a count can say", field)
         self._write_length(len(items))
@@ -153,10 +160,12 @@ class Writer(PrimitiveWriter):
         code = FIXED_FORMATS.get(element)
         if code is not None and code != "?":
             try:
-                self.buffer += struct.pack(f">{len(items)}{code}", *items)
+                packed = struct.pack(f">{len(items)}{code}", *items)
+            except Exception:  # noqa: BLE001 - of an `__index__`; the loop finds the element
+                packed = None
+            if packed is not None:
+                self.buffer += packed
                 return
-            except NOT_PACKED:
-                pass  # the loop below finds the element that is wrong
         write = getattr(self, f"write_{element}")
         for index, item in enumerate(items):
             write(f"{field}[{index}]", item)
@@ -187,16 +196,20 @@ class Writer(PrimitiveWriter):
     def write_struct(
         self, field: str, struct_type: type[MessageStruct], value: Any, version: int
     ) -> None:
-        """A struct; None is an error."""
-        if not isinstance(value, struct_type):
+        """Write a struct; None is an error."""
+        if type(value) is not struct_type and not issubclass(type(value), struct_type):
             if value is None:
                 raise self.null_not_allowed(field)
             wanted = struct_type.__qualname__
             raise EncodeError(f"{describe(value)} where {wanted} must be", field)
         try:
-            value._encode(self, version)
+            struct_type._encode(value, self, version)
         except EncodeError as error:
             raise error.inside(field) from None
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise not_encoded(value, error).inside(field) from error
 
     def struct_differs(
         self, message: type[Message], struct_type: type[MessageStruct], value: Any
@@ -230,8 +243,8 @@ class Writer(PrimitiveWriter):
         """A tag section: the known tags that were added and the unknown ones, in order."""
         section = [(tag, bytes(payload.buffer)) for tag, payload in tags.payloads]
         if unknown:
-            _check_unknown_tags(unknown, {tag for tag, _ in section})
-            section = sorted([*section, *unknown], key=lambda entry: entry[0])
+            section += exact_tags(unknown, {tag for tag, _ in section})
+            section.sort(key=lambda entry: entry[0])
         self.write_unsigned_varint(len(section))
         for tag, raw in section:
             self.write_unsigned_varint(tag)
@@ -287,25 +300,3 @@ class TagSection:
         payload = CompactWriter()
         self.payloads.append((tag, payload))
         return payload
-
-
-def _check_unknown_tags(unknown: list[tuple[int, bytes]], written: set[int]) -> None:
-    """Refuse a list of unknown tags that would not make a valid section."""
-    field = "unknown_tagged_fields"
-    if not isinstance(unknown, (list, tuple)):
-        raise EncodeError(f"{describe(unknown)} where a list must be", field)
-    previous = -1
-    for index, entry in enumerate(unknown):
-        where = f"{field}[{index}]"
-        if not (isinstance(entry, tuple) and len(entry) == 2):
-            raise EncodeError(f"{describe(entry)} where a pair of tag and bytes must be", where)
-        tag, raw = entry
-        if not isinstance(tag, int) or not isinstance(raw, bytes):
-            raise EncodeError("not a pair of an int and bytes", where)
-        if not 0 <= tag < MAX_LENGTH:
-            raise EncodeError(f"tag {describe(tag)} is outside 0 to {MAX_LENGTH - 1}", where)
-        if tag <= previous:
-            raise EncodeError(f"tag {tag} after tag {previous}; tags must ascend", where)
-        if tag in written:
-            raise EncodeError(f"tag {tag} is a field of this struct and is set there", where)
-        previous = tag

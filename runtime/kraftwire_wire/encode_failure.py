@@ -1,0 +1,48 @@
+"""The error for a struct of which reading or comparing a field raised something foreign."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kraftwire_wire.errors import EncodeError
+from kraftwire_wire.primitives import type_name
+
+if TYPE_CHECKING:
+    from kraftwire_wire.message import Struct
+
+
+def not_encoded(struct: Struct, error: Exception) -> EncodeError:
+    """Return the error for a struct whose encoding raised `error`, at the field to blame.
+
+    An attribute may have been deleted; reading or comparing a value may run code of its own.
+    """
+    path = _raising_field(struct, type(error), set())
+    if path and issubclass(type(error), AttributeError):
+        return EncodeError("the attribute is missing; set it, if only to its default", path)
+    return EncodeError(f"reading or comparing the value raised {type_name(error)}", path)
+
+
+def _raising_field(struct: Struct, kind: type[Exception], seen: set[int]) -> str:
+    """Return the path of the first field that raises such an error again; empty if none does.
+
+    `seen` has the ids of the structs that were searched, as a hostile one may hold itself.
+    """
+    seen.add(id(struct))
+    for field in struct.LAYOUT.fields:
+        try:
+            value = getattr(struct, field.name)
+            if field.is_struct and not field.is_array:
+                is_struct = "LAYOUT" in vars(type(value)) and id(value) not in seen
+                inner = _raising_field(value, kind, seen) if is_struct else ""
+                if inner:
+                    return f"{field.name}.{inner}"
+            elif field.default is not None and not isinstance(field.default, bool):
+                bool(value != ([] if field.default == () else field.default))
+        except Exception as error:  # noqa: BLE001 - of the value's own code
+            if type(error) is kind:
+                return field.name
+    try:
+        bool(struct.unknown_tagged_fields)
+    except Exception:  # noqa: BLE001 - of the list's own code
+        return "unknown_tagged_fields"
+    return ""

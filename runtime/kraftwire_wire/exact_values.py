@@ -1,0 +1,61 @@
+"""Bringing values to their exact types before they are written.
+
+An instance of a subclass may lie about its length and its content, and anything that can change
+may change while it is written. So these functions copy what the base class holds, and ask neither
+the subclass nor `isinstance`, which believes a `__class__` that is a property.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kraftwire_wire.errors import EncodeError
+from kraftwire_wire.forms import MAX_LENGTH
+from kraftwire_wire.primitives import describe
+
+_UNKNOWN = "unknown_tagged_fields"
+
+
+def exact_bytes(field: str, value: Any) -> bytes:
+    """What bytes of any kind hold, in a copy; subclasses are not asked."""
+    if issubclass(type(value), bytes):
+        return bytes.__getitem__(value, slice(None))
+    if issubclass(type(value), bytearray):
+        return bytes(bytearray.__getitem__(value, slice(None)))
+    if type(value) is memoryview:
+        try:
+            return value.tobytes()
+        except ValueError:
+            raise EncodeError("a memoryview that was released", field) from None
+    raise EncodeError(f"{describe(value)} where bytes must be", field)
+
+
+def exact_list(field: str, items: Any) -> list[Any]:
+    """What a list or tuple of any kind holds, in a copy; subclasses are not asked."""
+    if issubclass(type(items), list):
+        return list.copy(items)
+    if issubclass(type(items), tuple):
+        return list(tuple.__getitem__(items, slice(None)))
+    raise EncodeError(f"{describe(items)} where a list must be", field)
+
+
+def exact_tags(unknown: object, written: set[int]) -> list[tuple[int, bytes]]:
+    """The unknown tags as pairs of exact types; an error if they make no valid section."""
+    section: list[tuple[int, bytes]] = []
+    for index, entry in enumerate(exact_list(_UNKNOWN, unknown)):
+        where = f"{_UNKNOWN}[{index}]"
+        if not (issubclass(type(entry), tuple) and tuple.__len__(entry) == 2):
+            raise EncodeError(f"{describe(entry)} where a pair of tag and bytes must be", where)
+        tag, raw = tuple.__getitem__(entry, slice(None))
+        if not (issubclass(type(tag), int) and issubclass(type(raw), bytes)):
+            raise EncodeError("not a pair of an int and bytes", where)
+        tag, raw = int.__index__(tag), exact_bytes(where, raw)
+        previous = section[-1][0] if section else -1
+        if not 0 <= tag < MAX_LENGTH:
+            raise EncodeError(f"tag {describe(tag)} is outside 0 to {MAX_LENGTH - 1}", where)
+        if tag <= previous:
+            raise EncodeError(f"tag {tag} after tag {previous}; tags must ascend", where)
+        if tag in written:
+            raise EncodeError(f"tag {tag} is a field of this struct and is set there", where)
+        section.append((tag, raw))
+    return section
