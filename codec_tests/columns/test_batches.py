@@ -397,6 +397,29 @@ def damaged(count: int, seed: int) -> Iterator[bytes]:
         yield mutant(chance.choice(contents), chance.choice(contents), chance)
 
 
+def increment_sequence(sequence: int, increment: int) -> int:
+    """Kafka's rule: numbers run from 0 to 2**31 - 1, and then from 0 again."""
+    most = 2**31 - 1
+    if sequence > most - increment:
+        return increment - (most - sequence) - 1
+    return sequence + increment
+
+
+def last_offsets_and_sequences() -> Iterator[tuple[bytes, list[int]]]:
+    """Batches at the end of their offsets and sequence numbers, with the right numbers."""
+    for first in (0, 2**63 - 1 - 5):
+        for base in (0, 2**31 - 3, 2**31 - 1):
+            numbers = [increment_sequence(base, at) for at in range(5)]
+            records = [Record(first + at, 1000, None, b"", ()) for at in range(5)]
+            yield encode_batch(records, BatchSettings(producer_id=1, base_sequence=base)), numbers
+
+
+def test_sequence_numbers_begin_again_at_zero() -> None:
+    for data, numbers in last_offsets_and_sequences():
+        table = batches_alike(data).table
+        assert table["sequence"].to_pylist() == numbers
+
+
 def resigned(data: bytes, chance: random.Random) -> bytes:
     """A copy with bytes changed inside of batches, whose CRCs match all the same."""
     copy = bytearray()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
+import pickle
 import resource
 import subprocess
 import sys
@@ -42,6 +44,24 @@ def filled(name: str = "orders") -> object:
     data = segment_of(name).read_bytes()
     assert rows.read(data, 0, len(data), len(data), 0)[0] == len(data)
     return rows
+
+
+def test_objects_are_whole_or_are_not_made() -> None:
+    assert native is not None
+    for cls in (native.RecordColumns, native.MessageColumns, native.HandedOver):
+        with pytest.raises(TypeError):
+            cls.__new__(cls)
+        with pytest.raises(TypeError):
+            type("Sub", (cls,), {})
+    for columns in (filled(), native.MessageColumns(MetadataResponse)):
+        for twin in (copy.copy, pickle.dumps):
+            with pytest.raises(TypeError):
+                twin(columns)
+    with pytest.raises((AttributeError, TypeError)):
+        pa.array(native.HandedOver(None, None))
+    for count in (-1, 2, 2**59, 2**62):
+        with pytest.raises(IndexError):
+            native.uuid_text(bytes(31), count)
 
 
 def test_data_is_handed_over_once() -> None:

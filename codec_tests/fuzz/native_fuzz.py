@@ -3,7 +3,8 @@
     python -m fuzz.native_fuzz --seconds 120
 
 Every message of the set in every version, alone and as rows of a column; real segments whose
-batches are damaged. What the native engines make is compared with what plain Python makes.
+batches are damaged. What the native engines make is compared with what plain Python makes. Messages
+with hostile values in them, whose code changes the message or encodes it again, are encoded.
 `sanitized` runs this under sanitizers, which end the process at the first access out of
 bounds; by itself it finds differences.
 """
@@ -16,6 +17,7 @@ import sys
 import time
 from array import array
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -27,17 +29,20 @@ from kraftwire.log.file_names import BATCH_FILES
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.codec import Codec
 from kraftwire_wire.engine import native_codec
+from kraftwire_wire.errors import EncodeError
 from kraftwire_wire.message import Message
 from kraftwire_wire.specialized_source import GIVES_UP
 
 from columns.engines import ENGINES, batches_alike, messages_alike
-from columns.test_batches import resigned
+from columns.test_batches import last_offsets_and_sequences, resigned
+from fuzz.hostile import hostile_message
 from fuzz.mutants import mutants
 from log.file_mutants import mutant
 from stored_files import stored_files
 from strategies import random_message, same
 
 MUTANTS = 40
+HOSTILE = 10
 FILES_A_MESSAGE = 0.5
 LIMIT = 1 << 20
 MODULES = ("kraftwire_wire._objects", "kraftwire.columns._columns")
@@ -47,7 +52,7 @@ class Counts:
     """What was done so far."""
 
     def __init__(self) -> None:
-        self.messages = self.mutants = self.read = self.files = 0
+        self.messages = self.mutants = self.read = self.files = self.hostile = 0
 
 
 def fuzz_version(cls: type[Message], version: int, rng: random.Random, counts: Counts) -> None:
@@ -73,6 +78,18 @@ def fuzz_version(cls: type[Message], version: int, rng: random.Random, counts: C
             assert (end, same(decoded, expected)) == (expected_end, True), (cls, version, mutated)
     messages_alike(cls, version, pa.array([data, None, *damaged], pa.binary()))
     read_alone(cls, version, damaged)
+    write_hostile(native, rng, counts)
+
+
+def write_hostile(native: Any, rng: random.Random, counts: Counts) -> None:
+    """Messages whose values lie, raise, and change the message while it is encoded."""
+    for _ in range(HOSTILE):
+        message = hostile_message(native.message, native.version, native.encode, rng)
+        counts.hostile += 1
+        with suppress(EncodeError):
+            native.decode(native.encode(message))
+        with suppress(*GIVES_UP):
+            native.write(message)
 
 
 def read_alone(cls: type[Message], version: int, rows: list[bytes]) -> None:
@@ -104,6 +121,8 @@ def run(seconds: float, seed: int, report: Callable[[str], None]) -> Counts:
     contents = [file.path.read_bytes() for file in stored_files(*BATCH_FILES)]
     contents = [content for content in contents if content]
     counts = Counts()
+    for data, numbers in last_offsets_and_sequences():
+        assert batches_alike(data).table["sequence"].to_pylist() == numbers
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         rng.shuffle(versions)
@@ -115,7 +134,7 @@ def run(seconds: float, seed: int, report: Callable[[str], None]) -> Counts:
                 break
     report(
         f"{counts.messages} messages, {counts.mutants} damaged, {counts.read} of them read; "
-        f"{counts.files} files"
+        f"{counts.hostile} hostile; {counts.files} files"
     )
     return counts
 

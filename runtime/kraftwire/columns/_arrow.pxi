@@ -329,11 +329,16 @@ cdef int check_idle(bint is_busy) except -1:
     return 0
 
 
+@cython.final
 cdef class HandedOver:
     """Arrow data that is to be taken once: `pyarrow.record_batch(it)`, `pyarrow.array(it)`."""
 
     cdef object arrow_type
     cdef object capsule
+
+    def __cinit__(self, arrow_type, capsule):
+        self.arrow_type = arrow_type
+        self.capsule = capsule
 
     def __arrow_c_array__(self, requested_schema=None):
         """The type and the data, as the Arrow PyCapsule interface has them."""
@@ -348,9 +353,7 @@ cdef HandedOver hand_over_root(Column *column, object arrow_type):
         raise MemoryError
     with nogil:
         outcome = hand_over(column, array)
-    cdef HandedOver handed = HandedOver.__new__(HandedOver)
-    handed.arrow_type = arrow_type
-    handed.capsule = PyCapsule_New(array, ARRAY_NAME, release_capsule)
+    handed = HandedOver(arrow_type, PyCapsule_New(array, ARRAY_NAME, release_capsule))
     if outcome < 0:
         forget(column)
         raise MemoryError

@@ -1,14 +1,17 @@
 """What the native column engine offers; see the `.pyx`."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 from kraftwire.columns.rows import Int32s
 from kraftwire_wire.message import Message
 
+@final
 class HandedOver:
+    def __init__(self, arrow_type: object, capsule: object) -> None: ...
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
 
+@final
 class RecordColumns:
     rows: int
     is_full: bool
@@ -27,6 +30,7 @@ class RecordColumns:
         self, piece: bytes | bytearray, start: int, stop: int, filled: int, position: int
     ) -> tuple[int, int]: ...
 
+@final
 class MessageColumns:
     rows: int
     def __init__(self, message: type[Message]) -> None: ...

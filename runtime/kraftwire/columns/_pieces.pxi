@@ -5,6 +5,7 @@ cdef enum:
     MOST_SPANS = 1024
 
 
+@cython.final
 cdef class RecordColumns:
     """Gathers the records of batches, as rows of the columns that were asked for."""
 
@@ -66,6 +67,7 @@ cdef class RecordColumns:
     @property
     def is_full(self):
         """Whether a chunk is to be taken."""
+        check_idle(self.is_busy)  # another thread may be moving the buffers
         return self._is_full()
 
     cdef bint _is_full(self) noexcept nogil:

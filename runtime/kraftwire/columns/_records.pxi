@@ -326,6 +326,12 @@ cdef int read_records(
     return -1
 
 
+cdef inline int32_t sequence_of(int32_t base, int64_t delta) noexcept nogil:
+    """The sequence number of a record, which continues at 0 after 2**31 - 1, as Kafka's does."""
+    # Added without a sign, where running over is defined.
+    return <int32_t>((<uint64_t>base + <uint64_t>delta) & 0x7FFFFFFF)
+
+
 cdef inline void put_numbers(
     Sinks *sinks, Py_ssize_t row, const Record *record, const Span *span
 ) noexcept nogil:
@@ -338,7 +344,7 @@ cdef inline void put_numbers(
         sinks.headers.offsets[row + 1] = <int32_t>sinks.headers.children[0].length
     if sinks.sequence != NULL:
         (<int32_t *>sinks.sequence.values)[row] = (
-            <int32_t>((span.base_sequence + record.offset - span.base_offset) & 0x7FFFFFFF)
+            sequence_of(span.base_sequence, record.offset - span.base_offset)
             if span.base_sequence >= 0 else -1
         )
 
