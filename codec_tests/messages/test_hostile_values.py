@@ -26,7 +26,7 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.codec import Codec
 from kraftwire_wire.engine import native_codec
 from kraftwire_wire.errors import EncodeError
-from kraftwire_wire.message import Message, Struct
+from kraftwire_wire.message import Struct
 from kraftwire_wire.specialized import SpecializedCodec
 
 from extremes import extreme_message
@@ -65,14 +65,15 @@ def outcome(codec: Any, message: Any) -> bytes | str:
 
 
 @cache
-def codecs(cls: type[Message], version: int) -> list[Any]:
+def codecs(cls: Any, version: int) -> list[Any]:
     """The codec of each engine."""
     return [make(cls, version) for make in CODECS]
 
 
 def alike(message: Any, version: int) -> bytes | str:
     """What all engines make of a message."""
-    found = [outcome(codec, message) for codec in codecs(type(message), version)]
+    cls: Any = type(message)
+    found = [outcome(codec, message) for codec in codecs(cls, version)]
     assert found.count(found[0]) == len(found), found
     return found[0]
 
@@ -113,7 +114,8 @@ def _first_structs(value: Any) -> list[Any]:
 
 @pytest.mark.parametrize("name", list(registry))
 def test_values_that_change_the_message_meanwhile(name: str) -> None:
-    cls, rng = registry.message(name), random.Random(name)
+    cls: Any = registry.message(name)
+    rng = random.Random(name)
     for version in cls.VALID_VERSIONS:
         for codec in codecs(cls, version):
             for _ in range(3):
@@ -128,7 +130,8 @@ def test_what_a_lying_value_holds_is_written(make: Any) -> None:
         assert codec.encode(lying) == codec.encode(honest)
     topics = LyingList([MetadataRequest.MetadataRequestTopic(name=LyingStr("a"))])
     named = make(MetadataRequest, 5).encode(MetadataRequest(topics=topics))
-    assert MetadataRequest.decode(named, 5).topics[0].name == "a"
+    asked: Any = MetadataRequest.decode(named, 5)
+    assert asked.topics[0].name == "a"
     request = FetchRequest(topics=[FetchRequest.FetchTopic(topic_id=LyingUuid(int=9))])
     expected = FetchRequest(topics=[FetchRequest.FetchTopic(topic_id=UUID(int=9))])
     assert make(FetchRequest, 17).encode(request) == make(FetchRequest, 17).encode(expected)
@@ -163,7 +166,8 @@ class Failing:
 
 
 def test_an_index_that_raises(make: Any) -> None:
-    message = VoteRequest(voter_id=Failing())
+    failing: Any = Failing()
+    message = VoteRequest(voter_id=failing)
     with pytest.raises(EncodeError, match="voter_id: Failing raised ZeroDivisionError"):
         make(VoteRequest, 2).encode(message)
 
@@ -183,7 +187,8 @@ def test_a_list_that_shrinks_while_it_is_written(make: Any) -> None:
     for version in FetchRequest.VALID_VERSIONS:
         topics: list[Any] = []
         for _ in range(6):
-            partition = FetchRequest.FetchPartition(partition=Popping(topics))
+            popping: Any = Popping(topics)
+            partition = FetchRequest.FetchPartition(partition=popping)
             topics.append(FetchRequest.FetchTopic(partitions=[partition]))
         codec = make(FetchRequest, version)
         data = codec.encode(FetchRequest(topics=topics))
@@ -195,11 +200,12 @@ def test_lists_that_another_thread_changes(make: Any) -> None:
     partition = MetadataResponse.MetadataResponsePartition(replica_nodes=list(range(30)))
     topic = MetadataResponse.MetadataResponseTopic(name="name", partitions=[partition] * 8)
     message = MetadataResponse(topics=[topic] * 4)
+    lists: tuple[list[Any], ...] = (partition.replica_nodes, topic.partitions, message.topics)
     interval, stop = sys.getswitchinterval(), threading.Event()
 
     def change() -> None:
         while not stop.is_set():
-            for items in (partition.replica_nodes, topic.partitions, message.topics):
+            for items in lists:
                 items.append(items.pop(0))
                 items.append(items[0])
                 del items[0]

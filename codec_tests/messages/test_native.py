@@ -276,9 +276,9 @@ def test_reading_alone_takes_bytes_within_bounds() -> None:
     for data, position in ((None, 0), (b"", -1), (b"", 1), (b"", 2**62)):
         with pytest.raises(ValueError):
             codec.read(data, position)
-    for data in ("text", 5, bytearray(b"")):
+    for wrong in ("text", 5, bytearray(b"")):
         with pytest.raises(TypeError):
-            codec.read(data, 0)
+            codec.read(wrong, 0)
     with pytest.raises(TypeError, match="NativeCodec"):
         type("Sub", (NativeCodec,), {})
 

@@ -7,7 +7,6 @@ defaults are the same here, at any depth, where `==` tells them apart.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kraftwire_wire.layout import Field
@@ -32,7 +31,7 @@ def struct_differs(message: type[Message], struct: type[Struct], value: Any) -> 
     """Whether a value differs from a struct of defaults; True if it is no such struct at all."""
     if not issubclass(type(value), struct):
         return True
-    plain, others = _fields_of(struct)
+    plain, others = _parted.get(struct) or _part(struct)
     for name, default in plain:
         if getattr(value, name) != default:
             return True
@@ -42,9 +41,18 @@ def struct_differs(message: type[Message], struct: type[Struct], value: Any) -> 
     return bool(value.unknown_tagged_fields)
 
 
-@cache
-def _fields_of(struct: type[Struct]) -> tuple[tuple[tuple[str, object], ...], tuple[Field, ...]]:
-    """The fields whose values are compared with `!=`, with their defaults; and the other fields."""
-    fields = struct.LAYOUT.fields
-    others = tuple(field for field in fields if field.default is None or field.default == ())
-    return tuple((field.name, field.default) for field in fields if field not in others), others
+Parted = tuple[list[tuple[str, object]], list[Field]]
+_parted: dict[type[Struct], Parted] = {}
+
+
+def _part(struct: type[Struct]) -> Parted:
+    """Part the fields: those that are compared with `!=`, with their defaults; and the others."""
+    plain: list[tuple[str, object]] = []
+    others: list[Field] = []
+    for field in struct.LAYOUT.fields:
+        if field.default is None or field.default == ():
+            others.append(field)
+        else:
+            plain.append((field.name, field.default))
+    _parted[struct] = plain, others
+    return plain, others

@@ -156,7 +156,7 @@ class Defaults(Message):
                 raise writer.field_not_in_version("items", version)
             if self.no_items is not None:
                 raise writer.field_not_in_version("no_items", version)
-            if self.struct != Defaults.Node():
+            if writer.struct_differs(Defaults, Defaults.Node, self.struct):
                 raise writer.field_not_in_version("struct", version)
             if self.no_struct is not None:
                 raise writer.field_not_in_version("no_struct", version)

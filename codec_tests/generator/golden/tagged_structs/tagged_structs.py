@@ -54,12 +54,14 @@ class TaggedStructs(Message):
                 "plain", "once_ordinary", "nullable", "nullable_with_default"
             ):
                 if tag == 0:
-                    message.plain = reader.read_struct("plain", TaggedStructs.Plain, version)
+                    message.plain = reader.read_tagged_struct(
+                        "plain", TaggedStructs.Plain, version, TaggedStructs
+                    )
                 elif tag == 1:
                     if version < 2:
                         raise reader.tag_not_in_version("once_ordinary", version)
-                    message.once_ordinary = reader.read_struct(
-                        "once_ordinary", TaggedStructs.OnceOrdinary, version
+                    message.once_ordinary = reader.read_tagged_struct(
+                        "once_ordinary", TaggedStructs.OnceOrdinary, version, TaggedStructs
                     )
                 elif tag == 2:
                     message.nullable = reader.read_tagged_nullable_struct(
@@ -67,14 +69,21 @@ class TaggedStructs(Message):
                     )
                 elif tag == 3:
                     message.nullable_with_default = reader.read_tagged_nullable_struct(
-                        "nullable_with_default", TaggedStructs.NullableWithDefault, version
+                        "nullable_with_default",
+                        TaggedStructs.NullableWithDefault,
+                        version,
+                        TaggedStructs,
                     )
                 else:
                     message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))
         return message
 
     def _encode(self, writer: Writer, version: int) -> None:
-        if version == 0 and self.plain is not None and self.plain != TaggedStructs.Plain():
+        if (
+            version == 0
+            and self.plain is not None
+            and writer.struct_differs(TaggedStructs, TaggedStructs.Plain, self.plain)
+        ):
             raise writer.field_not_in_version("plain", version)
         if version <= 1:
             writer.write_struct(
@@ -86,16 +95,22 @@ class TaggedStructs(Message):
         if version == 0:
             if self.nullable is not None:
                 raise writer.field_not_in_version("nullable", version)
-            if self.nullable_with_default != TaggedStructs.NullableWithDefault():
+            if writer.struct_differs(
+                TaggedStructs, TaggedStructs.NullableWithDefault, self.nullable_with_default
+            ):
                 raise writer.field_not_in_version("nullable_with_default", version)
         if version >= 1:
             tags = TagSection()
-            if self.plain is not None and self.plain != TaggedStructs.Plain():
+            if self.plain is not None and writer.struct_differs(
+                TaggedStructs, TaggedStructs.Plain, self.plain
+            ):
                 tags.add(0).write_struct("plain", TaggedStructs.Plain, self.plain, version)
             if (
                 version >= 2
                 and self.once_ordinary is not None
-                and self.once_ordinary != TaggedStructs.OnceOrdinary()
+                and writer.struct_differs(
+                    TaggedStructs, TaggedStructs.OnceOrdinary, self.once_ordinary
+                )
             ):
                 tags.add(1).write_struct(
                     "once_ordinary", TaggedStructs.OnceOrdinary, self.once_ordinary, version
@@ -104,7 +119,9 @@ class TaggedStructs(Message):
                 tags.add(2).write_tagged_nullable_struct(
                     "nullable", TaggedStructs.Nullable, self.nullable, version
                 )
-            if self.nullable_with_default != TaggedStructs.NullableWithDefault():
+            if writer.struct_differs(
+                TaggedStructs, TaggedStructs.NullableWithDefault, self.nullable_with_default
+            ):
                 tags.add(3).write_tagged_nullable_struct(
                     "nullable_with_default",
                     TaggedStructs.NullableWithDefault,
