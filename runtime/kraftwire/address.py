@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from typing import NamedTuple
+
+_MAX_HOST = 253
+_MAX_PORT = 65535
+_NAME = re.compile(rb"[0-9A-Za-z._%:\-]+")
+"""What a name consists of when it is looked up; colons and percent signs are those of IPv6."""
+_SHOWN = 80
 
 
 class Address(NamedTuple):
@@ -22,6 +29,33 @@ class Address(NamedTuple):
         except ValueError:
             return False
 
+    @property
+    def problem(self) -> str | None:
+        """Why nobody can connect to this address, for people; None if it is well-formed."""
+        reason = host_problem(self.host)
+        if reason is None and not 0 < self.port <= _MAX_PORT:
+            reason = f"port {self.port} is not between 1 and {_MAX_PORT}"
+        return reason
+
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
+
+
+def host_problem(host: str) -> str | None:
+    """Return why a host cannot be looked up, for people; None if it is well-formed.
+
+    System calls that look hosts up raise `ValueError` for some of these, not `OSError`.
+    """
+    shown = ascii(host[:_SHOWN])
+    if not host:
+        return "the host is empty"
+    if len(host) > _MAX_HOST:
+        return f"host {shown}... has {len(host)} characters, more than {_MAX_HOST}"
+    try:
+        name = host.encode("idna")
+    except UnicodeError:
+        return f"host {shown} is not a host name: its labels have 1 to 63 characters"
+    if not _NAME.fullmatch(name):
+        return f"host {shown} has characters that no host name has"
+    return None

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kraftwire.address import Address
+from kraftwire.address import Address, host_problem
 from kraftwire.cli.failures import CouldNotDoIt
 from kraftwire.node.listener_properties import parse_address
 
@@ -56,8 +56,6 @@ def _parse(value: str, least_port: int) -> tuple[str, int]:
         host, port = parse_address(value, least_port)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
-    try:
-        host.encode("idna")  # as every call that looks a host up does
-    except UnicodeError:
-        raise click.BadParameter(f"{host[:80]!r} is no name of a host") from None
+    if host and host_problem(host) is not None:
+        raise click.BadParameter(f"{host[:80]!r} is no name of a host")
     return host, port

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from kraftwire.printing import printable as printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -187,10 +189,3 @@ def _print_lines(console: Console, columns: Sequence[str], rows: Sequence[Sequen
             if cell:
                 line = Text(column.ljust(name_width + _GAP), style="bold")
                 console.print(line.append(Text(cell, style="not bold")), soft_wrap=True)
-
-
-def printable(text: str) -> str:
-    """The text on one line, without characters that a terminal would act on."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)

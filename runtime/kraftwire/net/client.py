@@ -9,9 +9,11 @@ the connection, and every open question ends with `ConnectionError`.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
-from kraftwire.net.errors import AuthenticationFailed, NoCommonVersion
+from kraftwire.address import Address
+from kraftwire.net.answers import max_answer_bytes
+from kraftwire.net.errors import AuthenticationFailed, BadAddress, NoCommonVersion
 from kraftwire.net.frames import FrameProtocol
 from kraftwire.net.sasl import log_in
 from kraftwire.net.security import PLAINTEXT, ClientSecurity
@@ -32,6 +34,16 @@ _LAST_ID = 2**31 - 1
 _ID_BYTES = 4
 
 
+class _Question(NamedTuple):
+    """A request that is not answered yet."""
+
+    header: Any
+    name: str
+    most: int
+    """How many bytes its response may have."""
+    waiting: asyncio.Future[Message]
+
+
 class Connection(FrameProtocol):
     """See the module; `open` makes one."""
 
@@ -44,8 +56,8 @@ class Connection(FrameProtocol):
         self._client_id = client_id
         self._max_bytes = max_bytes
         self._number = 0
-        self._open: dict[int, tuple[Any, asyncio.Future[Message]]] = {}
-        """Headers of requests, and who waits for the answers, by correlation id."""
+        self._open: dict[int, _Question] = {}
+        """By correlation id."""
         self._why_closed = "the connection is closed"
         self._writable = asyncio.Event()
         self._gone = asyncio.Event()
@@ -60,11 +72,15 @@ class Connection(FrameProtocol):
         client_id: str = "kraftwire",
         max_bytes: int = 100 << 20,
     ) -> Self:
-        """Connect, log in, and ask what the server speaks.
+        """Connect, log in, and ask which versions the server speaks.
 
-        `OSError` where there is no connection; `AuthenticationFailed` and other
-        `KraftwireError`s where there is one, and no way to go on. `max_bytes` bounds a response.
+        Raises `OSError` if there is no connection; `BadAddress`, `AuthenticationFailed` and other
+        `KraftwireError`s if there cannot be one, or no way to go on. `max_bytes` bounds responses
+        of APIs that have no lower limit of their own (`answers`).
         """
+        problem = Address(host, port).problem
+        if problem is not None:
+            raise BadAddress(problem)
         context = security.context
         self = cls(f"{host}:{port}", client_id, max_bytes)
         loop = asyncio.get_running_loop()
@@ -111,7 +127,8 @@ class Connection(FrameProtocol):
             message, encoded.version, correlation_id=number, client_id=self._client_id
         )
         waiting = asyncio.get_running_loop().create_future()
-        self._open[number] = header, waiting
+        most = max_answer_bytes(message, self._max_bytes)
+        self._open[number] = _Question(header, type(message).__name__, most, waiting)
         head = header.encode(message.header_version(encoded.version))
         self.transport.write(add_size(head + encoded.body))
         return cast(Message, await waiting)
@@ -151,23 +168,34 @@ class Connection(FrameProtocol):
     # -- what comes ----------------------------------------------------------------------------
 
     def frame_begins(self, size: int) -> bool:
-        """See `FrameProtocol`."""
-        if _ID_BYTES <= size <= self._max_bytes:
+        """See `FrameProtocol`; which response it is, its first bytes will say."""
+        longest = max((question.most for question in self._open.values()), default=0)
+        if _ID_BYTES <= size <= longest:
             return True
-        self._fail(f"it sent a response of {size} bytes; at most {self._max_bytes} are taken")
+        if not self._open:
+            self._fail(f"it sent {size} bytes, and nothing was asked")
+        else:
+            asked = ", ".join(sorted({question.name for question in self._open.values()}))
+            self._fail(f"it answered {asked} with {size} bytes; at most {longest} are read")
         return False
 
     def frame_received(self, frame: bytes) -> None:
-        """Hand an answer to whoever asked."""
+        """Pass a response on to the caller that waits for it."""
         number = int.from_bytes(frame[:_ID_BYTES], signed=True)
-        header, waiting = self._open.pop(number, (None, None))
-        if waiting is None:
+        question = self._open.get(number)
+        if question is None:
             self._fail(f"it answered request {number}, which nobody asked")
             return
-        if waiting.done():  # whoever asked has gone
+        if len(frame) > question.most:
+            reason = f"it answered {question.name} with {len(frame)} bytes"
+            self._fail(f"{reason}; at most {question.most} are read")
+            return
+        del self._open[number]
+        waiting = question.waiting
+        if waiting.done():  # the caller has gone
             return
         try:
-            _, message = registry.decode_response(frame, header)
+            _, message = registry.decode_response(frame, question.header)
         except KraftwireError as error:
             error.add_note(f"in a response of {self.peer}")
             waiting.set_exception(error)
@@ -190,9 +218,9 @@ class Connection(FrameProtocol):
         self._writable.set()
         if not self._gone.is_set() and self._why_closed == "the connection is closed":
             self._why_closed = reason
-        for _, future in waiting.values():
-            if not future.done():
-                future.set_exception(ConnectionError(f"{self.peer}: {self._why_closed}"))
+        for question in waiting.values():
+            if not question.waiting.done():
+                question.waiting.set_exception(ConnectionError(f"{self.peer}: {self._why_closed}"))
 
     # -- asyncio -------------------------------------------------------------------------------
 

@@ -9,6 +9,10 @@ class BadSecurity(KraftwireError):
     """Security settings, or files that they name, that nobody can use."""
 
 
+class BadAddress(KraftwireError):
+    """A host or a port that nobody can connect to."""
+
+
 class AuthenticationFailed(KraftwireError):
     """The server does not take a login, or could not show that it knows the password."""
 
