@@ -1,17 +1,18 @@
-"""What peers did wrong: all of it counted, and logged at a bounded rate.
+"""What peers did wrong: all of it counted, and logged at a bounded rate (`log_rate`).
 
-A line for a peer's address and a reason, and no other like it for a minute; and no more than
-so many lines a minute in all, since whoever can flood a server with connections must not be
-able to flood its log.
+A peer's address and a reason get one line a minute.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
+
+from kraftwire.net.log_rate import LogRate
+from kraftwire.printing import shortened
 
 
 class Reason(StrEnum):
@@ -29,9 +30,6 @@ class Reason(StrEnum):
     FLOOD = "too many connections"
 
 
-_PERIOD_S = 60.0
-_LINES = 30
-_REMEMBERED = 1024
 _QUIET = frozenset({Reason.IDLE})
 
 
@@ -39,41 +37,20 @@ class Complaints:
     """Counts by reason, and the log."""
 
     def __init__(self, logger: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` tells seconds."""
+        """`clock` returns seconds."""
         self.counts: Counter[Reason] = Counter()
         self._logger = logger
-        self._clock = clock
-        self._told: OrderedDict[tuple[str, Reason], float] = OrderedDict()
-        self._period = clock()
-        self._lines = 0
-        self._untold = 0
+        self._rate = LogRate(self._report_left_out, clock)
 
     def add(self, address: str, peer: str, reason: Reason, detail: object) -> None:
-        """The connection of a peer is closed; `address` is the peer without its port."""
+        """Count and log a connection that was closed; `address` is the peer without its port."""
         self.counts[reason] += 1
-        now = self._clock()
-        if now - self._period >= _PERIOD_S:
-            self._begin_period(now)
+        extra = {"peer": peer, "reason": reason.name.lower()}
         if reason in _QUIET:
-            self._logger.debug("closed %s: %s", peer, reason, extra=_extra(peer, reason))
-            return
-        told = self._told.get((address, reason))
-        if self._lines >= _LINES or (told is not None and now - told < _PERIOD_S):
-            self._untold += 1
-            return
-        self._lines += 1
-        self._told[address, reason] = now
-        self._told.move_to_end((address, reason))
-        if len(self._told) > _REMEMBERED:
-            self._told.popitem(last=False)
-        text = str(detail).encode("ascii", "backslashreplace").decode()
-        self._logger.warning("closed %s: %s: %s", peer, reason, text, extra=_extra(peer, reason))
+            self._logger.debug("closed %s: %s", peer, reason, extra=extra)
+        elif self._rate.allows((address, reason)):
+            text = shortened(detail)
+            self._logger.warning("closed %s: %s: %s", peer, reason, text, extra=extra)
 
-    def _begin_period(self, now: float) -> None:
-        if self._untold:
-            self._logger.warning("%d more connections were closed like those above", self._untold)
-        self._period, self._lines, self._untold = now, 0, 0
-
-
-def _extra(peer: str, reason: Reason) -> dict[str, str]:
-    return {"peer": peer, "reason": reason.name.lower()}
+    def _report_left_out(self, count: int) -> None:
+        self._logger.warning("%d more connections were closed like those above", count)
