@@ -57,6 +57,10 @@ class Config:
     fetch_max_bytes: int = 8 << 20
     fetch_snapshot_max_bytes: int = 1 << 20
     max_batch_bytes: int = 8 << 20
+    max_parked: int = 1000
+    """How many Fetches may wait at a leader; of more, the oldest is answered."""
+    max_observers: int = 1000
+    """How many observers a leader remembers; of more, it forgets the one that is silent longest."""
     observer_session_ms: int = 300_000
     caught_up_ms: int = 3_600_000
     """How long ago a replica may have fetched that is to become a voter."""

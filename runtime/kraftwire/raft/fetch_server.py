@@ -15,7 +15,7 @@ from kraftwire.raft.leading import note_fetch
 from kraftwire.raft.log_state import Diverging, NeedsSnapshot, OffsetAndEpoch, Valid
 from kraftwire.raft.messages import METADATA_TOPIC_ID, PARTITION, partition_of
 from kraftwire.raft.replies import is_of_this_cluster, leader_of, reply, tell_endpoint
-from kraftwire.raft.roles import Leader, Parked
+from kraftwire.raft.roles import Leader
 from kraftwire.raft.voters import ReplicaKey
 from kraftwire_messages.kafka import FetchRequest, FetchResponse
 from kraftwire_wire.numbers import ErrorCode
@@ -54,24 +54,35 @@ def handle_fetch(core: Core, request: Request, message: FetchRequest) -> None:
         if found.is_news or message.max_wait_ms == 0 or knows_less or not isinstance(role, Leader):
             _answer(core, request, found)
         else:
-            role.parked.append(Parked(request, core.now + message.max_wait_ms))
+            role.parked.add(request, core.now + message.max_wait_ms)
+            if len(role.parked) > core.config.max_parked:
+                _answer_again(core, role.parked.take_oldest())
 
 
 def answer_parked(core: Core, *, due: bool = False) -> None:
-    """Answer what is parked: all, or what has waited long enough."""
+    """Answer parked Fetches: all, or those that have waited long enough."""
     role = core.role
     if isinstance(role, Leader):
-        answered = [one for one in role.parked if not due or one.deadline <= core.now]
-        role.parked = [one for one in role.parked if due and one.deadline > core.now]
-        for one in answered:
-            message: Any = one.request.message
-            _answer(core, one.request, _look(core, message, partition_of(message)))
+        for request in role.parked.take_due(core.now) if due else role.parked.take_all():
+            _answer_again(core, request)
 
 
-def refuse_parked(core: Core, parked: list[Parked]) -> None:
-    """Answer what waited for a leader that is none any more."""
-    for one in parked:
-        _answer(core, one.request, _Found(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+def refuse_parked(core: Core, leader: Leader) -> None:
+    """Answer the Fetches that waited for a replica that does not lead any more."""
+    for request in leader.parked.take_all():
+        _answer(core, request, _Found(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+
+
+def forget_parked(core: Core, token: object) -> None:
+    """Forget a Fetch whose client has gone."""
+    if isinstance(core.role, Leader):
+        core.role.parked.remove(token)
+
+
+def _answer_again(core: Core, request: Request) -> None:
+    """Answer a Fetch that was parked with what there is now."""
+    message: Any = request.message
+    _answer(core, request, _look(core, message, partition_of(message)))
 
 
 def check_leader(core: Core, epoch: int) -> ErrorCode:

@@ -23,6 +23,13 @@ class Request:
 
 
 @dataclass(slots=True)
+class RequestLost:
+    """The client that sent the request with a token has gone: nobody waits for the reply."""
+
+    token: object
+
+
+@dataclass(slots=True)
 class Response:
     """The response to the request that was sent with a number."""
 
@@ -95,6 +102,7 @@ class UpgradeKRaftVersion:
 
 Input = (
     Request
+    | RequestLost
     | Response
     | RequestFailed
     | Tick

@@ -184,7 +184,10 @@ def note_fetch(core: Core, leader: Leader, replica: ReplicaKey, offset: int) -> 
     key = replica if voter is None else voter.key
     if key.id < 0:
         return
-    progress = leader.progress.setdefault(key, Progress())
+    progress = leader.progress.get(key)
+    if progress is None:
+        _forget_observers(core, leader)
+        progress = leader.progress[key] = Progress()
     if offset >= core.log.end:
         progress.last_caught_up_ms = core.now
     elif 0 < progress.leader_end <= offset:  # it has what there was when it fetched before
@@ -197,6 +200,13 @@ def note_fetch(core: Core, leader: Leader, replica: ReplicaKey, offset: int) -> 
             leader.directories[voter.id] = replica.directory_id
         note_heard(core, leader, voter.key)
         advance(core, leader)
+
+
+def _forget_observers(core: Core, leader: Leader) -> None:
+    """Make room for another observer: any client may fetch as any number of them."""
+    observers = [key for key in leader.progress if key not in core.voters.keys]
+    if len(observers) >= core.config.max_observers:
+        del leader.progress[min(observers, key=lambda key: leader.progress[key].last_fetch_ms)]
 
 
 def note_heard(core: Core, leader: Leader, voter: ReplicaKey) -> None:

@@ -29,7 +29,12 @@ from kraftwire.raft.elections import (
     handle_end_quorum_epoch,
     handle_vote,
 )
-from kraftwire.raft.fetch_server import answer_parked, handle_fetch, refuse_parked
+from kraftwire.raft.fetch_server import (
+    answer_parked,
+    forget_parked,
+    handle_fetch,
+    refuse_parked,
+)
 from kraftwire.raft.following import fetch, take_response
 from kraftwire.raft.inputs import (
     Flushed,
@@ -37,6 +42,7 @@ from kraftwire.raft.inputs import (
     Propose,
     Request,
     RequestFailed,
+    RequestLost,
     Resign,
     Response,
     ShutDown,
@@ -143,6 +149,8 @@ class Replica:
                 self._respond(what)
             case RequestFailed():
                 self._fail(what)
+            case RequestLost():
+                forget_parked(core, what.token)
             case Flushed():
                 note_flushed(core, what.end)
             case Propose():
@@ -174,7 +182,7 @@ class Replica:
         ]
         if isinstance(role, Leader):
             times += [role.check_quorum_deadline, role.begin_quorum_deadline]
-            times += [one.deadline for one in role.parked]
+            times.append(role.parked.next_deadline())
             if role.pending is not None:
                 times.append(role.pending.deadline)
             times += [one.deadline for one in role.waiting]
@@ -189,7 +197,7 @@ class Replica:
         """Where this replica has led, and does not any more, answer those who have waited."""
         core = self.core
         if isinstance(before, Leader) and core.role is not before:
-            refuse_parked(core, before.parked)
+            refuse_parked(core, before)
             refuse_change(core, before)
             core.effects += [Settled(token, None) for token, _ in before.proposed]
             if before.is_open:

@@ -14,12 +14,12 @@ that a replica is stepped with counts them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 from uuid import UUID
 
 from kraftwire.raft.download import Download
 from kraftwire.raft.inputs import Request
 from kraftwire.raft.membership import Change
+from kraftwire.raft.parked import ParkedFetches
 from kraftwire.raft.tally import Tally
 from kraftwire.raft.voters import Listener, ReplicaKey, VoterSet
 
@@ -102,13 +102,6 @@ class Progress:
     """Where the leader's log ended when it last fetched."""
 
 
-class Parked(NamedTuple):
-    """A Fetch that waits for something to answer."""
-
-    request: Request
-    deadline: int
-
-
 @dataclass
 class Pending:
     """A change of the voter set that a request waits for; there is one at a time."""
@@ -146,7 +139,7 @@ class Leader:
     """Of voters and observers, by the keys that the voter set has for them, or their own."""
     heard: set[ReplicaKey] = field(default_factory=set)
     """The voters that have fetched since a majority last had."""
-    parked: list[Parked] = field(default_factory=list)
+    parked: ParkedFetches = field(default_factory=ParkedFetches)
     proposed: list[tuple[object, int]] = field(default_factory=list)
     """Proposals that are not committed: their tokens, and the offsets behind them."""
     pending: Pending | None = None
