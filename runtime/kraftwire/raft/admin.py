@@ -16,13 +16,12 @@ import os
 import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
 from typing import TypeVar, cast
 
 from kraftwire.address import Address
 from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.net.client import Connection
-from kraftwire.net.errors import NoCommonVersion
+from kraftwire.net.errors import BadAddress, NoCommonVersion
 from kraftwire.net.security import PLAINTEXT, ClientSecurity
 from kraftwire.raft.quorum_status import Quorum, ReplicaStatus, quorum_of
 from kraftwire.raft.voters import Listener, ReplicaKey
@@ -256,12 +255,20 @@ class _Search:
         try:
             return await work(connection)
         except _NotTheLeader:
-            with suppress(OSError, KraftwireError):
-                async with asyncio.timeout(_PATIENCE_S):
-                    self._next.extendleft(await _who_leads(connection))
+            await self._ask_who_leads(connection)
             raise
         finally:
             await connection.close()
+
+    async def _ask_who_leads(self, connection: Connection) -> None:
+        """Ask the leader next, if this server names one; `_NotTheLeader` if nobody can reach it."""
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                self._next.extendleft(await _who_leads(connection))
+        except BadAddress as error:
+            raise _NotTheLeader(f"the leader it names cannot be reached: {error}") from None
+        except (OSError, KraftwireError):
+            pass  # another server may know
 
 
 def _why(error: Exception) -> str:
@@ -277,11 +284,15 @@ async def _who_leads(connection: Connection) -> list[Address]:
     if is_broker or ApiKey.DESCRIBE_CLUSTER not in connection.spoken:
         return []  # a broker will find the leader itself
     cluster = await _describe_cluster(connection, _CONTROLLERS)
-    return [
+    leaders = [
         Address(one.host, one.port)
         for one in cluster.brokers
         if one.broker_id == cluster.controller_id
     ]
+    for leader in leaders:
+        if leader.problem is not None:
+            raise BadAddress(leader.problem)
+    return leaders
 
 
 async def _describe_cluster(connection: Connection, kind: int) -> DescribeClusterResponse:

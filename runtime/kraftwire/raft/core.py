@@ -75,7 +75,7 @@ class Core:
             retry_backoff_ms=config.retry_backoff_ms,
         )
         self._turns: Counter[int] = Counter()
-        """How often each node was asked."""
+        """How often the nodes with several voters of one id were asked (KIP-856)."""
         self.role: Role = self._first_role(recovered.election or Election(0))
         self._save()
 
@@ -277,7 +277,8 @@ class Core:
 
     def send(self, node_id: int, address: Address, asked: object, message: Message) -> None:
         """Ask a node that is ready; `asked` comes back with the response."""
-        self._turns[node_id] += 1
+        if len(self.voters.of_id(node_id)) > 1:  # other nodes have no turns, and any number of ids
+            self._turns[node_id] += 1
         number = self.connections.send(node_id, self.now, asked)
         self.effects.append(Send(number, address, message))
 

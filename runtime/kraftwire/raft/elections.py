@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from kraftwire.raft.announced import listeners_problem
 from kraftwire.raft.core import Core
 from kraftwire.raft.inputs import Request
 from kraftwire.raft.log_state import UpToDate
@@ -118,6 +119,9 @@ def _learn_from(
         answer(core, request, kind, error)
         return None
     told = listeners_in(message.leader_endpoints)
+    if listeners_problem(told) is not None:
+        refuse(core, request, kind, ErrorCode.INVALID_REQUEST)
+        return None
     if not learn_leader(core, epoch, leader_id, told or core.listeners_of(leader_id)):
         refuse(core, request, kind, ErrorCode.INVALID_REQUEST)
         return None

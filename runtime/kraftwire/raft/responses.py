@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from kraftwire.address import Address
 from kraftwire.raft.core import Core
 from kraftwire.raft.elections import learn_leader
 from kraftwire.raft.messages import partition_of
@@ -77,8 +78,11 @@ def note_fetched(core: Core, follower: Follower) -> None:
 
 
 def _listeners_in(core: Core, leader_id: int | None, endpoints: list[Any]) -> tuple[Listener, ...]:
-    """Where a response says that the leader listens; else the voter set may know."""
+    """Return where a response says that the leader listens, or where the voter set says.
+
+    An endpoint that nobody can connect to counts as not told.
+    """
     for one in endpoints:
-        if one.node_id == leader_id:
+        if one.node_id == leader_id and Address(one.host, one.port).problem is None:
             return (Listener(core.config.default_listener, one.host, one.port),)
     return core.listeners_of(leader_id)

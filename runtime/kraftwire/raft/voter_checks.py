@@ -5,6 +5,7 @@ Each check says why it refuses, or None. The order of the checks is that of thei
 
 from __future__ import annotations
 
+from kraftwire.raft.announced import listeners_problem
 from kraftwire.raft.core import Core
 from kraftwire.raft.fetch_server import check_leader
 from kraftwire.raft.membership import Refusal
@@ -32,7 +33,10 @@ def check_key(key: ReplicaKey) -> Refusal | None:
 
 
 def check_listeners(core: Core, listeners: tuple[Listener, ...]) -> Refusal | None:
-    """Whether other replicas can reach a voter."""
+    """Refuse listeners that other replicas cannot reach a voter at."""
+    problem = listeners_problem(listeners)
+    if problem is not None:
+        return Refusal(ErrorCode.INVALID_REQUEST, problem)
     if core.address_of(listeners) is None:
         reason = f"A voter listens on {core.config.default_listener}."
         return Refusal(ErrorCode.INVALID_REQUEST, reason)
