@@ -10,8 +10,11 @@ Nothing here knows what the messages are for. Modules build on those above them:
     scram         SCRAM without input and output
     sasl          logging in
     versions      which version of a message both ends speak
+    answers       how long a response may be, by API
     client        a connection that asks
     limits        what a server gives to peers that nobody knows
+    descriptors   how many of them clients leave to files
+    log_rate      how many lines peers can cause
     complaints    what peers did wrong: counted, and logged at a bounded rate
     calls         a request that came, and how it is answered
     served        a connection that is asked

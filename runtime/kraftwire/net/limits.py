@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MOST_PEERS = 32
+"""The descriptors that are kept free of clients have room for no more."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
@@ -23,7 +26,13 @@ class Limits:
     unsent_bytes: int = 64 << 20
     """What all answers may take together that are not sent; those stuck longest are dropped."""
     connections: int = 500
+    """Kafka's `max.connections`."""
     connections_per_address: int = 100
+    """Kafka's `max.connections.per.ip`."""
+    reserved_connections: int | None = None
+    """How many of all only authenticated clients and known hosts get; None for a tenth."""
+    peer_connections: int = MOST_PEERS
+    """How many connections a node opens to others."""
     frame_s: float = 10
     """From the start of a connection to its first request, and of a request to its end."""
     idle_s: float = 600
@@ -32,3 +41,9 @@ class Limits:
     """How long a peer may take to read an answer."""
     closing_s: float = 2
     """How long a server that closes waits for answers."""
+
+    @property
+    def open_connections(self) -> int:
+        """How many connections all clients may have that are not trusted."""
+        reserved = self.reserved_connections
+        return self.connections - (self.connections // 10 if reserved is None else reserved)

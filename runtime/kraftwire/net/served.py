@@ -42,7 +42,10 @@ class Service:
         on_lost: Callable[[Call], None] | None,
         limits: Limits,
         complaints: Complaints,
+        is_known: Callable[[str], bool],
     ) -> None:
+        self.is_known = is_known
+        """Whether an address is of a host that is trusted."""
         self.apis = apis
         self.handle = handle
         self.on_lost = on_lost
@@ -84,6 +87,7 @@ class Served(FrameProtocol):
         self._loop = loop
         self._service = service
         self._principal: str | None = None
+        self._is_known = service.is_known(address)
         self._call: Call | None = None
         self._held_bytes = 0
         self._reads = False
@@ -94,6 +98,11 @@ class Served(FrameProtocol):
     def is_idle(self) -> bool:
         """Whether nothing is under way."""
         return self._call is None and self not in self._service.stuck and not self._reads
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether TLS has authenticated the client, or its host was known when it came."""
+        return self._is_known or self._principal is not None
 
     @property
     def unsent_bytes(self) -> int:

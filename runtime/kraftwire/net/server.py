@@ -17,7 +17,9 @@ from typing import NamedTuple
 from kraftwire.address import Address
 from kraftwire.net.calls import Call
 from kraftwire.net.complaints import Complaints, Reason
+from kraftwire.net.descriptors import is_reserved
 from kraftwire.net.limits import Limits
+from kraftwire.net.log_rate import LogRate
 from kraftwire.net.security import ServerSecurity
 from kraftwire.net.served import Served, Service
 from kraftwire_wire.numbers import ApiKey
@@ -50,18 +52,21 @@ class Server:
         handle: Callable[[Call], None],
         limits: Limits = Limits(),  # noqa: B008 - nobody changes it
         on_lost: Callable[[Call], None] | None = None,
+        is_known: Callable[[str], bool] = lambda _: False,
     ) -> None:
         """`apis` says which versions are spoken, by API key.
 
         `handle` gets every request and must not wait; it or anybody later answers. `on_lost`
-        gets a request whose connection is gone before it was answered.
+        gets a request whose connection is gone before it was answered. `is_known` says whether
+        a client's address is of a host that may have one of the reserved places (`admission`).
         """
         self.ports: dict[str, int] = {}
         """Where listeners listen, by name."""
         self._endpoints = tuple(endpoints)
         self._complaints = Complaints(_logger)
         spoken = {int(key): versions for key, versions in apis.items()}
-        self._service = Service(spoken, handle, on_lost, limits, self._complaints)
+        self._service = Service(spoken, handle, on_lost, limits, self._complaints, is_known)
+        self._rate = LogRate(_report_left_out)
         self._sockets: list[socket.socket] = []
         self._accepting: list[asyncio.Task[None]] = []
 
@@ -146,7 +151,8 @@ class Server:
                 accepted, address = await loop.sock_accept(listening)
             except OSError as error:
                 if not isinstance(error, ConnectionError):  # the peer's business
-                    _logger.error("listener %s takes no connections: %s", endpoint.name, error)
+                    if self._rate.allows(endpoint.name):
+                        _logger.error("listener %s takes no connections: %s", endpoint.name, error)
                     await asyncio.sleep(_PAUSE_S)
                 continue
             self._greet(endpoint, accepted, address[:2])
@@ -156,8 +162,12 @@ class Server:
         host, port = address
         peer = str(Address(host, port))
         served = Served(self._service, endpoint.name, host, peer)
-        if not self._service.admission.admit(served):
-            self._complaints.add(host, peer, Reason.FLOOD, "the newest is refused")
+        is_scarce = is_reserved(accepted.fileno())
+        if not self._service.admission.admit(served, is_scarce=is_scarce):
+            reason = "the newest is refused"
+            if is_scarce:
+                reason += ", since the rest of the open files is reserved (raise ulimit -n)"
+            self._complaints.add(host, peer, Reason.FLOOD, reason)
             accepted.close()
             return
         arrival = asyncio.create_task(self._welcome(endpoint, accepted, served))
@@ -174,3 +184,7 @@ class Server:
             )
         except OSError as error:
             served.drop(Reason.HANDSHAKE, error)
+
+
+def _report_left_out(count: int) -> None:
+    _logger.warning("left out %d lines about listeners that take no connections", count)
