@@ -265,6 +265,38 @@ def test_limits_of_connections() -> None:
     assert (limits.idle_s, limits.connections, limits.connections_per_address) == (1.5, 7, 2)
 
 
+def test_places_that_are_kept_free_are_fewer_than_all() -> None:
+    usual = parsed().limits
+    assert (usual.open_connections, usual.peer_connections) == (450, 32)
+    limits = parse_properties(
+        content(
+            CONTROLLER
+            | {
+                "max.connections": "7",
+                "kraftwire.reserved.connections": "6",
+                "kraftwire.peer.connections": "8",
+            }
+        )
+    ).limits
+    assert (limits.open_connections, limits.peer_connections) == (1, 8)
+    assert parsed(max_connections="7").limits.open_connections == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("kraftwire.reserved.connections", "7", "0 to 6"),
+        ("kraftwire.reserved.connections", "-1", "0 to 6"),
+        ("kraftwire.peer.connections", "7", "8 to 32"),
+        ("kraftwire.peer.connections", "33", "8 to 32"),
+    ],
+)
+def test_places_that_leave_none_are_refused(name: str, value: str, allowed: str) -> None:
+    settings = CONTROLLER | {"max.connections": "7", name: value}
+    with pytest.raises(InvalidProperties, match=f"{name}.*{allowed}"):
+        parse_properties(content(settings))
+
+
 def test_requests_get_shorter_than_those_of_the_transport_but_not_longer() -> None:
     usual = parsed().limits.request_bytes
     assert parsed(socket_request_max_bytes="1000").limits.request_bytes == 1000

@@ -102,6 +102,12 @@ class Connection(FrameProtocol):
         """Whether nothing can be asked any more."""
         return self.transport is None or self.transport.is_closing()
 
+    @property
+    def found_at(self) -> str | None:
+        """The network address that the host was found at; None once the connection is closed."""
+        name = None if self.transport is None else self.transport.get_extra_info("peername")
+        return None if name is None else str(name[0])
+
     def version_for(self, message: Message) -> int:
         """The newest version that both ends speak, and that has room for what the message says.
 

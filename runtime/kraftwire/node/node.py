@@ -19,14 +19,19 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from kraftwire.net.descriptors import check_limit
 from kraftwire.net.limits import Limits
+from kraftwire.net.log_rate import LogRate
 from kraftwire.net.security import PLAINTEXT, ClientSecurity
 from kraftwire.net.server import Call, Endpoint, Server
 from kraftwire.node.access import is_allowed, refusal
 from kraftwire.node.driver import Driver
+from kraftwire.node.known_peers import KnownPeers
 from kraftwire.node.machine import Applier, StateMachine
 from kraftwire.node.peers import Peers
 from kraftwire.node.proposals import NotCommitted, Proposals
+from kraftwire.printing import shortened
+from kraftwire.raft.announced import announced_problem
 from kraftwire.raft.apis import APIS
 from kraftwire.raft.config import Config
 from kraftwire.raft.effects import (
@@ -41,7 +46,7 @@ from kraftwire.raft.effects import (
     StoppedLeading,
     Upgraded,
 )
-from kraftwire.raft.inputs import Input, Request, ShutDown, SnapshotTaken, Tick
+from kraftwire.raft.inputs import Input, Request, RequestLost, ShutDown, SnapshotTaken, Tick
 from kraftwire.raft.metrics import metrics_of
 from kraftwire.raft.roles import Role
 from kraftwire.raft.snapshots import begin_snapshot
@@ -94,13 +99,23 @@ class Node:
         self._timer: asyncio.TimerHandle | None = None
         self._applying: asyncio.Handle | None = None
         self._proposing: asyncio.Handle | None = None
-        self._server = Server(settings.endpoints, APIS, self._handle, settings.limits)
+        self._known: KnownPeers | None = None
+        self._rate, self._role_rate = LogRate(_report_left_out), LogRate(_report_left_out)
+        self._server = Server(
+            settings.endpoints,
+            APIS,
+            self._handle,
+            settings.limits,
+            self._lose,
+            lambda host: self._known is not None and self._known.is_host_known(host),
+        )
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
     # -- for those who run it ------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Open the store, listen, begin; `KraftwireError` or `OSError` where it cannot."""
+        """Open the store, listen, begin; raise `KraftwireError` or `OSError` if that fails."""
+        check_limit()
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = self._loop.create_future()
         self.ended.add_done_callback(lambda ended: ended.exception())  # if nobody else looks
@@ -108,13 +123,17 @@ class Node:
         await self._server.start()
         self.config = config = self._config_of(self._server.ports)
         self._proposals = Proposals(config.max_batch_bytes)
+        known = KnownPeers(config.bootstrap, lambda: self._driver.replica.core.voters)
         self._peers = Peers(
             self._settings.security,
             self._settings.client_id,
             config.request_timeout_ms,
             self._take,
+            known,
+            self._settings.limits,
         )
         self._driver = Driver(config, self._store, recovered, self, self._clock.now)
+        self._known = known
         latest = recovered.log.latest_snapshot
         if latest is not None:
             self._applier.load(latest)
@@ -189,12 +208,21 @@ class Node:
     def _handle(self, call: Call) -> None:
         """A request has come."""
         if not is_allowed(call, self._settings.principals):
-            _log.warning(
-                "refused", extra={"what": type(call.message).__name__, "who": call.principal}
-            )
+            if self._rate.allows(("refused", call.principal)):
+                who = None if call.principal is None else shortened(call.principal)
+                extra = {"what": type(call.message).__name__, "who": who}
+                _log.warning("refused", extra=extra)
             call.answer(refusal(call))
             return
+        problem = announced_problem(call.message)
+        if problem is not None and self._rate.allows(("announced", call.peer)):
+            extra = {"what": type(call.message).__name__, "who": call.peer, "why": problem}
+            _log.warning("refused", extra=extra)
         self._take(Request(call, call.message, call.version, call.listener))
+
+    def _lose(self, call: Call) -> None:
+        """Forget a request whose client has gone before it was answered."""
+        self._take(RequestLost(call))
 
     def _take(self, what: Input) -> None:
         self._guarded(lambda: self._driver.take(what))
@@ -214,7 +242,9 @@ class Node:
         role = self._driver.replica.core.role
         if role is not self._role:
             self._role = role
-            _log.info("is now", extra={"role": type(role).__name__, "epoch": role.epoch})
+            if self._role_rate.allows():
+                extra = {"role": type(role).__name__, "epoch": role.epoch}
+                _log.info("is now", extra=extra)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -325,6 +355,10 @@ class Node:
                 self._proposals.settle(batch, effect.end)
             case Stopped():
                 self._end(None)
+
+
+def _report_left_out(count: int) -> None:
+    _log.warning("left out lines like those above", extra={"count": count})
 
 
 class _Clock:

@@ -1,89 +1,203 @@
 """Asking other nodes: one connection to each address, opened when there is something to ask.
 
 A request that is not answered in time takes its connection along: what came later would be
-answered behind it.
+answered after it. Whoever announces a leader says where to connect to, so connections are
+bounded: a new one takes the place of the one that was used least recently, those of voters and
+bootstrap servers last.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from kraftwire.address import Address
 from kraftwire.net.client import Connection
+from kraftwire.net.limits import Limits
+from kraftwire.net.log_rate import LogRate
 from kraftwire.net.security import ClientSecurity
+from kraftwire.node.known_peers import KnownPeers
+from kraftwire.printing import shortened
+from kraftwire.raft.announced import announced_problem
 from kraftwire.raft.effects import Send
 from kraftwire.raft.inputs import RequestFailed, Response
 from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
 
 _log = logging.getLogger("kraftwire.node.peers")
+_MOST_ASKED = 8
+"""Requests on their way to one address: a replica has one, and may give some up before it."""
 
 Take = Callable[[Response | RequestFailed], None]
 
 
+@dataclass(eq=False)
+class _Peer:
+    """An address that was asked something."""
+
+    address: Address
+    used_at: float
+    connection: Connection | None = None
+    opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    is_unreached: bool = False
+    """Whether it was reported that it does not answer, and not yet that it does."""
+
+    def leave(self) -> None:
+        """Close the connection, and give up what is asked."""
+        for task in self.tasks:
+            task.cancel()
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Close the connection."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.abort()
+
+
 class Peers:
-    """Sends requests; what becomes of each is handed to `take`, in the loop."""
+    """Sends requests; the result of each is passed to `take`, in the loop."""
 
     def __init__(
-        self, security: ClientSecurity, client_id: str, timeout_ms: int, take: Take
+        self,
+        security: ClientSecurity,
+        client_id: str,
+        timeout_ms: int,
+        take: Take,
+        known: KnownPeers,
+        limits: Limits = Limits(),  # noqa: B008  # nobody changes it
     ) -> None:
         self._security = security
         self._client_id = client_id
         self._timeout_s = timeout_ms / 1000
         self._take = take
-        self._connections: dict[Address, Connection] = {}
-        self._opening: dict[Address, asyncio.Lock] = {}
+        self._known = known
+        self._limits = limits
+        self._peers: OrderedDict[Address, _Peer] = OrderedDict()
+        """Those used most recently come last."""
         self._tasks: set[asyncio.Task[None]] = set()
-        self._unreached: set[Address] = set()
-        """Of whom it was told that they do not answer, and not yet that they do."""
+        self._sweeping: asyncio.TimerHandle | None = None
+        self._rate = LogRate(_report_left_out)
+
+    def __len__(self) -> int:
+        """How many addresses have a connection, or are about to."""
+        return len(self._peers)
 
     def send(self, effect: Send) -> None:
         """Ask; does not wait."""
-        task = asyncio.create_task(self._ask(effect))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        peer = self._peer(effect.address)
+        task = asyncio.create_task(self._ask(peer, effect))
+        for tasks in (self._tasks, peer.tasks):
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+        # One that loses its place may not even have begun.
+        task.add_done_callback(
+            lambda done: self._take(RequestFailed(effect.number)) if done.cancelled() else None
+        )
 
     async def close(self) -> None:
         """Give up what is asked, and close the connections."""
-        for task in list(self._tasks):
-            task.cancel()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        connections = [peer.connection for peer in self._peers.values()]
+        for peer in self._peers.values():
+            for task in peer.tasks:
+                task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for connection in self._connections.values():
-            await connection.close()
-        self._connections.clear()
+        for connection in connections:
+            if connection is not None:
+                await connection.close()
+        self._peers.clear()
 
-    async def _ask(self, effect: Send) -> None:
-        address = effect.address
+    # -- a request -----------------------------------------------------------------------------
+
+    async def _ask(self, peer: _Peer, effect: Send) -> None:
         try:
             async with asyncio.timeout(self._timeout_s):
-                connection = await self._connect(address)
+                connection = await self._connect(peer)
                 message = await connection.ask(effect.message)
         except UnsupportedVersion as error:
-            _log.debug("not sent", extra={"to": str(address), "why": str(error)})
+            _log.debug("not sent", extra={"to": shortened(peer.address), "why": shortened(error)})
             self._take(RequestFailed(effect.number, is_unsupported=True))
         except (OSError, KraftwireError) as error:
-            await self._drop(address, error)
+            self._note_failure(peer, error)
             self._take(RequestFailed(effect.number))
         else:
-            if address in self._unreached:
-                self._unreached.remove(address)
-                _log.info("answers again", extra={"node": str(address)})
+            if peer.is_unreached:
+                peer.is_unreached = False
+                if self._rate.allows():
+                    _log.info("answers again", extra={"node": shortened(peer.address)})
+            problem = announced_problem(message)
+            if problem is not None and self._rate.allows(("announced", peer.address)):
+                extra = {"node": shortened(peer.address), "why": problem}
+                _log.warning("announces a leader that cannot be reached", extra=extra)
             self._take(Response(effect.number, message))
+        finally:
+            if self._peers.get(peer.address) is not peer:  # it was removed while this was opening
+                peer.disconnect()
 
-    async def _connect(self, address: Address) -> Connection:
-        async with self._opening.setdefault(address, asyncio.Lock()):
-            known = self._connections.get(address)
-            if known is None or known.is_closed:
-                known = await Connection.open(*address, self._security, client_id=self._client_id)
-                self._connections[address] = known
-            return known
+    async def _connect(self, peer: _Peer) -> Connection:
+        async with peer.opening:
+            connection = peer.connection
+            if connection is None or connection.is_closed:
+                connection = peer.connection = await Connection.open(
+                    *peer.address, self._security, client_id=self._client_id
+                )
+                if connection.found_at is not None:
+                    self._known.note_reached(peer.address, connection.found_at)
+            return connection
 
-    async def _drop(self, address: Address, error: Exception) -> None:
-        if address not in self._unreached:
-            self._unreached.add(address)
-            why = "no answer in time" if isinstance(error, TimeoutError) else str(error)
-            _log.warning("does not answer", extra={"node": str(address), "why": why})
-        connection = self._connections.pop(address, None)
-        if connection is not None:
-            await connection.close()
+    def _note_failure(self, peer: _Peer, error: Exception) -> None:
+        peer.disconnect()
+        is_news, peer.is_unreached = not peer.is_unreached, True
+        if is_news and self._rate.allows(peer.address):
+            why = "no answer in time" if isinstance(error, TimeoutError) else error
+            extra = {"node": shortened(peer.address), "why": shortened(why)}
+            _log.warning("does not answer", extra=extra)
+
+    # -- places --------------------------------------------------------------------------------
+
+    def _peer(self, address: Address) -> _Peer:
+        """Return the place of an address, which may be one that another had."""
+        now = asyncio.get_running_loop().time()
+        peer = self._peers.get(address)
+        if peer is not None and len(peer.tasks) >= _MOST_ASKED:
+            self._remove(peer)
+            peer = None
+        if peer is None:
+            if len(self._peers) >= self._limits.peer_connections:
+                # The first of those that are equal is the one used least recently.
+                self._remove(
+                    min(self._peers.values(), key=lambda one: self._known.is_known(one.address))
+                )
+            peer = self._peers[address] = _Peer(address, now)
+        self._peers.move_to_end(address)
+        peer.used_at = now
+        if self._sweeping is None:
+            self._sweep_later()
+        return peer
+
+    def _remove(self, peer: _Peer) -> None:
+        del self._peers[peer.address]
+        peer.leave()
+
+    def _sweep_later(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._sweeping = loop.call_later(self._limits.idle_s, self._sweep)
+
+    def _sweep(self) -> None:
+        """Close connections that nothing was asked over for long."""
+        self._sweeping = None
+        since = asyncio.get_running_loop().time() - self._limits.idle_s
+        for peer in [one for one in self._peers.values() if one.used_at <= since]:
+            if not peer.tasks:
+                self._remove(peer)
+        if self._peers:
+            self._sweep_later()
+
+
+def _report_left_out(count: int) -> None:
+    _log.warning("left out lines like those above", extra={"count": count})

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kraftwire.net.limits import Limits
-from kraftwire.node.property_reader import MAX_LONG, PropertyReader
+from kraftwire.net.limits import MOST_PEERS, Limits
+from kraftwire.node.property_reader import MAX_LONG, PropertyReader, parse_number
 
 _HOUR_MS = 3_600_000
 _WEEK_MS = 7 * 24 * _HOUR_MS
 _LEAST_SEGMENT = 8 << 20
+_LEAST_PEERS = 8
+"""More than a quorum has that is of any use; so voters do not lose their places to one another."""
 _NOT_DONE = {
     "controller.quorum.election.backoff.max.ms": "elections wait up to twice the election timeout",
     "controller.quorum.append.linger.ms": "records are written at once, with those that wait",
@@ -100,19 +102,29 @@ def read_log(reader: PropertyReader) -> LogProperties:
 
 
 def read_limits(reader: PropertyReader) -> Limits:
-    """Those of the transport, where nothing else is said; requests never get longer."""
+    """Return the limits of the transport, Kafka's and our own; requests never get longer."""
     default = Limits()
     idle_ms = reader.number("connections.max.idle.ms", 600_000, 1, MAX_LONG)
     given = reader.number("socket.request.max.bytes", default.request_bytes, 1)
     longest = min(given, default.request_bytes)
+    connections = reader.number("max.connections", default.connections, 1)
     return replace(
         default,
         request_bytes=longest,
         small_request_bytes=min(longest, default.small_request_bytes),
         idle_s=idle_ms / 1000,
-        connections=reader.number("max.connections", default.connections, 1),
+        connections=connections,
         connections_per_address=reader.number(
             "max.connections.per.ip", default.connections_per_address, 1
+        ),
+        # Of max.connections; those that no stranger gets. A newcomer always needs one of the rest.
+        reserved_connections=reader.value(
+            "kraftwire.reserved.connections",
+            lambda text: parse_number(text, 0, connections - 1),
+            None,
+        ),
+        peer_connections=reader.number(
+            "kraftwire.peer.connections", default.peer_connections, _LEAST_PEERS, MOST_PEERS
         ),
     )
 
