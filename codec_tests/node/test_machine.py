@@ -15,7 +15,6 @@ from kraftwire.raft.batches import Control, control_batch, data_batch
 from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire.raft.memory_store import MemoryStore
 from kraftwire_messages.kafka import LeaderChangeMessage
-from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType
 
 
@@ -93,6 +92,28 @@ def test_keys_have_their_last_values() -> None:
 
 
 @pytest.mark.parametrize("value", [b"", b"{", b'["fly"]', b"[" * 100_000, b'["put", 1, 2]'])
-def test_a_record_that_is_no_change_of_a_key_is_refused(value: bytes) -> None:
-    with pytest.raises(KraftwireError, match=r"no JSON|no change of a key"):
-        KeyValues().apply(data_batch(0, 1, 0, [value]))
+def test_a_record_that_is_no_change_of_a_key_is_skipped_and_logged(
+    value: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    keys = KeyValues()
+    keys.apply(data_batch(0, 1, 0, [put("a", "1"), value, put("b", "2")]))
+    assert (keys.values, keys.skipped) == ({"a": "1", "b": "2"}, 1)
+    (line,) = caplog.records
+    assert vars(line)["offset"] == 1
+    assert len(vars(line)["why"]) < 250
+
+
+def test_a_batch_that_cannot_be_opened_is_skipped() -> None:
+    good = data_batch(0, 1, 0, [put("a", "1")])
+    keys = KeyValues()
+    keys.apply(Batch(good.header, good.data[:-1] + b"\xff", good.file))
+    assert (keys.values, keys.skipped) == ({}, 1)
+
+
+def test_many_records_that_cannot_be_read_are_a_few_lines(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    keys = KeyValues()
+    keys.apply(data_batch(0, 1, 0, [b"{"] * 1000))
+    assert keys.skipped == 1000
+    assert len(caplog.records) == 30

@@ -7,7 +7,8 @@ import errno
 
 import pytest
 
-from kraftwire.node.key_value import put
+from kraftwire.log.batch import Batch
+from kraftwire.node.key_value import KeyValues, put
 from kraftwire.node.proposals import NotCommitted
 from kraftwire.raft.memory_store import MemoryStore
 from kraftwire_wire.errors import KraftwireError
@@ -109,13 +110,34 @@ def test_a_disk_that_fails_stops_the_node_and_says_why() -> None:
     run(scene())
 
 
-def test_a_state_machine_that_fails_stops_the_node() -> None:
+def test_a_state_machine_that_fails_stops_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: KeyValues, __: Batch) -> None:
+        raise KraftwireError("it cannot go on")
+
     async def scene() -> None:
         async with cluster(1) as one:
             node = await one.leader()
+            monkeypatch.setattr(KeyValues, "apply", fail)
             with pytest.raises(NotCommitted):
-                await node.propose([b"no change of a key"])
-            with pytest.raises(KraftwireError, match="is no JSON"):
+                await node.propose([put("a", "1")])
+            with pytest.raises(KraftwireError, match="it cannot go on"):
                 await node.ended
+
+    run(scene())
+
+
+def test_a_record_that_the_example_cannot_read_is_skipped_now_and_after_a_start() -> None:
+    async def scene() -> None:
+        async with cluster(1) as one:
+            node = await one.leader()
+            await node.propose([put("a", "1"), b"no change of a key", put("b", "2")])
+            assert keys_of(node) == {"a": "1", "b": "2"}
+            await one.stop(1)
+            again = await one.start(1)
+            await until(lambda: again.leads is not None)
+            await again.propose([put("c", "3")])
+            assert keys_of(again) == {"a": "1", "b": "2", "c": "3"}
+            assert isinstance(again.machine, KeyValues)
+            assert again.machine.skipped == 1
 
     run(scene())

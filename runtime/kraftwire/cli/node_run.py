@@ -19,7 +19,7 @@ from kraftwire.node.key_value import KeyValues, KeyValueServer
 from kraftwire.node.logs import set_up
 from kraftwire.node.node import Node
 from kraftwire.node.prometheus import PrometheusServer
-from kraftwire.node.properties import read_properties
+from kraftwire.node.properties import NodeProperties, read_properties
 from kraftwire_wire.errors import KraftwireError
 
 _log = logging.getLogger("kraftwire.node")
@@ -33,7 +33,10 @@ _MAX_PORT = 65535
     "--example", type=click.Choice(["kv"]), help="A state machine: keys and values, by lines."
 )
 @click.option(
-    "--listen", default=f"{_KV_HOST}:0", show_default=True, help="Where the example listens."
+    "--listen",
+    default=f"{_KV_HOST}:0",
+    show_default=True,
+    help="Where the example listens; clients silent for connections.max.idle.ms are closed.",
 )
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
 @click.option("--debug", is_flag=True, help="Log more.")
@@ -42,6 +45,12 @@ def run(config: Path, example: str | None, listen: str, log_format: str, *, debu
 
     The directories must be formatted (`kraftwire storage format`). Events go to standard error.
     SIGTERM and Ctrl-C have it hand over the leadership and stop; a second one stops it at once.
+
+    Beside Kafka's max.connections (500), max.connections.per.ip (100) and connections.max.idle.ms,
+    the settings have kraftwire.reserved.connections: places of max.connections for clients that
+    TLS has authenticated and for hosts of voters and bootstrap servers (a tenth); and
+    kraftwire.peer.connections: connections to other nodes (8 to 32). 64 of the open files that the
+    system allows (ulimit -n, at least 128) are kept free of clients.
 
     Exit codes: 0 stopped as asked, 2 could not start, or had to stop.
 
@@ -62,11 +71,11 @@ def run(config: Path, example: str | None, listen: str, log_format: str, *, debu
     with assembly.open_disk() as store:
         machine = KeyValues() if example else NoRecords()
         one = assembly.node(store, machine)
-        asyncio.run(_run(one, machine, where, properties.prometheus))
+        asyncio.run(_run(one, machine, where, properties))
 
 
 async def _run(
-    node: Node, machine: KeyValues | NoRecords, listen: Address, prometheus: Address | None
+    node: Node, machine: KeyValues | NoRecords, listen: Address, properties: NodeProperties
 ) -> None:
     loop = asyncio.get_running_loop()
     asked = asyncio.Event()
@@ -79,7 +88,7 @@ async def _run(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     await node.start()
-    async with _served(node, machine, listen, prometheus):
+    async with _served(node, machine, listen, properties):
         _log.info("runs", extra={"directory_id": str(node.config.key.directory_id)})
         node.ended.add_done_callback(lambda _: asked.set())
         await asked.wait()
@@ -95,10 +104,11 @@ async def _run(
 
 @asynccontextmanager
 async def _served(
-    node: Node, machine: KeyValues | NoRecords, listen: Address, prometheus: Address | None
+    node: Node, machine: KeyValues | NoRecords, listen: Address, properties: NodeProperties
 ) -> AsyncIterator[None]:
-    """Serve the example's clients and Prometheus, where they are wanted."""
-    keys = KeyValueServer(node, machine) if isinstance(machine, KeyValues) else None
+    """Serve the example's clients and Prometheus, if there is an example or a listener for it."""
+    limits, prometheus = properties.limits, properties.prometheus
+    keys = KeyValueServer(node, machine, limits) if isinstance(machine, KeyValues) else None
     metrics = None if prometheus is None else PrometheusServer(node, prometheus)
     if keys is not None:
         await keys.start(*listen)

@@ -12,6 +12,9 @@ node speaks lines of text:
 A key is one word, a value the rest of the line. Only the leader takes changes: another node says
 `error not the leader, which is ID`. Behind `error not committed` nobody knows yet what became of
 a change; to ask for it again does no harm, since it says what the value is to be.
+
+A committed record that is no such change, which another leader may have written, is skipped by
+every node alike, counted and logged: to fail would end the node, and end it again at every start.
 """
 
 from __future__ import annotations
@@ -20,17 +23,22 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable
-from contextlib import suppress
 
 from kraftwire.log.batch import Batch
-from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.record import Record
+from kraftwire.net.descriptors import is_reserved
+from kraftwire.net.limits import Limits
+from kraftwire.net.log_rate import LogRate
 from kraftwire.node.node import Node
 from kraftwire.node.proposals import NotCommitted
+from kraftwire.printing import shortened
 from kraftwire_wire.errors import KraftwireError
 
 _log = logging.getLogger("kraftwire.node.key_value")
 _MOST_BYTES = 64 << 10
 _MOST_CLIENTS = 1000
+_BACKLOG = 16
+"""asyncio takes so many clients before it hears of the first: far fewer than are reserved."""
 
 
 class KeyValues:
@@ -38,18 +46,36 @@ class KeyValues:
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}
+        self.skipped = 0
+        """How many records, and batches that could not be opened, were left out."""
+        self._rate = LogRate(_report_left_out)
 
     def apply(self, batch: Batch) -> None:
-        """See `StateMachine`."""
-        for record in batch.records:
-            match _read(record.value or b"", batch):
-                case ["put", str(key), str(value)]:
-                    self.values[key] = value
-                case ["delete", str(key)]:
-                    self.values.pop(key, None)
-                case _:
-                    reason = f"no change of a key at offset {record.offset}"
-                    raise CorruptBatch(batch.file, batch.header.position, reason)
+        """See `StateMachine`; a record that is no change of a key is skipped."""
+        try:
+            for record in batch.records:
+                self._apply(record)
+        except KraftwireError as error:
+            self._skip(batch.header.base_offset, error)
+
+    def _apply(self, record: Record) -> None:
+        try:
+            change = json.loads(record.value or b"")
+        except (ValueError, RecursionError):
+            change = None
+        match change:
+            case ["put", str(key), str(value)]:
+                self.values[key] = value
+            case ["delete", str(key)]:
+                self.values.pop(key, None)
+            case _:
+                self._skip(record.offset, f"no change of a key: {(record.value or b'')[:40]!r}")
+
+    def _skip(self, offset: int, why: object) -> None:
+        self.skipped += 1
+        if self._rate.allows():
+            extra = {"offset": offset, "why": shortened(why), "skipped": self.skipped}
+            _log.warning("skipped a record", extra=extra)
 
     def load(self, batches: Iterable[Batch]) -> None:
         """See `StateMachine`."""
@@ -72,25 +98,31 @@ def delete(key: str) -> bytes:
     return json.dumps(["delete", key]).encode()
 
 
-def _read(value: bytes, batch: Batch) -> object:
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        reason = f"{value[:40]!r} is no JSON"
-        raise CorruptBatch(batch.file, batch.header.position, reason) from None
+def _report_left_out(count: int) -> None:
+    _log.warning("left out lines like those above", extra={"count": count})
 
 
 class KeyValueServer:
-    """Takes the lines of clients."""
+    """Serves the lines of clients; one that says nothing for too long is closed."""
 
-    def __init__(self, node: Node, machine: KeyValues) -> None:
+    def __init__(
+        self,
+        node: Node,
+        machine: KeyValues,
+        limits: Limits = Limits(),  # noqa: B008  # nobody changes it
+    ) -> None:
+        """Of `limits` the times count: for the first line, between lines, to read an answer."""
         self._node = node
         self._machine = machine
+        self._limits = limits
         self._clients = 0
+        self._rate = LogRate(_report_left_out)
 
     async def start(self, host: str, port: int) -> int:
         """Listen; the port, which is another than 0."""
-        self._server = await asyncio.start_server(self._serve, host, port, limit=_MOST_BYTES)
+        self._server = await asyncio.start_server(
+            self._serve, host, port, limit=_MOST_BYTES, backlog=_BACKLOG
+        )
         bound: int = self._server.sockets[0].getsockname()[1]
         _log.info("serves keys", extra={"host": host, "port": bound})
         return bound
@@ -101,21 +133,38 @@ class KeyValueServer:
         await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number = writer.get_extra_info("socket").fileno()
+        is_scarce = is_reserved(number, self._limits.connections)
+        if is_scarce or self._clients >= _MOST_CLIENTS:
+            if self._rate.allows("refused"):
+                extra = {"clients": self._clients, "are_files_scarce": is_scarce}
+                _log.warning("refused a client", extra=extra)
+            writer.transport.abort()
+            return
         self._clients += 1
         try:
-            while self._clients <= _MOST_CLIENTS:
-                line = await reader.readline()
-                if not line:
-                    break
-                writer.write(f"{await self._answer(line)}\n".encode())
-                await writer.drain()
-        except (OSError, ValueError):  # it has gone, or its line is too long
+            await self._talk(reader, writer)
+            writer.close()
+            async with asyncio.timeout(self._limits.send_s):
+                await writer.wait_closed()
+        except (OSError, ValueError):  # it has gone or says nothing, or its line is too long
             pass
         finally:
             self._clients -= 1
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
+            writer.transport.abort()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer lines until the client has no more; raise `TimeoutError` if it is silent."""
+        patience_s = self._limits.frame_s
+        while True:
+            async with asyncio.timeout(patience_s):
+                line = await reader.readline()
+            if not line:
+                return
+            patience_s = self._limits.idle_s
+            writer.write(f"{await self._answer(line)}\n".encode(errors="backslashreplace"))
+            async with asyncio.timeout(self._limits.send_s):
+                await writer.drain()
 
     async def _answer(self, line: bytes) -> str:
         try:

@@ -22,7 +22,12 @@ _MOST_BYTES = 1 << 20
 
 
 class StateMachine(Protocol):
-    """See the module. What it raises stops the node: it is not as the others any more."""
+    """See the module. An exception stops the node, since its state differs from the others'.
+
+    The node would read the same record again at every start, and stop again. So a machine raises
+    for faults of its own, and decides what a record means that it cannot read: to skip it is safe
+    if every node skips it alike.
+    """
 
     def apply(self, batch: Batch) -> None:
         """Take in the records of a committed batch."""

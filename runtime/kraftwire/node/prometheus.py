@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kraftwire.address import Address
+from kraftwire.net.descriptors import is_reserved
 from kraftwire.node.node import Node
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
 _MOST_S = 5
+_LEFT = 500
+"""Descriptors that are left to other nodes and to clients of the node, if there are so many."""
 
 
 class PrometheusServer:
@@ -32,8 +35,13 @@ class PrometheusServer:
         self._loop = asyncio.get_running_loop()
         registry = CollectorRegistry()
         registry.register(self)
-        self._server, self._thread = start_http_server(address.port, address.host, registry)
-        self.port: int = self._server.server_port
+        server: Any
+        server, self._thread = start_http_server(address.port, address.host, registry)
+        # Each client is a thread and a descriptor, which others need more.
+        server.verify_request = lambda request, _: not is_reserved(request.fileno(), _LEFT)
+        server.RequestHandlerClass = _impatient(server.RequestHandlerClass)
+        self._server = server
+        self.port: int = server.server_port
 
     def close(self) -> None:
         """Serve no more."""
@@ -61,3 +69,8 @@ class PrometheusServer:
 
     async def _ask(self) -> Mapping[str, int | str]:
         return self._node.metrics()
+
+
+def _impatient(handler: Any) -> Any:
+    """Return a handler of requests that closes a client which is silent for a while."""
+    return type(handler.__name__, (handler,), {"timeout": _MOST_S})
