@@ -13,6 +13,10 @@ class ClientTasks:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
+    def __len__(self) -> int:
+        """How many clients there are."""
+        return len(self._tasks)
+
     @contextmanager
     def serving(self) -> Iterator[None]:
         """Count the task that this runs in among those that `end` cancels."""

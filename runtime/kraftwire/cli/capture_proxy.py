@@ -18,6 +18,7 @@ from kraftwire.address import Address
 from kraftwire.capture.cassette import CassetteHeader
 from kraftwire.capture.cassette_file import CassetteFile
 from kraftwire.capture.frame import Frame
+from kraftwire.capture.proxy.pending import ProxyLimits
 from kraftwire.capture.proxy.proxy import Proxy
 from kraftwire.cli.failures import EXIT_FINDINGS, EXIT_INTERRUPTED, CouldNotDoIt
 from kraftwire.cli.listen_option import listen_option, naming_host, to_upstream
@@ -29,6 +30,7 @@ from kraftwire_wire.errors import count_of
 
 _STDOUT = Path("-")
 _MAX_PORT = 65535
+_LIMITS = ProxyLimits()
 
 
 def _to_ports(_: click.Context, __: click.Parameter, value: str | None) -> range | None:
@@ -73,6 +75,22 @@ def _to_ports(_: click.Context, __: click.Parameter, value: str | None) -> range
     metavar="FILE",
     help="Settings of a client: security.protocol, ssl.*, sasl.*.",
 )
+@click.option(
+    "--max-connections",
+    type=click.IntRange(min=1),
+    default=_LIMITS.connections,
+    show_default=True,
+    metavar="COUNT",
+    help="How many clients there may be; more are refused.",
+)
+@click.option(
+    "--max-pending-bytes",
+    type=click.IntRange(min=1),
+    default=_LIMITS.pending_bytes,
+    show_default=True,
+    metavar="BYTES",
+    help="How much all connections may hold that is not passed on; the largest is closed.",
+)
 @click.option("--no-redact", is_flag=True, help="Record secrets too: passwords, tokens.")
 @output_option
 def proxy(
@@ -84,6 +102,8 @@ def proxy(
     force: bool,
     ports: range | None,
     upstream_config: Path | None,
+    max_connections: int,
+    max_pending_bytes: int,
     no_redact: bool,
     output: str | None,
 ) -> None:
@@ -123,6 +143,7 @@ def proxy(
         redact=not no_redact,
         ports=ports,
         on_problem=lambda problem: click.echo(printable(problem), err=True),
+        limits=ProxyLimits(connections=max_connections, pending_bytes=max_pending_bytes),
     )
     with naming_host(listen):
         asyncio.run(recording.run(one, upstream, wants_json(output)))

@@ -17,6 +17,8 @@ Serve = Callable[[Address, asyncio.StreamReader, asyncio.StreamWriter], Awaitabl
 """Serves a client that came to the listener of a broker."""
 
 MAX_LISTENERS = 200
+_BACKLOG = 32
+"""asyncio accepts so many clients before it serves the first; more descriptors are kept free."""
 
 
 class Listeners:
@@ -80,7 +82,7 @@ class Listeners:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await self._serve(broker, reader, writer)
 
-        server = await asyncio.start_server(serve, self._host, port)
+        server = await asyncio.start_server(serve, self._host, port, backlog=_BACKLOG)
         self._servers.append(server)
         own: int = server.sockets[0].getsockname()[1]
         self._by_broker[broker] = own

@@ -16,6 +16,7 @@ host that the client reached the proxy by. Rules:
   every connection, as `security` says. What it says to log in is not recorded. Logins of
   clients pass through.
 - Frames of up to 100 MiB pass. A connection whose peer sends anything else is closed.
+- There are at most so many connections, and so many bytes that all of them hold back (`pending`).
 """
 
 from __future__ import annotations
@@ -32,16 +33,20 @@ from kraftwire.capture.frame import Direction, Frame
 from kraftwire.capture.loop_thread import LoopThread
 from kraftwire.capture.pairing import DecodedFrame, FrameDecoder
 from kraftwire.capture.proxy.listeners import Listeners
+from kraftwire.capture.proxy.pending import PendingBytes, ProxyLimits
 from kraftwire.capture.proxy.relay import Broken, End, NoFrames, relay
 from kraftwire.capture.proxy.upstream import connect
 from kraftwire.capture.redacting import EVERYTHING, read_leniently, redact_frame
 from kraftwire.capture.rewriting import addresses_in, rewrite_addresses
+from kraftwire.net.descriptors import is_reserved
 from kraftwire.net.security import PLAINTEXT, ClientSecurity
+from kraftwire.printing import shortened
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
 
 ANY_PORT = Address("127.0.0.1", 0)
 _MAX_PROBLEMS = 1000
+_MAX_PROBLEM = 500
 
 
 class Proxy:
@@ -57,6 +62,7 @@ class Proxy:
         redact: bool = True,
         ports: range | None = None,
         on_problem: Callable[[str], None] | None = None,
+        limits: ProxyLimits = ProxyLimits(),  # noqa: B008  # nobody changes it
     ) -> None:
         """`record` gets every frame, in the loop, and must not wait.
 
@@ -74,6 +80,8 @@ class Proxy:
         self._redacts = redact
         self._on_problem = on_problem
         self._listeners = Listeners(self._serve, ports)
+        self._limits = limits
+        self._pending = PendingBytes(limits.pending_bytes)
         self._clients = ClientTasks()
         self._started = time.monotonic()
 
@@ -95,11 +103,25 @@ class Proxy:
     ) -> None:
         with self._clients.serving():
             try:
+                if not self._has_room(writer):
+                    writer.transport.abort()
+                    return
                 await self._connect_and_pass(broker, reader, writer)
             except asyncio.CancelledError:
                 writer.transport.abort()  # the proxy is closing, and waits for no reader
             finally:
                 writer.close()
+
+    def _has_room(self, writer: asyncio.StreamWriter) -> bool:
+        """Whether there may be one more connection, which is among those that are counted."""
+        most = self._limits.connections
+        if len(self._clients) > most:
+            self._tell(f"a client was refused: there are {most} already (--max-connections)")
+            return False
+        if is_reserved(writer.get_extra_info("socket").fileno()):
+            self._tell("a client was refused: too few open files are left (raise ulimit -n)")
+            return False
+        return True
 
     async def _connect_and_pass(
         self, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -113,12 +135,22 @@ class Proxy:
         host, port = (writer.get_extra_info("peername") or ("(gone)", 0))[:2]
         name = f"client {Address(host, port)}"
         passage = _Passage(self.connections, broker, writer.get_extra_info("sockname")[0])
+
+        def close() -> None:
+            most = self._limits.pending_bytes
+            reason = f"of more than {most} bytes pending it held most"
+            self._tell(f"a connection to {broker} was closed: {reason} (--max-pending-bytes)")
+            writer.transport.abort()
+            upstream.writer.transport.abort()
+
+        pending = self._pending.share(close)
         try:
             await relay(
                 End(reader, writer, name),
                 upstream,
                 lambda data: self._pass_request(passage, data),
                 lambda data: self._pass_response(passage, data),
+                pending,
             )
         except NoFrames as error:
             self._tell(str(error))
@@ -132,6 +164,7 @@ class Proxy:
             if passage.unanswered and not reader.at_eof():
                 self._tell(f"{broker} closed a connection and left requests unanswered")
         finally:
+            pending.end()
             upstream.writer.close()
 
     async def _pass_request(self, passage: _Passage, data: bytes) -> bytes:
@@ -183,6 +216,7 @@ class Proxy:
         return decoded
 
     def _tell(self, problem: str) -> None:
+        problem = shortened(problem, _MAX_PROBLEM)
         if problem in self.problems or len(self.problems) >= _MAX_PROBLEMS:
             return
         self.problems.append(problem)

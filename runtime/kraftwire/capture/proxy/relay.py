@@ -13,7 +13,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import NamedTuple
 
+from kraftwire.capture.proxy.pending import Share
 from kraftwire_wire.errors import DecodeError
+from kraftwire_wire.forms import INT32
 from kraftwire_wire.framing import DEFAULT_MAX_FRAME_SIZE, FrameSplitter, add_size
 
 Hook = Callable[[bytes], Awaitable[bytes]]
@@ -45,14 +47,18 @@ class Broken(Exception):
         self.end = end
 
 
-async def relay(client: End, broker: End, on_request: Hook, on_response: Hook) -> None:
+async def relay(
+    client: End, broker: End, on_request: Hook, on_response: Hook, pending: Share
+) -> None:
     """Pass frames on until either side has closed its connection; closes neither.
+
+    What is read and not yet passed on counts as `pending`.
 
     `NoFrames` where a peer sends something else; `Broken` where a connection breaks, or ends
     within a frame; and whatever the hooks raise.
     """
-    requests = asyncio.ensure_future(_pass(client, broker, on_request))
-    responses = asyncio.ensure_future(_pass(broker, client, on_response))
+    requests = asyncio.ensure_future(_pass(client, broker, on_request, pending))
+    responses = asyncio.ensure_future(_pass(broker, client, on_response, pending))
     both = [requests, responses]
     try:
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -69,14 +75,19 @@ async def relay(client: End, broker: End, on_request: Hook, on_response: Hook) -
         await asyncio.gather(*both, return_exceptions=True)
 
 
-async def _pass(source: End, target: End, hook: Hook) -> None:
+async def _pass(source: End, target: End, hook: Hook, pending: Share) -> None:
     splitter = FrameSplitter()
-    while data := await _read(source):
-        for frame in _split(splitter, data, source):
-            await _write(target, add_size(await hook(frame)))
-        _split(splitter, b"", source)  # frames before something else come alone
-    if splitter.pending:
-        raise Broken(source, OSError("it ended within a frame"))
+    try:
+        while data := await _read(source):
+            pending.add(len(data))
+            for frame in _split(splitter, data, source):
+                await _write(target, add_size(await hook(frame)))
+                pending.add(-INT32.size - len(frame))
+            _split(splitter, b"", source)  # frames before something else come alone
+        if splitter.pending:
+            raise Broken(source, OSError("it ended within a frame"))
+    finally:
+        del splitter  # the traceback of an error would keep what it holds until a collection
 
 
 async def _read(source: End) -> bytes:
