@@ -7,6 +7,7 @@ import logging
 import pytest
 
 from kraftwire.net.complaints import Complaints, Reason
+from kraftwire.net.log_rate import LogRate
 
 
 class Book:
@@ -53,3 +54,32 @@ def test_records_say_peer_and_reason_as_fields(caplog: pytest.LogCaptureFixture)
     Book().add()
     assert vars(caplog.records[0])["peer"] == "10.0.0.1:1"
     assert vars(caplog.records[0])["reason"] == "size"
+
+
+def test_what_a_peer_says_is_one_short_line(caplog: pytest.LogCaptureFixture) -> None:
+    complaints = Complaints(logging.getLogger("kraftwire.net.test"))
+    complaints.add("10.0.0.1", "10.0.0.1:1", Reason.UNDECODABLE, "a\nb\x1b[2J\u202e" + "x" * 9999)
+    (line,) = caplog.messages
+    assert line.startswith("closed 10.0.0.1:1: not a request: a\\nb\\x1b[2J\\u202exxx")
+    assert line.endswith("x... (10007 characters)")
+    assert len(line) < 300
+
+
+def test_lines_without_a_subject_count_among_all() -> None:
+    now = [0.0]
+    left_out: list[int] = []
+    rate = LogRate(left_out.append, lambda: now[0])
+    assert sum(rate.allows() for _ in range(100)) == 30
+    now[0] = 60.0
+    assert rate.allows()
+    assert left_out == [70]
+
+
+def test_subjects_that_are_remembered_are_bounded() -> None:
+    now = [0.0]
+    rate = LogRate(lambda _: None, lambda: now[0])
+    for minute in range(100):
+        now[0] = minute * 60.0
+        for number in range(30):
+            assert rate.allows((minute, number))
+    assert len(rate._last) <= 1024
