@@ -120,6 +120,19 @@ def test_a_trusted_newcomer_replaces_a_stranger_first() -> None:
     assert not any(one.dropped for one in trusted)
 
 
+def test_where_descriptors_are_scarce_trusted_clients_replace_strangers_at_work() -> None:
+    admission = Admission(Limits())
+    busy = [Visitor(admission, f"10.1.0.{number}", is_idle=False) for number in range(4)]
+    idle = Visitor(admission, "10.1.0.9", idle_since=5.0)
+    assert all(map(admission.admit, [*busy, idle]))
+    for number in range(2):
+        voter = Visitor(admission, f"10.2.0.{number}", is_idle=False, is_trusted=True)
+        assert admission.admit(voter, is_scarce=True)
+    assert idle.dropped
+    assert sum(bool(one.dropped) for one in busy) == 1
+    assert not admission.admit(Visitor(admission, "10.3.0.1"), is_scarce=True)
+
+
 def test_where_descriptors_are_scarce_there_are_no_more_until_half_have_gone() -> None:
     admission = Admission(Limits())
     first = [Visitor(admission, f"10.1.0.{number}", False, number) for number in range(6)]

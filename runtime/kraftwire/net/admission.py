@@ -4,8 +4,8 @@ A client is trusted if TLS has authenticated it, or if the server knows its host
 get the places that are reserved for those. Where there are too many connections, one of those
 that may have to leave makes room: of the same address if that has its fill, else of the address
 that has most; first one that has not sent a sound request yet, whatever else it is doing, and
-the oldest of those; then the one that has been idle longest. If there is none, the newest is
-refused. So half-open connections, from however many addresses, push out one another, and a
+the oldest of those; then the one that has been idle longest. If there is none, a trusted newcomer
+replaces a stranger at work, and any other is refused. So half-open connections, from however many addresses, push out one another, and a
 replica at work keeps its own.
 """
 
@@ -115,7 +115,10 @@ class Admission:
         if self._count >= self._most:
             if _make_room(self._strangers()):
                 return True
-            return guest.is_trusted and _make_room(self._sites_and_guests(*self._sites))
+            return guest.is_trusted and (
+                _make_room(self._sites_and_guests(*self._sites))
+                or _make_room(self._strangers(), even_busy=True)
+            )
         if self._count < limits.open_connections or guest.is_trusted:
             return True
         strangers = self._strangers()
@@ -130,16 +133,25 @@ class Admission:
         ]
 
 
-def _make_room(guests: Iterable[_Sited]) -> bool:
+def _make_room(guests: Iterable[_Sited], *, even_busy: bool = False) -> bool:
     """Close the connection among these that is missed least; whether there is one."""
+
+    def is_at_work(guest: Guest) -> bool:
+        return guest.is_proven and not guest.is_idle
+
     leaving = min(
-        (one for one in guests if one.guest.is_idle or not one.guest.is_proven),
-        key=lambda one: (-one.crowd, one.guest.is_proven, one.guest.idle_since),
+        (one for one in guests if even_busy or not is_at_work(one.guest)),
+        key=lambda one: (
+            is_at_work(one.guest),
+            -one.crowd,
+            one.guest.is_proven,
+            one.guest.idle_since,
+        ),
         default=None,
     )
     if leaving is None:
         return False
-    leaving.guest.drop(Reason.FLOOD, "it was idle, or had asked nothing yet, and others came")
+    leaving.guest.drop(Reason.FLOOD, "others came, and it is missed least")
     return True
 
 
