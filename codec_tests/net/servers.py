@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from typing import Any, ParamSpec
 
 from kraftwire.net.calls import Call
@@ -159,3 +160,14 @@ async def raw_peer(server: Server) -> AsyncIterator[RawPeer]:
         yield peer
     finally:
         await peer.close()
+
+
+async def crowd(stack: ExitStack, port: int, count: int, data: bytes = b"") -> None:
+    """Connect from as many addresses of loopback, and send the same over each connection."""
+    for number in range(count):
+        one = stack.enter_context(socket.socket())
+        one.bind((f"127.1.{number // 250}.{number % 250 + 1}", 0))
+        one.setblocking(False)
+        with suppress(ConnectionError):  # it was refused, or closed for another one already
+            await asyncio.get_running_loop().sock_connect(one, (HOST, port))
+            one.send(data)

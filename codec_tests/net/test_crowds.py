@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from net.servers import (
     HOST,
     answer,
     connected,
+    crowd,
     in_loop,
     number_of,
     serving,
@@ -33,17 +33,6 @@ from net.servers import (
 SILENT = {"silent": b"", "half a size": b"\0", "half a request": b"\0\0\0\x40half"}
 
 
-async def crowd(stack: ExitStack, server: Server, count: int, data: bytes) -> None:
-    """Open connections from as many addresses, and send the same over each."""
-    for number in range(count):
-        one = stack.enter_context(socket.socket())
-        one.bind((f"127.1.{number // 250}.{number % 250 + 1}", 0))
-        one.setblocking(False)
-        with suppress(ConnectionError):
-            await asyncio.get_running_loop().sock_connect(one, (HOST, server.ports["CONTROLLER"]))
-            one.send(data)
-
-
 @pytest.mark.parametrize("data", SILENT.values(), ids=SILENT)
 def test_half_open_connections_of_many_addresses_keep_nobody_out(data: bytes) -> None:
     @in_loop
@@ -51,7 +40,7 @@ def test_half_open_connections_of_many_addresses_keep_nobody_out(data: bytes) ->
         limits = Limits(connections=20)
         async with serving(limits=limits) as server, connected(server) as early:
             with ExitStack() as stack:
-                await crowd(stack, server, 100, data)
+                await crowd(stack, server.ports["CONTROLLER"], 100, data)
                 assert number_of(await early.ask(vote(1))) == 1
                 async with connected(server) as late:
                     assert number_of(await late.ask(vote(2))) == 2
@@ -82,7 +71,7 @@ async def test_a_known_host_comes_in_where_strangers_are_all_busy() -> None:
     await server.start()
     try:
         with ExitStack() as stack:
-            await crowd(stack, server, 50, _framed_vote())
+            await crowd(stack, server.ports["CONTROLLER"], 50, _framed_vote())
             while len(waiting) < 15:
                 await asyncio.sleep(0.001)
             for number in range(5):
@@ -112,7 +101,9 @@ async def test_an_authenticated_client_keeps_its_place(tmp_path: Path) -> None:
         (guest,) = _guests(server)
         assert guest.is_trusted
         with ExitStack() as stack:
-            await crowd(stack, server, 100, b"\x16\x03\x01")  # the start of a handshake
+            await crowd(
+                stack, server.ports["CONTROLLER"], 100, b"\x16\x03\x01"
+            )  # the start of a handshake
             assert number_of(await early.ask(vote(1))) == 1
             async with connected(server, ClientSecurity(tls=own)) as late:
                 assert number_of(await late.ask(vote(2))) == 2

@@ -93,11 +93,11 @@ async def cluster(voters: int, observers: int = 0) -> AsyncIterator[Cluster]:
         await asyncio.gather(*(node.close() for node in one.nodes.values()))
 
 
-def run(work: Coroutine[Any, Any, None]) -> None:
+def run(work: Coroutine[Any, Any, None], within_s: float = WITHIN_S) -> None:
     """Run to the end, in a bounded time."""
 
     async def bounded() -> None:
-        async with asyncio.timeout(WITHIN_S):
+        async with asyncio.timeout(within_s):
             await work
 
     asyncio.run(bounded())

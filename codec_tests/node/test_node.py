@@ -8,9 +8,14 @@ import errno
 import pytest
 
 from kraftwire.log.batch import Batch
+from kraftwire.net.client import Connection
 from kraftwire.node.key_value import KeyValues, put
 from kraftwire.node.proposals import NotCommitted
+from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.messages import fetch_request
+from kraftwire.raft.roles import Leader
+from kraftwire.raft.voters import ReplicaKey
 from kraftwire_wire.errors import KraftwireError
 
 from node.clusters import cluster, keys_of, run, until
@@ -85,6 +90,35 @@ def test_a_node_that_was_away_for_long_begins_with_a_snapshot() -> None:
             assert isinstance(mine, MemoryStore)
             assert mine.snapshots.keys() <= store.snapshots.keys()
             assert mine.snapshots
+
+    run(scene())
+
+
+def test_a_fetch_that_waits_goes_with_its_client() -> None:
+    async def scene() -> None:
+        async with cluster(1) as one:
+            node = await one.leader()
+            await until(lambda: node.committed > 0)
+            core = node._driver.replica.core
+            assert isinstance(core.role, Leader)
+            parked = core.role.parked
+            for _ in range(5):
+                request = fetch_request(
+                    "a cluster",
+                    ReplicaKey(9),
+                    core.epoch,
+                    OffsetAndEpoch(core.log.end, core.log.last_epoch),
+                    1 << 62,
+                    max_wait_ms=2**31 - 1,
+                    max_bytes=1000,
+                )
+                connection = await Connection.open(*one.addresses[1])
+                asked = asyncio.ensure_future(connection.ask(request))
+                await until(lambda: len(parked) == 1)
+                await connection.close()
+                with pytest.raises(ConnectionError):
+                    await asked
+                await until(lambda: len(parked) == 0)
 
     run(scene())
 

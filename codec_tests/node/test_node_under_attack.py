@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import cast
 
@@ -27,11 +27,13 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.numbers import ApiKey, ErrorCode
 
 from held_ports import HOST
-from net.servers import tell_versions
-from node.clusters import run, until
+from net.servers import crowd, tell_versions
+from node.clusters import run
 from node.victims import CLUSTER_ID, Victim, victim
 
 _ALL = Limits(connections=2000, connections_per_address=2000)
+_WITHIN_S = 120
+"""Each epoch is a flush of the disk, and the machine may be busy."""
 APIS = {ApiKey.API_VERSIONS: range(5), ApiKey.FETCH: range(12, 19)}
 
 
@@ -83,24 +85,13 @@ async def epoch_of(connection: Connection) -> int:
     return int(partition_of(refused).leader_epoch)
 
 
-async def crowd(stack: ExitStack, port: int, count: int, data: bytes = b"") -> None:
-    """Open connections from as many addresses, and send the same over each."""
-    for number in range(count):
-        one = stack.enter_context(socket.socket())
-        one.bind((f"127.1.{number // 250}.{number % 250 + 1}", 0))
-        one.setblocking(False)
-        with suppress(ConnectionError):  # it was refused, or closed for another one already
-            await asyncio.get_running_loop().sock_connect(one, (HOST, port))
-            one.send(data)
-
-
 def test_announced_endpoints_take_a_bounded_number_of_descriptors(tmp_path: Path) -> None:
     async def scene() -> None:
         async with victim(tmp_path, descriptors=128) as node, false_leader() as leader:
             connection = await Connection.open(HOST, node.port)
             before = most = node.descriptors
             epoch = await epoch_of(connection)
-            for number in range(130):
+            for number in range(120):
                 leader.news.clear()
                 epoch += 1
                 await announce(connection, epoch, (f"127.0.1.{number}", leader.port))
@@ -111,7 +102,7 @@ def test_announced_endpoints_take_a_bounded_number_of_descriptors(tmp_path: Path
             assert most <= before + MOST_PEERS + 1
             assert len(node.said) < 20_000
 
-    run(scene())
+    run(scene(), within_s=_WITHIN_S)
 
 
 def test_endpoints_where_nobody_answers_do_not_pile_up(tmp_path: Path) -> None:
@@ -123,7 +114,7 @@ def test_endpoints_where_nobody_answers_do_not_pile_up(tmp_path: Path) -> None:
                 connection = await Connection.open(HOST, node.port)
                 before = most = node.descriptors
                 epoch = await epoch_of(connection)
-                for number in range(150):
+                for number in range(120):
                     epoch += 1
                     await announce(connection, epoch, (f"127.0.{number}.1", port))
                     most = max(most, node.descriptors)
@@ -131,7 +122,7 @@ def test_endpoints_where_nobody_answers_do_not_pile_up(tmp_path: Path) -> None:
                 await node.commits("after")
                 assert most <= before + MOST_PEERS + 2
 
-    run(scene())
+    run(scene(), within_s=_WITHIN_S)
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0\0\x40half"], ids=["silent", "half a request"])
@@ -141,10 +132,12 @@ def test_half_open_connections_of_many_addresses_leave_files_and_voters_room(
     async def scene() -> None:
         async with victim(tmp_path, descriptors=128) as node:
             early = await Connection.open(HOST, node.port)
-            for port in (node.port, node.key_port):
+            # The example takes no more than the first quarter of all.
+            for port, full in ((node.port, 128 - RESERVED), (node.key_port, 128 // 4)):
                 with ExitStack() as stack:
                     await crowd(stack, port, 150, data)
-                    await until(lambda: node.descriptors >= 128 - RESERVED)
+                    while node.descriptors < full:
+                        await asyncio.sleep(0.01)
                     # Another epoch is a file that is written anew.
                     epoch = await epoch_of(early) + 1
                     await announce(early, epoch, (HOST, 1))
@@ -154,7 +147,7 @@ def test_half_open_connections_of_many_addresses_leave_files_and_voters_room(
                     assert node.descriptors <= 128 - RESERVED + 2
             await early.close()
 
-    run(scene())
+    run(scene(), within_s=_WITHIN_S)
 
 
 def test_a_node_does_not_start_with_too_few_descriptors(tmp_path: Path) -> None:

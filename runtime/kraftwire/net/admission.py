@@ -4,9 +4,9 @@ A client is trusted if TLS has authenticated it, or if the server knows its host
 get the places that are reserved for those. Where there are too many connections, one of those
 that may have to leave makes room: of the same address if that has its fill, else of the address
 that has most; first one that has not sent a sound request yet, whatever else it is doing, and
-the oldest of those; then the one that has been idle longest. If there is none, a trusted newcomer
-replaces a stranger at work, and any other is refused. So half-open connections, from however many addresses, push out one another, and a
-replica at work keeps its own.
+the oldest of those; then the one that has been idle longest. If there is none, a trusted
+newcomer replaces a stranger at work, and any other is refused. So half-open connections, from
+however many addresses, push out one another, and a replica at work keeps its own.
 """
 
 from __future__ import annotations
