@@ -126,6 +126,20 @@ async def test_an_election_is_not_waited_for_for_ever() -> None:
             await describe_quorum(servers, timeout_s=0.7)
 
 
+@pytest.mark.parametrize(
+    "leader", [Address("a\0b", 9093), Address("x" * 64, 9093), Address("host", 65536)], ids=ascii
+)
+def test_a_leader_that_nobody_can_connect_to_is_told(leader: Address) -> None:
+    @in_loop
+    async def run() -> None:
+        async with serving(Node(leads=False, leader=leader)) as servers:
+            with pytest.raises(NoLeader, match="the leader it names cannot be reached: ") as told:
+                await describe_quorum(servers, timeout_s=0.7)
+        assert "\0" not in str(told.value)
+
+    run()
+
+
 @in_loop
 async def test_nobody_there_is_told_at_once() -> None:
     nobody = Address(HOST, held_port())
