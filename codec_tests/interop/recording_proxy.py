@@ -28,6 +28,7 @@ from typing import Any, Self
 
 from kraftwire.capture.client_tasks import ClientTasks
 from kraftwire.capture.frame import Direction, Frame
+from kraftwire.capture.proxy.pending import PendingBytes, ProxyLimits
 from kraftwire.capture.proxy.relay import Broken, End, NoFrames, relay
 from kraftwire.capture.rewriting import rewrite_addresses
 from kraftwire_messages.kafka import ApiVersionsResponse, registry
@@ -172,8 +173,9 @@ class RecordingProxy:
 
         client = End(client_reader, client_writer, "the client")
         upstream = End(broker_reader, broker_writer, "the broker")
+        pending = PendingBytes(ProxyLimits().pending_bytes).share(broker_writer.transport.abort)
         try:
-            await relay(client, upstream, pass_request, pass_response)
+            await relay(client, upstream, pass_request, pass_response, pending)
         except (NoFrames, KraftwireError, LookupError) as error:
             self.failures.append(error)
         finally:
