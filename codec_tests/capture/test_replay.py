@@ -316,10 +316,10 @@ def test_a_miss_can_be_answered_with_an_error() -> None:
 
 def test_what_cannot_be_read_is_a_problem_and_the_rest_is_replayed() -> None:
     frames = cassette((delete("a"), DeleteTopicsResponse(), 5), metadata("tea"))
-    frames[0] = replace(frames[0], data=frames[0].data + b"!")
+    frames[0] = replace(frames[0], data=frames[0].data[:-1])
     core = Replay(frames, registry)
     (problem,) = core.tape.problems
-    assert problem.startswith("frame 1: 1 byte follows")
+    assert problem.startswith("frame 1: tags: varint is cut off")
     assert ask(core, metadata("tea")[0], 12)
 
 

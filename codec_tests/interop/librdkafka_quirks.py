@@ -51,7 +51,7 @@ def find_quirks(frames: Sequence[DecodedFrame]) -> dict[int, str]:
     }
     quirks: dict[int, str] = {}
     for decoded in frames:
-        if decoded.error is None:
+        if decoded.error is None and decoded.note is None:
             continue
         quirk = _find_quirk(decoded, unanswerable)
         if quirk is not None:

@@ -12,7 +12,8 @@ Every other line is one frame, in the order in which the frames were sent:
     connection    a whole number that tells connections apart
     direction     "request" (from the client) or "response" (from the broker)
     time          seconds since the recording began
-    frame         the frame's bytes, without their length prefix, in base64
+    frame         the frame's bytes, without their length prefix, in base64; all of them, also
+                  those after a request's message, which some clients write and no broker reads
     broker        optional: the HOST:PORT that the connection went to, as the recorder knew it
     redacted      optional: a list of what the bytes no longer say, as paths of fields, such
                   as "auth_bytes"; "*" where no byte is left of what could not be read, and

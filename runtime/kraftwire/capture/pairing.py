@@ -14,6 +14,10 @@ whose correlation id it repeats, on the same connection. Rules:
   without a header (KIP-43), until the client sends a request that can be read. Such frames
   are tokens: they have no message, and no error.
 - Requests that are never answered are forgotten, the oldest first, when there are too many.
+- Requests are read as a broker reads them: what strict reading refuses and Kafka's own classes
+  read is a note, not an error. Old versions of librdkafka write an int32 0 after an ApiVersions
+  request; such bytes are kept as `trailing`. Tokens are the exception: only a request that reads
+  strictly ends them, since a token that is taken for a request would not be redacted.
 
 A frame that cannot be decoded carries the reason and never stops the others.
 """
@@ -51,6 +55,8 @@ class DecodedFrame:
             whose request is not there.
         api: the API's name, such as `Metadata`; None where it is unknown.
         is_token: whether it is a token of SASL, which has neither header nor message.
+        note: why strict reading refuses a request that a broker reads; None if it does not.
+        trailing: the bytes after a request's message, which brokers do not read.
     """
 
     number: int
@@ -61,6 +67,8 @@ class DecodedFrame:
     request: DecodedFrame | None
     api: str | None
     is_token: bool = False
+    note: KraftwireError | None = None
+    trailing: bytes = b""
 
     @property
     def request_header(self) -> Any:
@@ -78,14 +86,14 @@ class DecodedFrame:
         return None if self.api is None else self.request_header.request_api_version
 
     def encode(self, registry: Registry) -> bytes:
-        """The bytes of header and message; raises the frame's error where it has one."""
+        """Return the bytes of header, message and `trailing`; raise the frame's error if any."""
         if self.error is not None:
             raise self.error
         if self.is_token:
             return self.frame.data
         assert self.message is not None
         if self.request is None:
-            return registry.encode_request(self.header, self.message)
+            return registry.encode_request(self.header, self.message) + self.trailing
         return registry.encode_response(self.request.header, self.message, self.header)
 
     def encodes_back(self, registry: Registry) -> bool:
@@ -120,7 +128,7 @@ class FrameDecoder:
             return self._decode_response(frame)
         decoded = _decode_request(self._count, frame, self._registry)
         if frame.connection in self._in_tokens:
-            if decoded.error is not None:
+            if decoded.error is not None or decoded.note is not None:
                 return _token(self._count, frame)
             self._in_tokens.discard(frame.connection)
         if decoded.api_key == _SASL_HANDSHAKE and decoded.version == 0 and decoded.error is None:
@@ -157,14 +165,32 @@ def pair(frames: Iterable[DecodedFrame]) -> list[Exchange]:
 
 
 def _decode_request(number: int, frame: Frame, registry: Registry) -> DecodedFrame:
-    header = message = error = api = None
+    header = message = error = note = api = None
+    trailing = b""
     try:
-        header, _ = registry.decode_request_header(frame.data)
-        api = registry.request(header.request_api_key).__name__.removesuffix("Request")
         header, message = registry.decode_request(frame.data)
     except KraftwireError as problem:
         error = problem
-    return DecodedFrame(number, frame, header, message, error, None, api)
+    try:
+        if error is not None:
+            header, start = registry.decode_request_header(frame.data, lenient=True)
+            message, end = _read_as_broker(registry, header, frame.data, start)
+            note, error, trailing = error, None, frame.data[end:]
+    except KraftwireError:
+        pass  # a broker refuses it too
+    if header is not None:
+        api = registry.request(header.request_api_key).__name__.removesuffix("Request")
+    return DecodedFrame(
+        number, frame, header, message, error, None, api, note=note, trailing=trailing
+    )
+
+
+def _read_as_broker(
+    registry: Registry, header: Any, data: bytes, start: int
+) -> tuple[Message, int]:
+    """Return the message that Kafka's own classes read from `start` on, and where it ends."""
+    codec = registry.request(header.request_api_key).codec(header.request_api_version)
+    return codec.decode_from(data, start, lenient=True)
 
 
 def _token(number: int, frame: Frame) -> DecodedFrame:

@@ -74,7 +74,7 @@ def redact_frame(decoded: DecodedFrame, registry: Registry) -> Redacted:
     request = _request_of(decoded, registry)
     message = deepcopy(read.message)
     paths = redact_message(message, registry, request)
-    if decoded.error is not None:
+    if decoded.error is not None or decoded.note is not None:
         paths.append(UNREAD)
     if not paths:
         return Redacted(frame, [])
@@ -109,20 +109,16 @@ def may_hold_secrets(name: str) -> bool:
 
 
 def read_leniently(decoded: DecodedFrame, registry: Registry) -> DecodedFrame:
-    """The frame as Kafka's own classes would read it, where strict reading refuses it.
+    """Return a response as Kafka's own classes read it, if strict reading refuses it.
 
-    The same frame where it was read, or where it cannot be.
+    Return the frame itself if it was read (as requests are, see `pairing`), or cannot be.
     """
-    data, request = decoded.frame.data, decoded.request
-    if decoded.error is None:
+    request = decoded.request
+    if decoded.error is None or request is None:
         return decoded
     try:
-        if request is not None:
-            header, message = registry.decode_response(data, request.header, lenient=True)
-        elif decoded.frame.direction == "request":
-            header, message = registry.decode_request(data, lenient=True)
-        else:
-            return decoded
+        data = decoded.frame.data
+        header, message = registry.decode_response(data, request.header, lenient=True)
     except KraftwireError:
         return decoded
     return replace(decoded, header=header, message=message, error=None)
@@ -150,7 +146,7 @@ def _encode(decoded: DecodedFrame, message: Message, registry: Registry) -> byte
 
 def _request_of(decoded: DecodedFrame, registry: Registry) -> Message | None:
     """The request that a response answers, where it can be read."""
-    return None if decoded.request is None else read_leniently(decoded.request, registry).message
+    return None if decoded.request is None else decoded.request.message
 
 
 def _has_echo(decoded: DecodedFrame, registry: Registry) -> bool:

@@ -1,9 +1,10 @@
 """`capture decode`: the frames of a cassette or a packet capture, one row each.
 
-Behind the frames it says on standard error how many there were, whether each could be read
-and written back, and what of a packet capture was not read and why. A frame that cannot be
+After the frames, standard error gets how many there were, whether each could be read and
+written back, and what of a packet capture was not read and why. A frame that cannot be
 decoded, or does not encode back to the same bytes, is a finding, and so are bytes that are
-missing: all else is printed all the same, and the exit code is 1.
+missing: all else is printed all the same, and the exit code is 1. Requests are read as a broker
+reads them (see `pairing`); what is unusual about a frame is a note, which is no finding.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame, decode_frames
 from kraftwire.capture.redacting import redact_frame
 from kraftwire.capture.selection import Selection
-from kraftwire.cli.capture_forms import COLUMNS, FOLDED, cells, frame_json, print_whole
+from kraftwire.cli.capture_forms import (
+    COLUMNS,
+    FOLDED,
+    OPTIONAL,
+    cells,
+    frame_json,
+    print_whole,
+)
 from kraftwire.cli.capture_input import Recording, open_recording
 from kraftwire.cli.failures import EXIT_FINDINGS, CouldNotDoIt, Finding
 from kraftwire.cli.output import (
@@ -116,6 +124,7 @@ class Summary:
     decoded: int = 0
     encoded_back: int = 0
     tokens: int = 0
+    trailing: int = 0
     connections: set[int] = field(default_factory=set)
     directions: Counter[str] = field(default_factory=Counter)
     versions: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -124,6 +133,7 @@ class Summary:
         """Count a frame; returns what is wrong with it."""
         self.frames += 1
         self.tokens += decoded.is_token
+        self.trailing += bool(decoded.trailing)
         self.connections.add(decoded.frame.connection)
         self.directions[decoded.frame.direction] += 1
         if decoded.api is not None and decoded.version is not None:
@@ -151,6 +161,13 @@ class Summary:
         )
         if self.tokens:
             yield f"{count_of(self.tokens, 'frame')} of them are SASL tokens without a header"
+        if self.trailing:
+            have = (
+                "has bytes behind its message"
+                if self.trailing == 1
+                else ("have bytes behind their messages")
+            )
+            yield f"{count_of(self.trailing, 'frame')} {have}, which brokers do not read"
         count = sum(map(len, self.versions.values()))
         yield f"{count_of(len(self.versions), 'API')}, {count_of(count, 'version')} of them"
         yield f"decoded: {self.decoded} of {self.frames}"
@@ -178,7 +195,7 @@ class Report:
                 cells(decoded, self._summary.add(decoded, self._registry))
                 for decoded in decoded_frames
             ]
-            print_table(*without_empty(COLUMNS, rows, ("error",)), folded=FOLDED)
+            print_table(*without_empty(COLUMNS, rows, OPTIONAL), folded=FOLDED)
             yield from (decoded.frame for decoded in decoded_frames)
 
     def print_summary(self) -> None:

@@ -12,8 +12,10 @@ from kraftwire.cli.output import print_table
 from kraftwire_wire.registry import answered_version
 
 # Short, so that a row fits a line of 80 characters; the JSON has the whole words.
-COLUMNS = ("frame", "conn", "direction", "API", "corr id", "client id", "bytes", "error")
-FOLDED = ("API", "client id", "error")
+COLUMNS = ("frame", "conn", "direction", "API", "corr id", "client id", "bytes", "error", "note")
+FOLDED = ("API", "client id", "error", "note")
+OPTIONAL = ("error", "note")
+"""Columns that are left out if no frame has anything in them."""
 
 _TOKEN = "SASL token"  # noqa: S105
 
@@ -24,9 +26,18 @@ def cells(decoded: DecodedFrame, error: str | None) -> Sequence[object]:
     if decoded.api is not None:
         api = f"{decoded.api_key} {decoded.api} v{decoded.version}"
     facts = frame_facts(decoded, error)
-    keys = ("correlationId", "clientId", "bytes", "error")
+    keys = ("correlationId", "clientId", "bytes", "error", "note")
     before = decoded.number, decoded.frame.connection, decoded.frame.direction, api
-    return *before, *(facts[key] for key in keys)
+    return *before, *(facts.get(key) for key in keys)
+
+
+def note_of(decoded: DecodedFrame) -> str | None:
+    """Return what is unusual about a frame that was read; None if nothing is."""
+    if decoded.note is None:
+        return None
+    if decoded.trailing:
+        return f"{decoded.note}; brokers do not read them"
+    return f"{decoded.note}; brokers read it all the same"
 
 
 def frame_facts(decoded: DecodedFrame, error: str | None) -> dict[str, Any]:
@@ -50,7 +61,7 @@ def frame_facts(decoded: DecodedFrame, error: str | None) -> dict[str, Any]:
             "packet": place.packet,
             "offset": place.offset,
         }
-    return facts | {
+    facts |= {
         "api": decoded.api,
         "apiKey": decoded.api_key,
         "version": decoded.version,
@@ -59,6 +70,11 @@ def frame_facts(decoded: DecodedFrame, error: str | None) -> dict[str, Any]:
         "bytes": len(frame.data),
         "error": error,
     }
+    if decoded.note is not None:
+        facts["note"] = note_of(decoded)
+    if decoded.trailing:
+        facts["trailing"] = decoded.trailing.hex()
+    return facts
 
 
 def frame_json(decoded: DecodedFrame, error: str | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import click
 
 from kraftwire.cli import envelope
 from kraftwire.cli.envelope import Envelope
-from kraftwire.cli.failures import EXIT_FINDINGS
+from kraftwire.cli.failures import EXIT_FINDINGS, Finding
 from kraftwire.cli.input_bytes import INPUT_FORMS, Frame, parse_input, readings, request_stream
 from kraftwire.cli.output import output_option, print_json, print_table, printable, wants_json
 from kraftwire.cli.spec_sets import (
@@ -25,9 +25,9 @@ from kraftwire.cli.spec_sets import (
     load_registry,
     messages_option,
 )
-from kraftwire_wire.errors import DecodeError, UnsupportedVersion
+from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.message import JsonStyle
-from kraftwire_wire.registry import Registry
+from kraftwire_wire.registry import API_VERSIONS, Registry
 
 _COMPANIONS = {
     "request": frozenset[str](),
@@ -184,16 +184,42 @@ def _requests(options: Options, registry: Registry) -> Iterator[Envelope | str]:
     frames = [] if options.prefix is False else request_stream(data)
 
     def decode_one(frame: bytes) -> Envelope:
-        return envelope.decode_request(registry, frame, options.lenient)
+        try:
+            return envelope.decode_request(registry, frame, options.lenient)
+        except DecodeError as error:
+            for hint in _lenient_hints(registry, frame, error):
+                error.add_note(hint)
+            raise
 
     if len(frames) < 2:
-        yield _first_success(readings(data, options.prefix), decode_one)
+        try:
+            yield _first_success(readings(data, options.prefix), decode_one)
+        except DecodeError as error:
+            raise Finding(_with_hints(error)) from None
         return
     for number, frame in enumerate(frames, 1):
         try:
             yield _decode_frame(frame, decode_one)
         except DecodeError as error:
-            yield f"request {number}: {error}"
+            yield f"request {number}: {_with_hints(error)}"
+
+
+def _lenient_hints(registry: Registry, frame: bytes, refusal: DecodeError) -> Iterator[str]:
+    """Yield what to say of a request that only a broker reads; nothing if none does."""
+    try:
+        message = envelope.decode_request(registry, frame, True).message
+    except KraftwireError:
+        return
+    end = refusal.offset
+    if not refusal.path and end is not None:  # bytes after the message
+        if message.API_KEY == API_VERSIONS and frame[end:] == bytes(4):
+            yield "old versions of librdkafka write an int32 0 there"
+        yield "brokers do not read them"
+    yield "--lenient reads the request as a broker does"
+
+
+def _with_hints(error: DecodeError) -> str:
+    return "; ".join([str(error), *getattr(error, "__notes__", ())])
 
 
 def _response(options: Options, registry: Registry) -> Iterator[Envelope | str]:

@@ -169,7 +169,7 @@ class Proxy:
 
     async def _pass_request(self, passage: _Passage, data: bytes) -> bytes:
         decoded = self._take(passage, "request", data)
-        if read_leniently(decoded, registry).error is not None:
+        if decoded.error is not None:
             self._tell(f"a request was passed on unread: {_what(decoded)}")
         passage.unanswered += 1 if getattr(decoded.message, "acks", None) != 0 else 0
         return data
