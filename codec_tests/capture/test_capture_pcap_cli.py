@@ -77,7 +77,7 @@ def test_missing_packets_are_a_finding_with_their_place(write: Write) -> None:
     result = run(write(pcap(timed[:5] + timed[6:])))
     assert result.exit_code == 1
     assert len(rows(result)) == 7
-    place = "first: packet 10, 10.0.0.1:50000 to 10.0.0.2:9092, byte 25"
+    place = "first: packet 6, 10.0.0.1:50000 to 10.0.0.2:9092, byte 25"
     assert f"lost: bytes that are not in the capture: 1 place, 25 bytes; {place}" in result.stderr
 
 

@@ -21,7 +21,7 @@ def assemble(start: int, segments: list[Cut]) -> tuple[list[Piece], Assembler]:
     for packet, (offset, data, cut) in enumerate(segments, 1):
         sequence = (start + offset) % 2**32
         pieces += assembler.add(sequence, data, cut, packet, float(packet))
-    while given_up := assembler.give_up(len(segments) + 1, 0.0):
+    while given_up := assembler.give_up():
         pieces += given_up
     return pieces, assembler
 
@@ -80,10 +80,10 @@ def test_a_piece_has_the_time_of_the_packet_that_filled_the_hole() -> None:
     ]
 
 
-def test_behind_a_hole_that_stays_a_piece_has_its_own_time() -> None:
+def test_a_hole_that_stays_has_the_packet_that_shows_it() -> None:
     pieces, _ = assemble(0, [(4, b"ef", 0), (6, b"gh", 0)])
     assert pieces == [
-        Piece(0, None, 4, 3, 0.0),
+        Piece(0, None, 4, 1, 1.0),
         Piece(4, b"ef", 2, 1, 1.0),
         Piece(6, b"gh", 2, 2, 2.0),
     ]

@@ -1,9 +1,13 @@
 """Where frames begin in bytes whose beginning is missing, and whose bytes they are.
 
-A boundary is searched for by what must stand behind it. For requests that is the key of a
-known API with one of its versions, a header, and a message that is read to its last byte;
-for responses the correlation id of a request that waits for one, and a message likewise.
-Candidates are found without a loop over bytes, so that a search runs at the speed of memory.
+A boundary is searched for by what must follow it. For requests that is the key of a known API
+with a version, a header, and a message that is read to its last byte; for responses the
+correlation id of a request that waits for one, and a message likewise. A request of which only
+the header can be read (its version is not known, or bytes follow its message) is `UNREAD`: it
+counts only if another frame follows it, and is named otherwise.
+
+Candidates are found without a loop over bytes, so that a search runs at the speed of memory, and
+each candidate says how much work it was, so that the caller can bound it.
 """
 
 from __future__ import annotations
@@ -11,8 +15,9 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from enum import Enum, auto
+from functools import cached_property
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.forms import INT32
@@ -26,19 +31,43 @@ _HEAD_SIZE = 4
 _LEAST_REQUEST = 8
 _MAX_WAITING = 1000
 _MAX_SOUGHT = 64
+_FIRST_LOOK_AHEAD = 1 << 8
 _LOOK_AHEAD = 1 << 16
 _MAX_HEADER_SIZE = 1 << 16
 _ENOUGH_FOR_HEADER = 512
 """Longer headers have client ids that nobody has."""
-_SIZE_PATTERN = rb"[\x00-\x06][\x00-\xff]{3}"  # up to 100 MiB, about
+_HIGHEST_VERSION = 0x1F
+"""Versions above it are not looked for; no API is near it."""
+_SIZE_PATTERN = (  # from 8, so that a run of zeros is no candidate, up to about 100 MiB
+    rb"(?:\x00(?:\x00(?:\x00[\x08-\xff]|[\x01-\xff].)|[\x01-\xff]..)|[\x01-\x06]...)"
+)
+_WORK_OF_A_CHECK = 256
+"""What looking at a candidate costs at least, as bytes that are read."""
+_BYTES_COPIED = 64
+"""How many bytes are copied in the time in which one is read."""
 
 
 class Match(Enum):
     """What a candidate turned out to be."""
 
     FRAME = auto()
-    NOTHING = auto()
+    UNREAD = auto()
     INCOMPLETE = auto()
+    NOTHING = auto()
+
+
+class Candidate(NamedTuple):
+    """A place where a frame may begin.
+
+    Fields:
+        match: what it turned out to be.
+        end: where the frame would end.
+        work: what it took to find out, as a number of bytes that were read.
+    """
+
+    match: Match
+    end: int
+    work: int
 
 
 class Waiting(NamedTuple):
@@ -74,13 +103,19 @@ class Probe(Protocol):
     """Finds frames of one direction."""
 
     def find(self, data: bytearray, start: int) -> int | None:
-        """The next place from `start` on where a frame may begin; None where there is none."""
+        """Return the next place from `start` on where a frame may begin; None if there is none."""
 
-    def is_frame(self, frame: bytes) -> bool:
-        """Whether bytes without their length prefix are a frame."""
+    def may_stand(self, data: bytearray, at: int) -> bool:
+        """Whether `find` would give this place."""
+
+    def read(self, frame: bytes) -> tuple[Match, int]:
+        """Say what bytes without their length prefix are, and how many of them were read."""
 
     def may_begin(self, head: bytes) -> bool:
-        """Whether the first bytes behind a length prefix may begin a frame."""
+        """Whether the first bytes after a length prefix may begin a frame."""
+
+    def name(self, head: bytes) -> str | None:
+        """Return what a frame that cannot be read is, by its first bytes; None if unknown."""
 
 
 class RequestProbe:
@@ -88,22 +123,30 @@ class RequestProbe:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._pattern: re.Pattern[bytes] | None = None
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[bytes]:
+        keys = b"|".join(re.escape(key.to_bytes(2)) for key in self._registry.api_keys)
+        version = rb"\x00[\x00-" + re.escape(bytes([_HIGHEST_VERSION])) + rb"]"
+        return re.compile(_SIZE_PATTERN + rb"(?:" + keys + rb")" + version, re.DOTALL)
 
     def find(self, data: bytearray, start: int) -> int | None:
         """See `Probe`."""
-        if self._pattern is None:
-            self._pattern = self._compile()
         found = self._pattern.search(data, start)
         return None if found is None else found.start()
 
-    def is_frame(self, frame: bytes) -> bool:
+    def may_stand(self, data: bytearray, at: int) -> bool:
+        """See `Probe`."""
+        return self._pattern.match(data, at) is not None
+
+    def read(self, frame: bytes) -> tuple[Match, int]:
         """See `Probe`."""
         try:
             self._registry.decode_request(frame)
-        except KraftwireError:
-            return False
-        return True
+        except KraftwireError as error:
+            is_named = self.name(frame[:_ENOUGH_FOR_HEADER]) is not None
+            return Match.UNREAD if is_named else Match.NOTHING, _bytes_read(error)
+        return Match.FRAME, len(frame)
 
     def may_begin(self, head: bytes) -> bool:
         """See `Probe`: a header must be there, with a client id that people can read."""
@@ -111,17 +154,23 @@ class RequestProbe:
             header, _ = self._registry.decode_request_header(head)
         except KraftwireError:
             return len(head) < _ENOUGH_FOR_HEADER
-        return header.client_id is None or header.client_id.isprintable()
+        if not header.client_id:
+            return header.request_api_version in self._versions(header)
+        return bool(header.client_id.isprintable())
 
-    def _compile(self) -> re.Pattern[bytes]:
-        heads = []
-        for key in self._registry.api_keys:
-            versions = self._registry.request(key).VALID_VERSIONS
-            if versions:
-                last = b"[" + re.escape(bytes([versions[0]])) + b"-"
-                last += re.escape(bytes([min(versions[-1], 0xFF)])) + b"]"
-                heads.append(re.escape(key.to_bytes(2)) + rb"\x00" + last)
-        return re.compile(_SIZE_PATTERN + b"(?:" + b"|".join(heads) + b")", re.DOTALL)
+    def name(self, head: bytes) -> str | None:
+        """See `Probe`; only what has a client id is taken for a request."""
+        try:
+            header, _ = self._registry.decode_request_header(head)
+        except KraftwireError:
+            return None
+        if not header.client_id or not header.client_id.isprintable():
+            return None
+        api = self._registry.request(header.request_api_key).__name__.removesuffix("Request")
+        return f"{api} version {header.request_api_version}"
+
+    def _versions(self, header: Any) -> range:
+        return self._registry.request(header.request_api_key).VALID_VERSIONS
 
 
 class ResponseProbe:
@@ -135,42 +184,66 @@ class ResponseProbe:
         """See `Probe`."""
         newest = islice(reversed(self._waiting.by_id), _MAX_SOUGHT)
         sought = [number.to_bytes(_HEAD_SIZE, signed=True) for number in newest]
-        # In pieces, or each candidate would cost a look at all that follows.
-        for begin in range(start + SIZE_SIZE, len(data) if sought else 0, _LOOK_AHEAD):
-            end = begin + _LOOK_AHEAD + _HEAD_SIZE - 1
+        # In pieces that grow, or each candidate would cost a look at all that follows.
+        begin, size = start + SIZE_SIZE, _FIRST_LOOK_AHEAD
+        while sought and begin < len(data):
+            end = begin + size + _HEAD_SIZE - 1
             found = (data.find(head, begin, end) for head in sought)
             places = [at - SIZE_SIZE for at in found if at >= 0]
             if places:
                 return min(places)
+            begin, size = begin + size, min(2 * size, _LOOK_AHEAD)
         return None
 
-    def is_frame(self, frame: bytes) -> bool:
+    def may_stand(self, data: bytearray, at: int) -> bool:
+        """See `Probe`."""
+        head = data[at + SIZE_SIZE : at + SIZE_SIZE + _HEAD_SIZE]
+        return int.from_bytes(head, signed=True) in self._waiting.by_id
+
+    def read(self, frame: bytes) -> tuple[Match, int]:
         """See `Probe`."""
         number = int.from_bytes(frame[:_HEAD_SIZE], signed=True)
         request = self._waiting.by_id.get(number)
         if request is None:
-            return False
+            return Match.NOTHING, 0
         try:
             self._registry.decode_response(frame, request)
-        except KraftwireError:
-            return False
-        return True
+        except KraftwireError as error:
+            return Match.NOTHING, _bytes_read(error)
+        return Match.FRAME, len(frame)
 
     def may_begin(self, head: bytes) -> bool:
         """See `Probe`; the correlation id is all there is."""
         return True
 
+    def name(self, head: bytes) -> str | None:
+        """See `Probe`; a response does not say what it is."""
+        return None
 
-def check(probe: Probe, data: bytearray, at: int) -> Match:
-    """What a candidate is."""
+
+def _bytes_read(error: KraftwireError) -> int:
+    return getattr(error, "offset", None) or 0
+
+
+def check(probe: Probe, data: bytearray, at: int) -> Candidate:
+    """Say what stands at a place that a probe has found."""
     size = frame_size(data, at)
-    if not 0 < size <= DEFAULT_MAX_FRAME_SIZE:
-        return Match.NOTHING
     start = at + SIZE_SIZE
-    if start + size > len(data):
+    end = start + size
+    if not 0 < size <= DEFAULT_MAX_FRAME_SIZE:
+        return Candidate(Match.NOTHING, at, _WORK_OF_A_CHECK)
+    if end > len(data):
         head = bytes(data[start : start + _ENOUGH_FOR_HEADER])
-        return Match.INCOMPLETE if probe.may_begin(head) else Match.NOTHING
-    return Match.FRAME if probe.is_frame(bytes(data[start : start + size])) else Match.NOTHING
+        match = Match.INCOMPLETE if probe.may_begin(head) else Match.NOTHING
+        return Candidate(match, end, _WORK_OF_A_CHECK)
+    match, read = probe.read(bytes(data[start:end]))
+    return Candidate(match, end, _WORK_OF_A_CHECK + size // _BYTES_COPIED + read)
+
+
+def name_at(probe: Probe, data: bytearray, at: int) -> str | None:
+    """Return what the frame at a place is that cannot be read; None if unknown."""
+    start = at + SIZE_SIZE
+    return probe.name(bytes(data[start : start + _ENOUGH_FOR_HEADER]))
 
 
 def frame_size(data: bytearray, at: int) -> int:

@@ -105,10 +105,7 @@ class KafkaConnection:
         if self.refused is not None:
             return
         if not self._cutters:
-            for direction, trial in enumerate(self._trials):
-                if next(trial.close(packet, time), None) is not None:
-                    yield from self._decide(direction)
-                    break
+            yield from self._decide_at_end(packet, time)
         for direction, cutter in enumerate(self._cutters):
             yield from self._cut(direction, cutter.close(packet, time))
         if not self._cutters and self._undecided:
@@ -170,15 +167,32 @@ class KafkaConnection:
         self._keep(direction, piece)
         first = next(self._trials[direction].feed(piece), None)
         if first is not None:
-            yield from self._decide(direction)
+            yield from self._decide(direction, first)
         elif self._undecided_bytes > MAX_UNDECIDED_BYTES:
-            self.refuse(NO_REQUEST)
+            yield from self._decide_at_end(piece.packet, piece.time)
+            if not self._cutters:
+                self.refuse(NO_REQUEST)
 
-    def _decide(self, client: int) -> Iterator[Found]:
+    def _decide_at_end(self, packet: int, time: float) -> Iterator[Found]:
+        """Search what both sides have said to its end, as nothing more is waited for."""
+        for direction, trial in enumerate(self._trials):
+            first = next(trial.close(packet, time), None)
+            if first is not None:
+                yield from self._decide(direction, first)
+                return
+
+    def _decide(self, client: int, first: CutFrame) -> Iterator[Found]:
         """A side has sent a request: read all that was kept again, now knowing who is who."""
         self.client = client
         self._has_frame = [self._has_start] * 2
-        self._cutters = [self._cutter(end, self._has_start) for end in (0, 1)]
+        self._cutters = [
+            (
+                self._cutter(end, True, first.offset)
+                if end == client and not self._has_start
+                else self._cutter(end, self._has_start)
+            )
+            for end in (0, 1)
+        ]
         self._trials = []
         kept, self._undecided, self._undecided_bytes = self._undecided, [], 0
         for direction, piece in kept:
@@ -190,7 +204,7 @@ class KafkaConnection:
         self._undecided.append((direction, piece))
         self._undecided_bytes += len(piece.data or b"") + _PIECE_BYTES
 
-    def _cutter(self, direction: int, at_boundary: bool) -> FrameCutter:
+    def _cutter(self, direction: int, at_boundary: bool, begins_at: int = 0) -> FrameCutter:
         is_client = direction == self.client
         probe = self._probe if is_client else ResponseProbe(self._registry, self._waiting)
 
@@ -198,7 +212,7 @@ class KafkaConnection:
             tell = self._reports.lost if self._has_frame[direction] else self._reports.joined_late
             tell(reason, size, direction, offset, packet)
 
-        return FrameCutter(probe, report, at_boundary=at_boundary)
+        return FrameCutter(probe, report, at_boundary=at_boundary, begins_at=begins_at)
 
     def _cut(self, direction: int, frames: Iterator[CutFrame]) -> Iterator[Found]:
         name: Direction = "request" if direction == self.client else "response"

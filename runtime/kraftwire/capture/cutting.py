@@ -4,15 +4,30 @@ A frame with missing bytes is lost, and the next one begins where its size says,
 size is missing too or is none that a frame has: then the next boundary is searched for (see
 `boundaries`). Every byte that is not in a frame is reported as lost, with its place.
 
+A search takes the first whole frame. A candidate whose end has not come is waited for; where
+bytes are missing or the stream ends, what is buffered is searched to its end first, since a
+candidate that is none may hold whole frames. The work of a search is bounded by the bytes it
+gets, whatever they are.
+
 `FrameSplitter` of `kraftwire_wire.framing` does the same for streams without holes.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from kraftwire.capture.boundaries import SIZE_SIZE, Match, Probe, check, frame_size
+from kraftwire.capture.boundaries import (
+    SIZE_SIZE,
+    Candidate,
+    Match,
+    Probe,
+    check,
+    frame_size,
+    name_at,
+)
 from kraftwire.capture.reassembly import Piece
 from kraftwire_wire.framing import DEFAULT_MAX_FRAME_SIZE
 
@@ -20,12 +35,18 @@ MISSING: Final = "bytes that are not in the capture"
 INCOMPLETE: Final = "frames of which bytes are missing"
 BAD_SIZE: Final = "a size that no frame has"
 SKIPPED: Final = "bytes before the next frame that could be found"
+UNREAD: Final = "a request that cannot be read"
+"""Its API and version follow."""
 CUT_OFF: Final = "frames that go on behind the end of their connection"
-GIVEN_UP: Final = "no frame was found any more"
+GIVEN_UP: Final = "too many places that looked like the beginning of a frame"
 
 _HEAD_SIZE = 8
-_MAX_CHECKS = 2000
-"""How many candidates are looked at closely before a search ends."""
+_WORK_AT_START = 1 << 20
+_WORK_PER_BYTE = 8
+"""How much a search may do for each byte it gets; see `Candidate.work`."""
+_PATIENCE_BYTES = 1 << 18
+"""How much of a candidate may come before frames are looked for within it."""
+_MARK_BYTES = 100
 
 Report = Callable[[str, int, int, int], None]
 """Takes a reason, how many bytes, their offset in the stream, and the packet."""
@@ -40,32 +61,54 @@ class CutFrame(NamedTuple):
     time: float
 
 
+class _Mark(NamedTuple):
+    """From which offset on the buffer has the bytes of a packet."""
+
+    offset: int
+    packet: int
+    time: float
+
+
+class _Unread(NamedTuple):
+    """Offsets of a request that cannot be read, and what it is."""
+
+    start: int
+    end: int
+    name: str
+
+
 class FrameCutter:
     """Takes the pieces of one direction, gives its frames."""
 
-    def __init__(self, probe: Probe, report: Report, *, at_boundary: bool) -> None:
-        """`at_boundary` says whether the first byte begins a frame."""
+    def __init__(
+        self, probe: Probe, report: Report, *, at_boundary: bool, begins_at: int = 0
+    ) -> None:
+        """`at_boundary` says that a frame begins at the offset `begins_at`."""
         self._probe = probe
         self._report = report
         self._buffer = bytearray()
         self._offset = 0
-        self._searching = not at_boundary
+        self._searching = not at_boundary or begins_at > 0
+        self._begins_at = begins_at
         self._seek_from = 0
-        self._checks = 0
+        self._complete_at = 0
+        self._work_left = _WORK_AT_START
+        self._unread: deque[_Unread] = deque()
+        self._marks: list[_Mark] = []
         self._skip = 0
-        self._given_up = False
         self._packet = 0
+        self._time = 0.0
 
     @property
     def memory_bytes(self) -> int:
         """How many bytes wait for the rest of their frame."""
-        return len(self._buffer)
+        return len(self._buffer) + _MARK_BYTES * len(self._marks)
 
     def feed(self, piece: Piece) -> Iterator[CutFrame]:
-        """Take the next piece; gives the frames that it completes."""
-        self._packet = piece.packet
+        """Add the next piece; yield the frames that it completes."""
+        self._packet, self._time = piece.packet, piece.time
         if piece.data is None:
-            self._miss(piece)
+            yield from self._miss(piece)
             return
         data = piece.data
         if self._skip:
@@ -73,21 +116,22 @@ class FrameCutter:
             self._skip -= skipped
             self._report(INCOMPLETE, skipped, piece.offset, piece.packet)
             data = data[skipped:]
-        if self._given_up:
-            self._report(GIVEN_UP, len(data), piece.offset, piece.packet)
-            return
         if not self._buffer:
             self._offset = piece.end - len(data)
+        if self._searching or self._marks:
+            self._marks.append(_Mark(piece.end - len(data), piece.packet, piece.time))
+        self._work_left += _WORK_PER_BYTE * len(data)
         self._buffer += data
-        yield from self._cut(piece.packet, piece.time, is_end=False)
+        yield from self._cut(is_end=False)
 
     def close(self, packet: int, time: float) -> Iterator[CutFrame]:
-        """The stream ends; gives what a search still had before it."""
-        self._packet = packet
-        yield from self._cut(packet, time, is_end=True)
+        """End the stream; yield the frames that a search still had before it."""
+        self._packet, self._time = packet, time
+        yield from self._cut(is_end=True)
         self._drop(len(self._buffer), SKIPPED if self._searching else CUT_OFF)
 
-    def _cut(self, packet: int, time: float, *, is_end: bool) -> Iterator[CutFrame]:
+    def _cut(self, *, is_end: bool) -> Iterator[CutFrame]:
+        packet, time = self._packet, self._time
         while not self._searching or self._search(is_end=is_end):
             at = size = 0
             while len(self._buffer) - at >= SIZE_SIZE:
@@ -97,19 +141,21 @@ class FrameCutter:
                 end = at + SIZE_SIZE + size
                 if end > len(self._buffer):
                     break
+                if self._marks:
+                    _, packet, time = self._mark_of(self._offset + end - 1)
                 yield CutFrame(
                     bytes(self._buffer[at + SIZE_SIZE : end]), self._offset + at, packet, time
                 )
                 at, size = end, 0
-            del self._buffer[:at]
-            self._offset += at
+            if at:
+                self._remove(at)
             if 0 <= size <= DEFAULT_MAX_FRAME_SIZE:
                 return
-            self._report(BAD_SIZE, 0, self._offset, packet)
+            self._report(BAD_SIZE, 0, self._offset, self._packet)
             self._begin_search()
 
-    def _miss(self, piece: Piece) -> None:
-        """Bytes are missing here."""
+    def _miss(self, piece: Piece) -> Iterator[CutFrame]:
+        """Bytes are missing here; yield the whole frames that a search still had before them."""
         self._report(MISSING, piece.size, piece.offset, piece.packet)
         size = piece.size
         if self._skip:
@@ -117,6 +163,8 @@ class FrameCutter:
             self._skip -= piece.size - size
             if not size:
                 return
+        if self._searching:
+            yield from self._cut(is_end=True)
         known = not self._searching and len(self._buffer) >= SIZE_SIZE
         lacking = 0
         if known:
@@ -127,37 +175,142 @@ class FrameCutter:
         elif size:
             self._begin_search()
 
+    # -- searching -------------------------------------------------------------------------
+
     def _begin_search(self) -> None:
         self._searching = True
-        self._seek_from = self._checks = 0
+        self._seek_from = self._complete_at = 0
 
     def _search(self, *, is_end: bool) -> bool:
-        """Put the buffer's start at a boundary; False where there is none yet."""
-        while True:
-            at = self._probe.find(self._buffer, self._seek_from)
-            if at is None:
-                self._drop(len(self._buffer) - _HEAD_SIZE + 1, SKIPPED)
-                self._seek_from = 0
-                return False
-            match = check(self._probe, self._buffer, at)
-            if match is Match.INCOMPLETE and not is_end:
-                self._drop(at, SKIPPED)
-                self._seek_from = 0
-                return False
-            if match is Match.FRAME:
-                self._drop(at, SKIPPED)
-                self._searching = False
+        """Put the buffer's start at a boundary; False if there is none yet."""
+        if self._begins_at:
+            return self._reach_begin()
+        if not is_end and len(self._buffer) < self._complete_at:
+            return False
+        held: tuple[int, Candidate] | None = None
+        seek = self._seek_from
+        while (at := self._probe.find(self._buffer, seek)) is not None:
+            candidate = check(self._probe, self._buffer, at)
+            self._work_left -= candidate.work
+            if self._is_boundary(candidate, is_end, is_sure=held is not None):
+                self._found(at)
                 return True
-            self._seek_from = at + 1
-            self._checks += 1
-            if self._checks >= _MAX_CHECKS:
+            if held is None and not is_end and self._is_undecided(candidate):
+                held = at, candidate
+                if len(self._buffer) - at < _PATIENCE_BYTES:
+                    break
+            elif candidate.match is Match.UNREAD or (
+                candidate.match is Match.INCOMPLETE and is_end
+            ):
+                self._note_unread(at, candidate)
+            seek = at + 1
+            if self._work_left < 0:
                 self._drop(len(self._buffer), GIVEN_UP)
-                self._given_up = True
+                self._seek_from = self._complete_at = 0
                 return False
+        if not is_end:
+            self._wait(held)
+        return False
+
+    def _reach_begin(self) -> bool:
+        """Leave out what comes before the place where a frame is known to begin."""
+        before = max(self._begins_at - self._offset, 0)
+        if len(self._buffer) < before:
+            self._drop(len(self._buffer), SKIPPED)
+            return False
+        self._begins_at = 0
+        self._found(before)
+        return True
+
+    def _found(self, at: int) -> None:
+        self._drop(at, SKIPPED)
+        self._unread.clear()
+        self._searching = False
+
+    def _wait(self, held: tuple[int, Candidate] | None) -> None:
+        """Keep what may be the beginning of a frame, until enough of it is there to tell."""
+        self._seek_from = self._complete_at = 0
+        if held is None:
+            self._drop(len(self._buffer) - _HEAD_SIZE + 1, SKIPPED)
+            return
+        at, candidate = held
+        self._drop(at, SKIPPED)
+        # Twice as much each time, so that looking at it again costs no more than the bytes.
+        patience = max(_PATIENCE_BYTES, 2 * len(self._buffer))
+        self._complete_at = min(candidate.end - at + _HEAD_SIZE, patience)
+        if candidate.match is Match.INCOMPLETE:
+            self._complete_at = min(candidate.end - at, patience)
+
+    def _is_boundary(self, candidate: Candidate, is_end: bool, *, is_sure: bool) -> bool:
+        """Whether a frame begins at a candidate.
+
+        With `is_sure`, it is within another that is not whole yet; then another must follow.
+        """
+        if candidate.match is Match.FRAME and not is_sure:
+            return True
+        if candidate.match not in (Match.FRAME, Match.UNREAD):
+            return False
+        end = candidate.end
+        if len(self._buffer) - end < _HEAD_SIZE:
+            return is_end and len(self._buffer) == end
+        if not self._probe.may_stand(self._buffer, end):
+            return False
+        following = check(self._probe, self._buffer, end)
+        self._work_left -= following.work
+        return following.match in (Match.FRAME, Match.UNREAD) or (
+            following.match is Match.INCOMPLETE and not is_sure
+        )
+
+    def _is_undecided(self, candidate: Candidate) -> bool:
+        """Whether more bytes are needed to say what a candidate is."""
+        if candidate.match is Match.UNREAD:
+            return len(self._buffer) - candidate.end < _HEAD_SIZE
+        return candidate.match is Match.INCOMPLETE
+
+    def _note_unread(self, at: int, candidate: Candidate) -> None:
+        """Remember what a request is that is left out, so that the report can name it."""
+        name = name_at(self._probe, self._buffer, at)
+        start = self._offset + at
+        if name is not None and (not self._unread or self._unread[-1].end <= start):
+            end = min(candidate.end, len(self._buffer))
+            self._unread.append(_Unread(start, self._offset + end, name))
+
+    # -- the buffer ------------------------------------------------------------------------
 
     def _drop(self, size: int, reason: str) -> None:
-        """Leave out the first bytes of what waits, and say so."""
+        """Leave out the first bytes of what waits, and report them."""
+        if size <= 0:
+            return
+        end = self._offset + size
+        while self._unread and self._unread[0].start < end:
+            start, stop, name = self._unread.popleft()
+            self._drop_to(start, reason)
+            self._drop_to(min(stop, end), f"{UNREAD}, {name}")
+            if stop > end:
+                self._unread.appendleft(_Unread(end, stop, name))
+        self._drop_to(end, reason)
+
+    def _drop_to(self, offset: int, reason: str) -> None:
+        size = offset - self._offset
         if size > 0:
-            self._report(reason, size, self._offset, self._packet)
-            del self._buffer[:size]
-            self._offset += size
+            packet = self._mark_of(self._offset).packet
+            self._report(reason, size, self._offset, packet)
+            self._remove(size)
+
+    def _remove(self, size: int) -> None:
+        del self._buffer[:size]
+        self._offset += size
+        if not self._buffer:
+            self._marks.clear()
+        elif self._marks:
+            past = bisect_right(self._marks, self._offset, key=_offset_of) - 1
+            del self._marks[: max(past, 0)]
+
+    def _mark_of(self, offset: int) -> _Mark:
+        """Return where the packet begins that has the byte at an offset."""
+        at = bisect_right(self._marks, offset, key=_offset_of)
+        return self._marks[at - 1] if at else _Mark(offset, self._packet, self._time)
+
+
+def _offset_of(mark: _Mark) -> int:
+    return mark.offset

@@ -10,6 +10,8 @@ Rules:
   any more, and says so with `give_up`.
 - A piece has the time of the packet that put it in its place: its own, or that of the
   packet that filled the hole before it.
+- A hole has the packet that shows it, however much later it is given up: the one whose bytes
+  follow it, or the one that acknowledged bytes which nobody saw, if that came before.
 
 The result is a sequence of pieces that join without a break; bytes that are missing are a
 piece without data. No clock, no file.
@@ -25,7 +27,19 @@ _HALF = 1 << 31
 _WINDOW = 1 << 30
 _ENOUGH_TO_GO_ON = 3
 """How many segments in a row that join show where the stream is."""
-_NOWHERE = (0, 0, 0)
+
+
+class _Elsewhere(NamedTuple):
+    """Segments outside of the window that join: what follows them, and where they began."""
+
+    following: int = -1
+    segments: int = 0
+    size_bytes: int = 0
+    packet: int = 0
+    time: float = 0.0
+
+
+_NOWHERE = _Elsewhere()
 _PIECE_BYTES = 200
 """What a piece takes beside its data."""
 
@@ -37,7 +51,7 @@ class Piece(NamedTuple):
         offset: where they are in the stream; its first byte is 0.
         data: the bytes; None where they are missing.
         size: how many there are.
-        packet, time: which packet put them in their place, and when.
+        packet, time: which packet put them in their place, or shows that they are missing.
         answers: up to which offset their sender had the other direction then.
     """
 
@@ -74,7 +88,7 @@ class Assembler:
         self._sequence: int | None = None
         self._held: list[Piece] = []
         self._elsewhere = _NOWHERE
-        """What joined on outside of the window: the next sequence number, segments, bytes."""
+        """What joined on outside of the window."""
 
     @property
     def is_started(self) -> bool:
@@ -114,11 +128,11 @@ class Assembler:
         offset = self.offset_of(sequence)
         if abs(offset - self.expected) >= _WINDOW:
             size = len(data) + cut
-            if not self._has_gone_on(sequence, size):
+            if not self._has_gone_on(sequence, size, packet, time):
                 self.out_of_window += 1
                 self.out_of_window_bytes += size
                 return []
-            hole = self._go_on(sequence, packet, time)
+            hole = self._go_on(sequence)
             return [*hole, *self.add(sequence, data, cut, packet, time, answers)]
         self._elsewhere = _NOWHERE
         if not self._held and not cut and offset == self.expected:  # nearly all segments
@@ -130,34 +144,43 @@ class Assembler:
             self._hold(Piece(offset + len(data), None, cut, packet, time))
         return self._take_turns(packet, time)
 
-    def give_up(self, packet: int, time: float, offset: int | None = None) -> list[Piece]:
-        """What is missing next will not come; what has its turn then.
+    def give_up(self, packet: int = 0, time: float = 0.0, offset: int | None = None) -> list[Piece]:
+        """Stop waiting for the bytes that are missing next; return what has its turn then.
 
-        It ends where the next held piece begins, or at `offset` where that comes before.
+        They end where the next held piece begins, or at `offset` if that comes before; `packet`
+        is the one that showed that there were bytes up to `offset`, and `time` its time.
         """
-        ends = [self._held[0].offset] if self._held else []
-        ends += [] if offset is None else [offset]
-        if not ends or min(ends) <= self.expected:
+        end = offset
+        if self._held and (offset is None or self._held[0].offset <= offset):
+            held = self._held[0]
+            end = held.offset
+            if offset is None or held.packet < packet:
+                packet, time = held.packet, held.time
+        if end is None or end <= self.expected:
             return []
-        size = min(ends) - self.expected
+        size = end - self.expected
         hole = Piece(self.expected, None, size, packet, time)
         self.expected += size
         return [hole, *self._take_turns(0, 0.0)]
 
-    def _has_gone_on(self, sequence: int, size: int) -> bool:
+    def _has_gone_on(self, sequence: int, size: int, packet: int, time: float) -> bool:
         """Whether a segment outside of the window shows where the stream is now."""
-        following, segments, size_bytes = self._elsewhere
-        if sequence != following:
-            segments = size_bytes = 0
-        self._elsewhere = (sequence + size) % _MODULUS, segments + 1, size_bytes + size
-        return bool(size) and segments + 1 >= _ENOUGH_TO_GO_ON
+        before = self._elsewhere
+        if sequence != before.following:
+            before = _Elsewhere(packet=packet, time=time)
+        self._elsewhere = before._replace(
+            following=(sequence + size) % _MODULUS,
+            segments=before.segments + 1,
+            size_bytes=before.size_bytes + size,
+        )
+        return bool(size) and self._elsewhere.segments >= _ENOUGH_TO_GO_ON
 
-    def _go_on(self, sequence: int, packet: int, time: float) -> list[Piece]:
+    def _go_on(self, sequence: int) -> list[Piece]:
         """Give up all before a sequence number; that is far away, so it is further on."""
         pieces: list[Piece] = []
-        while given_up := self.give_up(packet, time):
+        while given_up := self.give_up():
             pieces += given_up
-        _, segments, size_bytes = self._elsewhere
+        _, segments, size_bytes, packet, time = self._elsewhere
         self._elsewhere = _NOWHERE
         self.out_of_window -= segments - 1
         self.out_of_window_bytes -= size_bytes

@@ -35,8 +35,10 @@ class Side:
         has_start: whether its SYN was seen, so that offset 0 is its first byte.
         acknowledged: up to which offset the other side has said that it has it.
         end: the offset of its FIN; None before.
+        ended_by: the packet of the FIN, and its time.
         missed_at: what was expected next when something acknowledged was found missing.
         missed_since: how many packets of the connection had come then, and the time.
+        missed_by: the packet that acknowledged it.
         missed_until: up to which offset was acknowledged then.
         kept_back: what has its turn, and waits for the other direction.
         kept_bytes: about how much memory that takes.
@@ -47,8 +49,10 @@ class Side:
     has_start: bool = False
     acknowledged: int = 0
     end: int | None = None
+    ended_by: tuple[int, float] = (0, 0.0)
     missed_at: int = -1
     missed_since: tuple[int, float] = (0, 0.0)
+    missed_by: int = 0
     missed_until: int = 0
     kept_back: deque[Piece] = field(default_factory=deque)
     kept_bytes: int = 0
@@ -81,15 +85,16 @@ class Side:
         self.given = piece.end
         return piece
 
-    def give_up(self, packet: int, time: float) -> None:
-        """What was acknowledged and is not there will not come.
+    def give_up(self) -> None:
+        """Stop waiting for what was acknowledged and is not there.
 
         One byte at the end is taken for a FIN, which has a number and is no byte.
         """
         if self.acknowledged == self.assembler.expected + 1 and not self.assembler.has_hole:
             self.acknowledged -= 1
         else:
-            self.keep_back(self.assembler.give_up(packet, time, self.acknowledged))
+            shown_by = self.missed_by, self.missed_since[1]
+            self.keep_back(self.assembler.give_up(*shown_by, self.acknowledged))
 
     @property
     def is_over(self) -> bool:
@@ -144,7 +149,8 @@ class TcpConnection:
             pieces = side.assembler.add(sequence, segment.data, segment.cut, packet, time, answers)
         if flags & FIN and side.assembler.is_started:
             end = side.assembler.offset_of(sequence) + len(segment.data) + segment.cut
-            side.end = end if side.end is None else side.end
+            if side.end is None:
+                side.end, side.ended_by = end, (packet, time)
         is_reset = flags & RST and side.assembler.is_in_window(sequence)
         self.is_over = bool(is_reset) or (side.is_over and other.is_over)
         if side.is_quiet and other.is_quiet:  # nearly always
@@ -155,14 +161,16 @@ class TcpConnection:
             self._give_up_where_hopeless(each, packet, time)
         return self._release()
 
-    def close(self, packet: int, time: float) -> list[tuple[int, Piece]]:
-        """Nothing more comes; returns all that is left."""
+    def close(self) -> list[tuple[int, Piece]]:
+        """Return all that is left, as nothing more comes."""
         for side in self.sides:
-            while given_up := side.assembler.give_up(packet, time):
+            while side.lacks_bytes and side.assembler.has_hole:
+                side.give_up()
+            while given_up := side.assembler.give_up():
                 side.keep_back(given_up)
             if side.end is not None and side.end > side.assembler.expected:
-                side.keep_back(side.assembler.give_up(packet, time, side.end))
-            side.give_up(packet, time)
+                side.keep_back(side.assembler.give_up(*side.ended_by, side.end))
+            side.give_up()
             side.acknowledged = 0
         return self._release()
 
@@ -178,18 +186,19 @@ class TcpConnection:
         side = self.sides[direction]
         assembler = side.assembler
         while assembler.memory_bytes > MAX_HELD_BYTES:
-            side.keep_back(assembler.give_up(packet, time))
+            side.keep_back(assembler.give_up())
         if not side.lacks_bytes:
             side.missed_at = -1
         elif side.missed_at != assembler.expected:
             side.missed_at, side.missed_since = assembler.expected, (self._packets, time)
+            side.missed_by = packet
             side.missed_until = side.acknowledged
         else:
             packets, since = side.missed_since
             if self._packets - packets >= PATIENCE_PACKETS or time - since >= PATIENCE_SECONDS:
                 # All holes that were there then, or they would pile up where many packets are lost.
                 while side.lacks_bytes and assembler.expected < side.missed_until:
-                    side.give_up(packet, time)
+                    side.give_up()
 
     def _release(self) -> list[tuple[int, Piece]]:
         """What nothing keeps back any more."""

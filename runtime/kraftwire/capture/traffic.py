@@ -195,7 +195,7 @@ class Traffic:
 
     def _close(self, entry: _Entry, packet: Packet) -> Iterator[Frame]:
         """Take what is left of a connection, which is no longer in the table."""
-        pieces = entry.tcp.close(packet.number, packet.time)
+        pieces = entry.tcp.close()
         yield from self._frames(entry, entry.kafka.receive(pieces, entry.tcp.client))
         yield from self._frames(entry, entry.kafka.close(packet.number, packet.time))
         self._memory_bytes -= entry.memory_bytes
