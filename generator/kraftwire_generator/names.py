@@ -10,7 +10,9 @@ import keyword
 
 # Attributes that every generated class has, and the names its body refers to: a field
 # called one of these would hide it.
-_METHODS = frozenset({"codec", "decode", "encode", "from_json", "to_json", "header_version"})
+_METHODS = frozenset(
+    {"codec", "decode", "encode", "from_json", "to_json", "header_version", "is_canonical"}
+)
 _CLASS_BODY = frozenset(
     {"bool", "bytes", "classmethod", "dataclass", "field", "float", "int", "list", "range", "str"}
     | {"tuple"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from kraftwire_wire.codec import Codec, codec_for
-from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
+from kraftwire_wire.errors import EncodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.layout import Layout
 from kraftwire_wire.reader import Reader
 from kraftwire_wire.writer import Writer
@@ -75,6 +75,20 @@ class Message(Struct):
         no form in that version.
         """
         return codec_for(type(self), version).encode(self)
+
+    @classmethod
+    def is_canonical(cls, data: bytes, version: int, *, lenient: bool = False) -> bool:
+        """Whether decoding `data` and encoding the message again gives the same bytes.
+
+        Raises as `decode` does for bytes that are no message. `kraftwire_wire.canonical` says
+        where bytes are not canonical, and why.
+        """
+        codec = codec_for(cls, version)
+        message = codec.decode(data, lenient=lenient)
+        try:
+            return codec.encode(message) == data
+        except EncodeError:
+            return False  # what only lenient reading accepts may have no encoding
 
     @classmethod
     def codec(cls, version: int) -> Codec[Self]:
