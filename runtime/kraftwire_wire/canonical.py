@@ -67,16 +67,7 @@ def deviations(
     `limit` elements. Raises as `Message.decode` does; with `lenient`, what only lenient reading
     accepts is the last deviation, since what follows it cannot be told.
     """
-    codec = message.codec(version)
-    found, end, refusal = _walk(message, data, version, 0, lenient, limit)
-    try:
-        if refusal is None:
-            codec.check_end(data, end)
-    except DecodeError as error:
-        if not lenient:
-            raise
-        refusal = error
-    return _with_refusal(found, refusal, len(data))[:limit]
+    return _whole(message, data, version, 0, lenient, limit)
 
 
 def deviations_from(
@@ -91,6 +82,25 @@ def deviations_from(
     """Return the same for a message that starts at `position`, whatever follows it."""
     found, _, refusal = _walk(message, data, version, position, lenient, limit)
     return _with_refusal(found, refusal, len(data))[:limit]
+
+
+def frame_deviations(
+    header: tuple[type[Message], int] | None,
+    message: tuple[type[Message], int],
+    frame: bytes,
+    *,
+    lenient: bool = False,
+) -> list[Deviation]:
+    """Return the deviations of a message behind its header, each a class and a version."""
+    found: list[Deviation] = []
+    start = 0
+    if header is not None:
+        cls, version = header
+        _, start = cls.codec(version).decode_from(frame, lenient=lenient)
+        found = deviations_from(cls, frame[:start], version, lenient=lenient)
+    cls, version = message
+    found += _whole(cls, frame, version, start, lenient, MAX_DEVIATIONS)
+    return found[:MAX_DEVIATIONS]
 
 
 def summary(found: Iterable[Deviation]) -> str:
@@ -110,6 +120,21 @@ def summary(found: Iterable[Deviation]) -> str:
 
 
 _DEFAULTS = "defaults in tag "
+
+
+def _whole(
+    message: type[Message], data: bytes, version: int, position: int, lenient: bool, limit: int
+) -> list[Deviation]:
+    """Return the deviations of a message that fills the data from a position on."""
+    found, end, refusal = _walk(message, data, version, position, lenient, limit)
+    try:
+        if refusal is None:
+            message.codec(version).check_end(data, end)
+    except DecodeError as error:
+        if not lenient:
+            raise
+        refusal = error
+    return _with_refusal(found, refusal, len(data))[:limit]
 
 
 def _walk(

@@ -30,9 +30,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kraftwire.capture.frame import Frame
+from kraftwire_wire.canonical import Deviation, frame_deviations
 from kraftwire_wire.errors import DecodeError, KraftwireError, count_of
 from kraftwire_wire.message import Message
-from kraftwire_wire.registry import Registry
+from kraftwire_wire.registry import Registry, answered_version
 
 _PRODUCE = 0
 _SASL_HANDSHAKE = 17
@@ -102,6 +103,16 @@ class DecodedFrame:
             return self.encode(registry) == self.frame.data
         except KraftwireError:
             return False
+
+    def deviations(self) -> list[Deviation]:
+        """Return where header and message are not canonical; nothing if they were not read."""
+        message, version = self.message, self.version
+        if message is None or version is None:
+            return []
+        version = answered_version(message, version)
+        header = type(self.header), message.header_version(version)
+        body = type(message), version
+        return frame_deviations(header, body, self.frame.data, lenient=self.note is not None)
 
 
 @dataclass(frozen=True, slots=True)

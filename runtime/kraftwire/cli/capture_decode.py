@@ -26,8 +26,10 @@ from kraftwire.cli.capture_forms import (
     COLUMNS,
     FOLDED,
     OPTIONAL,
+    Verdict,
     cells,
     frame_json,
+    judge,
     print_whole,
 )
 from kraftwire.cli.capture_input import Recording, open_recording
@@ -125,12 +127,13 @@ class Summary:
     encoded_back: int = 0
     tokens: int = 0
     trailing: int = 0
+    not_canonical: int = 0
     connections: set[int] = field(default_factory=set)
     directions: Counter[str] = field(default_factory=Counter)
     versions: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
 
-    def add(self, decoded: DecodedFrame, registry: Registry) -> str | None:
-        """Count a frame; returns what is wrong with it."""
+    def add(self, decoded: DecodedFrame, registry: Registry) -> Verdict:
+        """Count a frame; return what is wrong with it."""
         self.frames += 1
         self.tokens += decoded.is_token
         self.trailing += bool(decoded.trailing)
@@ -138,13 +141,11 @@ class Summary:
         self.directions[decoded.frame.direction] += 1
         if decoded.api is not None and decoded.version is not None:
             self.versions[decoded.api].add(decoded.version)
-        if decoded.error is not None:
-            return str(decoded.error)
-        self.decoded += 1
-        if not decoded.encodes_back(registry):
-            return "does not encode back to the same bytes"
-        self.encoded_back += 1
-        return None
+        verdict = judge(decoded, registry)
+        self.decoded += decoded.error is None
+        self.encoded_back += verdict.error is None
+        self.not_canonical += bool(verdict.deviations)
+        return verdict
 
     @property
     def has_findings(self) -> bool:
@@ -172,6 +173,8 @@ class Summary:
         yield f"{count_of(len(self.versions), 'API')}, {count_of(count, 'version')} of them"
         yield f"decoded: {self.decoded} of {self.frames}"
         yield f"encodes back to the same bytes: {self.encoded_back} of {self.frames}"
+        if self.not_canonical:
+            yield f"not canonical, so that encoding writes other bytes: {self.not_canonical}"
 
 
 class Report:
@@ -248,13 +251,13 @@ def _print_one(
     if decoded is None:
         chosen = "" if selection == Selection() else " that the filters let through"
         raise CouldNotDoIt(f"{name} has no frame {number}{chosen}")
-    error = Summary().add(decoded, registry)
+    verdict = judge(decoded, registry)
     if as_json:
-        print_json(frame_json(decoded, error))
+        print_json(frame_json(decoded, verdict))
     else:
-        print_whole(decoded, error)
-    if error is not None:
-        raise Finding(f"frame {decoded.number}: {error}")
+        print_whole(decoded, verdict)
+    if verdict.error is not None:
+        raise Finding(f"frame {decoded.number}: {verdict.error}")
 
 
 def _save(path: Path, frames: Iterator[Frame], name: str, registry: Registry) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from kraftwire.capture.pairing import DecodedFrame
-from kraftwire.cli.envelope import Envelope
+from kraftwire.cli.envelope import Envelope, deviations_json
 from kraftwire.cli.output import print_table
-from kraftwire_wire.registry import answered_version
+from kraftwire_wire.canonical import Deviation, summary
+from kraftwire_wire.registry import Registry, answered_version
 
 # Short, so that a row fits a line of 80 characters; the JSON has the whole words.
 COLUMNS = ("frame", "conn", "direction", "API", "corr id", "client id", "bytes", "error", "note")
@@ -17,30 +18,52 @@ FOLDED = ("API", "client id", "error", "note")
 OPTIONAL = ("error", "note")
 """Columns that are left out if no frame has anything in them."""
 
+NOT_ENCODED_BACK = "does not encode back to the same bytes"
 _TOKEN = "SASL token"  # noqa: S105
 
 
-def cells(decoded: DecodedFrame, error: str | None) -> Sequence[object]:
+class Verdict(NamedTuple):
+    """What is to be said of a frame beside what it says itself.
+
+    Fields:
+        error: what is wrong with it, which is a finding.
+        note: what is unusual about it.
+        deviations: where it is not canonical.
+    """
+
+    error: str | None
+    note: str | None = None
+    deviations: Sequence[Deviation] = ()
+
+
+def judge(decoded: DecodedFrame, registry: Registry) -> Verdict:
+    """Return what is wrong with a frame, and what is unusual about it."""
+    if decoded.error is not None:
+        return Verdict(str(decoded.error))
+    note = None
+    if decoded.note is not None:
+        read = "brokers do not read them" if decoded.trailing else "brokers read it all the same"
+        note = f"{decoded.note}; {read}"
+    if decoded.encodes_back(registry):
+        return Verdict(None, note)
+    deviations = decoded.deviations()
+    if decoded.note is None and deviations:
+        note = summary(deviations)
+    return Verdict(NOT_ENCODED_BACK, note, deviations)
+
+
+def cells(decoded: DecodedFrame, verdict: Verdict) -> Sequence[object]:
     """A frame as a row of the table; an API is written as `3 Metadata v12`."""
     api = _TOKEN if decoded.is_token else None
     if decoded.api is not None:
         api = f"{decoded.api_key} {decoded.api} v{decoded.version}"
-    facts = frame_facts(decoded, error)
+    facts = frame_facts(decoded, verdict)
     keys = ("correlationId", "clientId", "bytes", "error", "note")
     before = decoded.number, decoded.frame.connection, decoded.frame.direction, api
     return *before, *(facts.get(key) for key in keys)
 
 
-def note_of(decoded: DecodedFrame) -> str | None:
-    """Return what is unusual about a frame that was read; None if nothing is."""
-    if decoded.note is None:
-        return None
-    if decoded.trailing:
-        return f"{decoded.note}; brokers do not read them"
-    return f"{decoded.note}; brokers read it all the same"
-
-
-def frame_facts(decoded: DecodedFrame, error: str | None) -> dict[str, Any]:
+def frame_facts(decoded: DecodedFrame, verdict: Verdict) -> dict[str, Any]:
     """A frame without header and message."""
     frame = decoded.frame
     facts: dict[str, Any] = {
@@ -68,18 +91,20 @@ def frame_facts(decoded: DecodedFrame, error: str | None) -> dict[str, Any]:
         "correlationId": getattr(decoded.header, "correlation_id", None),
         "clientId": getattr(decoded.header, "client_id", None),
         "bytes": len(frame.data),
-        "error": error,
+        "error": verdict.error,
     }
-    if decoded.note is not None:
-        facts["note"] = note_of(decoded)
+    if verdict.note is not None:
+        facts["note"] = verdict.note
     if decoded.trailing:
         facts["trailing"] = decoded.trailing.hex()
     return facts
 
 
-def frame_json(decoded: DecodedFrame, error: str | None) -> dict[str, Any]:
+def frame_json(decoded: DecodedFrame, verdict: Verdict) -> dict[str, Any]:
     """All of a frame: what `kraftwire decode` prints for a message, and where it was."""
-    obj = frame_facts(decoded, error)
+    obj = frame_facts(decoded, verdict)
+    if verdict.deviations:
+        obj["notCanonical"] = deviations_json(verdict.deviations)
     if decoded.request is not None:
         obj["answers"] = decoded.request.number
     if decoded.is_token:
@@ -90,12 +115,12 @@ def frame_json(decoded: DecodedFrame, error: str | None) -> dict[str, Any]:
     return obj | envelope.to_json("lossless")
 
 
-def print_whole(decoded: DecodedFrame, error: str | None) -> None:
+def print_whole(decoded: DecodedFrame, verdict: Verdict) -> None:
     """A frame in full, as tables."""
     from kraftwire.cli.message_rows import COLUMNS as FIELD_COLUMNS
     from kraftwire.cli.message_rows import envelope_rows, title
 
-    facts = frame_facts(decoded, error)
+    facts = frame_facts(decoded, verdict)
     number = str(facts.pop("frame"))
     print_table(("frame", number), [item for item in facts.items() if item[1] is not None])
     envelope = _envelope(decoded)

@@ -8,7 +8,7 @@ path and byte offset in the input, goes to standard error, and the exit code is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 import click
@@ -25,6 +25,7 @@ from kraftwire.cli.spec_sets import (
     load_registry,
     messages_option,
 )
+from kraftwire_wire.canonical import summary
 from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.message import JsonStyle
 from kraftwire_wire.registry import API_VERSIONS, Registry
@@ -132,8 +133,16 @@ def decode(
 
                 redact_message(result.message, registry)
             _show(result, style, as_json)
+            if result.deviations:
+                click.echo(printable(_not_canonical(result)), err=True)
     if failed:
         raise click.exceptions.Exit(EXIT_FINDINGS)
+
+
+def _not_canonical(decoded: Envelope) -> str:
+    """Return what encoding the message would write differently, and where that begins."""
+    first = decoded.deviations[0]
+    return f"{decoded.name}: {summary(decoded.deviations)}; first: {first}"
 
 
 def _show(decoded: Envelope, style: JsonStyle, as_json: bool) -> None:
@@ -185,7 +194,8 @@ def _requests(options: Options, registry: Registry) -> Iterator[Envelope | str]:
 
     def decode_one(frame: bytes) -> Envelope:
         try:
-            return envelope.decode_request(registry, frame, options.lenient)
+            decoded = envelope.decode_request(registry, frame, options.lenient)
+            return envelope.with_deviations(registry, decoded, frame, options.lenient)
         except DecodeError as error:
             for hint in _lenient_hints(registry, frame, error):
                 error.add_note(hint)
@@ -228,10 +238,13 @@ def _response(options: Options, registry: Registry) -> Iterator[Envelope | str]:
     assert options.version is not None
     name, version = options.name, options.version
     response = find_response(registry, name)
-    yield _first_success(
-        readings(options.read(options.response), options.prefix),
-        lambda frame: envelope.decode_response(registry, response, version, frame, options.lenient),
-    )
+
+    def decode_one(frame: bytes) -> Envelope:
+        lenient = options.lenient
+        decoded = envelope.decode_response(registry, response, version, frame, lenient)
+        return envelope.with_deviations(registry, decoded, frame, lenient)
+
+    yield _first_success(readings(options.read(options.response), options.prefix), decode_one)
 
 
 def _message(options: Options, registry: Registry) -> Iterator[Envelope | str]:
@@ -241,11 +254,14 @@ def _message(options: Options, registry: Registry) -> Iterator[Envelope | str]:
     version = options.version
     message = find_message(registry, options.message)
     check_version(message, version)
+
+    def decode_one(frame: bytes) -> Envelope:
+        lenient = options.lenient
+        decoded = Envelope(message.decode(frame, version, lenient=lenient), version)
+        return envelope.with_deviations(registry, decoded, frame, lenient)
+
     # A bare message often starts with a length of its own: it is read as it is first.
-    yield _first_success(
-        readings(options.read(options.file), options.prefix)[::-1],
-        lambda frame: Envelope(message.decode(frame, version, lenient=options.lenient), version),
-    )
+    yield _first_success(readings(options.read(options.file), options.prefix)[::-1], decode_one)
 
 
 def _record(options: Options, registry: Registry) -> Iterator[Envelope | str]:
@@ -298,7 +314,9 @@ def _first_success(frames: list[Frame], decode_one: Callable[[bytes], Envelope])
 def _decode_frame(frame: Frame, decode_one: Callable[[bytes], Envelope]) -> Envelope:
     """Decode one frame; offsets of errors count from the start of the input."""
     try:
-        return decode_one(frame.data)
+        decoded = decode_one(frame.data)
+        found = [replace(one, offset=one.offset + frame.start) for one in decoded.deviations]
+        return replace(decoded, deviations=tuple(found)) if found else decoded
     except DecodeError as error:
         if error.offset is not None:
             error.offset += frame.start

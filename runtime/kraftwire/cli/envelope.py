@@ -7,11 +7,12 @@ log, the record's id there, and `part`, which is `key` or `value`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from kraftwire_wire.errors import DecodeError, UnsupportedVersion
+from kraftwire_wire.canonical import Deviation, frame_deviations
+from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.message import JsonStyle, Message
 from kraftwire_wire.records import (
     decode_coordinator_key,
@@ -28,7 +29,7 @@ T = TypeVar("T")
 HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
 """Which message goes before which kind of message."""
 
-_KEYS = frozenset({"name", "version", "header", "record", "message"})
+_KEYS = frozenset({"name", "version", "header", "record", "message", "notCanonical"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class Envelope:
     version: int
     header: Message | None = None
     record: Place | None = None
+    deviations: tuple[Deviation, ...] = ()
+    """Where the bytes were not canonical; see `with_deviations`."""
 
     @property
     def name(self) -> str:
@@ -70,8 +73,18 @@ class Envelope:
             obj["record"] = self.record.to_json()
         if self.header:
             obj["header"] = self.header.to_json(self.header_version, style=style)
+        if self.deviations:
+            obj["notCanonical"] = deviations_json(self.deviations)
         obj["message"] = self.message.to_json(self.version, style=style)
         return obj
+
+
+def deviations_json(deviations: Iterable[Deviation]) -> list[dict[str, Any]]:
+    """Return the list under `notCanonical`, which is for the reader: `encode` ignores it."""
+    return [
+        {"path": one.path, "offset": one.offset, "bytes": one.size, "reason": one.reason}
+        for one in deviations
+    ]
 
 
 # -- from bytes ----------------------------------------------------------------------------
@@ -94,6 +107,24 @@ def decode_response(
     request = registry.request_header(response(), version, correlation_id=correlation_id)
     header, message = registry.decode_response(frame, request, lenient=lenient)
     return Envelope(message, answered_version(message, version), header)
+
+
+def with_deviations(
+    registry: Registry, envelope: Envelope, frame: bytes, lenient: bool
+) -> Envelope:
+    """Add where a request, response or message is not canonical; `frame` is what it came from."""
+    try:
+        if encode(registry, envelope) == frame:
+            return envelope
+    except KraftwireError:
+        pass  # read leniently, it may have no encoding
+    header = None
+    if envelope.header is not None:
+        header = type(envelope.header), envelope.header_version
+    body = type(envelope.message), envelope.version
+    return replace(
+        envelope, deviations=tuple(frame_deviations(header, body, frame, lenient=lenient))
+    )
 
 
 def decode_metadata(registry: Registry, log: str, value: bytes) -> Envelope:

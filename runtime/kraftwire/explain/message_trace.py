@@ -8,7 +8,8 @@ import construct as c  # type: ignore[import-untyped]
 
 from kraftwire.construct_schema import Labelled, Part, body_schema
 from kraftwire.explain.rows import Report, Row, Scope
-from kraftwire.explain.trace import Trace
+from kraftwire.explain.trace import Said, Trace
+from kraftwire_wire.canonical import deviations_from
 from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.message import Message
 from kraftwire_wire.registry import Registry
@@ -28,6 +29,9 @@ _BLOBS = {
 }
 """Bytes that are messages where the message says that its group is one of consumers."""
 
+_MAX_MARKS = 1000
+"""How many places of one message are marked as not canonical."""
+
 
 class MessageTrace(Trace):
     """Reads messages, and opens bytes in them where it is plain what they hold."""
@@ -37,6 +41,8 @@ class MessageTrace(Trace):
         self.registry = registry
         self.message_name = ""
         self._protocol_type: str | None = None
+        self._marks: dict[int, str] = {}
+        """What of the message is not canonical, by where it starts."""
 
     def message(self, message: type[Message], version: int) -> DecodeError | None:
         """The rows of a message that starts here, below a row with its name."""
@@ -44,6 +50,7 @@ class MessageTrace(Trace):
         scope = self.scope
         scope.group("message", message.__name__, self.tell(), note=f"version {version}")
         self.scope = scope.inside(0)
+        self._marks = _marks(message, version, self.data, self.tell())
         try:
             _, error = self.parse(body_schema(message, version))
         except RecursionError:
@@ -77,6 +84,12 @@ class MessageTrace(Trace):
         reason = str(UnsupportedVersion(message.__name__, version, message.VALID_VERSIONS))
         return self.refuse(reason, "version", at)
 
+    def say(self, part: Part, value: Any) -> Said:
+        """Mark bytes that encoding the message would not write."""
+        start = self.start
+        mark = self._marks.get(start, "") if self.tell() > start else ""
+        return Said(note=mark)
+
     def behind(self, part: Part, value: Any, scope: Scope) -> None:
         """Remember what says what later bytes are."""
         if part.name == "protocol_type" and part.role == "value":
@@ -99,6 +112,19 @@ class MessageTrace(Trace):
 def number(name: str, type_name: str, kind: Any) -> Any:
     """A number that stands before a message."""
     return Labelled(kind, Part("value", type_name, name, name))
+
+
+def _marks(message: type[Message], version: int, data: bytes, start: int) -> dict[int, str]:
+    """What to say of bytes that are not canonical; nothing of a message that cannot be read."""
+    codec = message.codec(version)
+    try:
+        decoded, end = codec.decode_from(data, start)
+        if codec.encode(decoded) == data[start:end]:
+            return {}
+        found = deviations_from(message, data, version, start, limit=_MAX_MARKS)
+    except KraftwireError:
+        return {}
+    return {one.offset: f"not canonical: {one.reason}" for one in found}
 
 
 def _nowhere(_row: Row) -> None:

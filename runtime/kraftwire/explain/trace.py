@@ -61,6 +61,11 @@ class Trace(Traced):
     def behind(self, part: Part, value: Any, scope: Scope) -> None:
         """Make rows that say more of the value that was shown last."""
 
+    @property
+    def start(self) -> int:
+        """Where the part begins that was entered last."""
+        return self._entered[-1][1]
+
     # -- reading -----------------------------------------------------------------------------
 
     def parse(self, schema: Any) -> tuple[Any, DecodeError | None]:

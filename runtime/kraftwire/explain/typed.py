@@ -27,7 +27,7 @@ class _TypedTrace(MessageTrace):
     def say(self, part: Part, value: Any) -> Said:
         if part.name == "control_type" and value in set(ControlType):
             return Said(ControlType(value).name)
-        return Said()
+        return super().say(part, value)
 
 
 class RecordOpener:
