@@ -313,9 +313,10 @@ def every_other_byte(size: int) -> bytes:
 
 
 def long_parses(size: int) -> bytes:
-    """Each 36 bytes begin a Metadata request whose topics are the 36 bytes after it, and so on."""
-    topic = b"\0\x22" + b"x" * 14
-    one = size.to_bytes(4) + bytes.fromhex("0003 0001 00000001 0001 61 00ffffff") + topic
+    """Every 24 bytes begin a request with 4,096 topics, each of which holds the next request."""
+    frame = (1 << 16).to_bytes(4)
+    one = frame + bytes.fromhex("0003 0001 00000001 0001 61 00001000") + b"\0\x16" + b"xyz"
+    assert len(one) == 24
     return one * (size // len(one))
 
 

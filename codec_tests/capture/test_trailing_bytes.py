@@ -158,6 +158,17 @@ def test_a_replay_answers_it() -> None:
     assert reply.data == answer().data
 
 
+@pytest.mark.parametrize("version", [0, 99])
+def test_a_replay_reads_a_client_id_that_is_no_text(version: int) -> None:
+    replay = Replay([old_request(), answer()], registry)
+    odd = (
+        OLD_CLIENT[:2] + version.to_bytes(2) + OLD_CLIENT[4:].replace(b"rdkafka", b"rdk\xff\xfeka")
+    )
+    reply = replay.answer(odd, lambda _host, _port: None)
+    assert not reply.is_miss
+    assert reply.data is not None
+
+
 @in_loop
 async def test_a_proxy_passes_it_on_and_records_it() -> None:
     async def reply(data: bytes, peer: Peer) -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from struct import Struct as Form
 from typing import TYPE_CHECKING, Any
 
-from kraftwire_wire.errors import DecodeError, count_of
+from kraftwire_wire.errors import DecodeError, KraftwireError, count_of
 from kraftwire_wire.reader import ClassicReader, CompactReader, Reader
 from kraftwire_wire.writer import ClassicWriter, CompactWriter, TagSection, Writer
 
@@ -64,7 +64,8 @@ def deviations(
     """Return where a message that fills `data` is not canonical, in the order of the bytes.
 
     The list is empty if and only if `message.is_canonical(data, version)`, and has at most
-    `limit` elements. Raises as `Message.decode` does; with `lenient`, what only lenient reading
+    `limit` elements. Raises as `Message.decode` does, and `KraftwireError` for structs that nest
+    hundreds of levels deep; with `lenient`, what only lenient reading
     accepts is the last deviation, since what follows it cannot be told.
     """
     return _whole(message, data, version, 0, lenient, limit)
@@ -157,6 +158,9 @@ def _walk(
         if not lenient:
             raise
         refusal = error
+    except RecursionError:
+        reason = "its structs nest too deeply to be compared"
+        raise KraftwireError(f"{message.__name__}: {reason}") from None
     return sorted(reader.found, key=lambda one: one.offset), reader.position, refusal
 
 

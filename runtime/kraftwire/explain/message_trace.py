@@ -122,7 +122,7 @@ def _marks(message: type[Message], version: int, data: bytes, start: int) -> dic
         if codec.encode(decoded) == data[start:end]:
             return {}
         found = deviations_from(message, data, version, start, limit=_MAX_MARKS)
-    except KraftwireError:
+    except (KraftwireError, RecursionError):
         return {}
     return {one.offset: f"not canonical: {one.reason}" for one in found}
 

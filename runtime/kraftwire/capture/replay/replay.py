@@ -163,7 +163,7 @@ class Replay:
         return living
 
     def _refuse_version(self, data: bytes, error: UnsupportedVersion) -> Reply:
-        header, _ = self._registry.decode_request_header(data)
+        header, _ = self._registry.decode_request_header(data, lenient=True)
         known: Any = self.tape.api_versions
         if header.request_api_key != ApiKey.API_VERSIONS or known is None:
             return self._miss(Miss("", -1, str(error)), None)
