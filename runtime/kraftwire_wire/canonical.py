@@ -8,49 +8,36 @@ so, and `deviations` says where and why:
     if not FetchResponse.is_canonical(data, version):
         for deviation in deviations(FetchResponse, data, version):
             print(deviation)      # responses[0].partitions[0].snapshot_id: 15 bytes of ...
-
-No rule is repeated here. The emitted code reads the bytes once more; what it reads is written by
-the writer, one value at a time, and compared; and each struct is asked to write its tags.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from struct import Struct as Form
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kraftwire_wire.errors import DecodeError, KraftwireError, count_of
-from kraftwire_wire.reader import ClassicReader, CompactReader, Reader
-from kraftwire_wire.writer import ClassicWriter, CompactWriter, TagSection, Writer
+from kraftwire_wire.noting_reader import (
+    DEFAULTS,
+    ClassicNotingReader,
+    CompactNotingReader,
+    Deviation,
+    NotingReader,
+)
 
 if TYPE_CHECKING:
-    from kraftwire_wire.message import Message, Struct
+    from kraftwire_wire.message import Message
+
+__all__ = [
+    "MAX_DEVIATIONS",
+    "Deviation",
+    "deviations",
+    "deviations_from",
+    "frame_deviations",
+    "summary",
+]
 
 MAX_DEVIATIONS = 100
 """How many deviations are described unless the caller says otherwise."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deviation:
-    """One place where bytes are not what encoding the message writes.
-
-    Fields:
-        path: the field, such as `topics[2].name`.
-        offset: the byte at which it starts.
-        size: how many bytes it takes; 0 if only lenient reading gets past it.
-        kind: what it is, such as `boolean` or `defaults in tag 0`.
-        reason: what is there and what would be written.
-    """
-
-    path: str
-    offset: int
-    size: int
-    kind: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.reason} (at byte {self.offset})"
 
 
 def deviations(
@@ -65,8 +52,8 @@ def deviations(
 
     The list is empty if and only if `message.is_canonical(data, version)`, and has at most
     `limit` elements. Raises as `Message.decode` does, and `KraftwireError` for structs that nest
-    hundreds of levels deep; with `lenient`, what only lenient reading
-    accepts is the last deviation, since what follows it cannot be told.
+    hundreds of levels deep. With `lenient`, what only lenient reading accepts is the last
+    deviation, since what follows it cannot be told.
     """
     return _whole(message, data, version, 0, lenient, limit)
 
@@ -111,16 +98,13 @@ def summary(found: Iterable[Deviation]) -> str:
         kinds.setdefault(one.kind, []).append(one)
     parts = []
     for kind, same in kinds.items():
-        if kind.startswith(_DEFAULTS):
+        if kind.startswith(DEFAULTS):
             parts.append(f"{count_of(sum(one.size for one in same), 'byte')} of {kind}")
         elif len(same) == 1:
             parts.append(same[0].reason)
         else:
             parts.append(f"{len(same)} {kind}s in another form")
     return f"not canonical: {', '.join(parts)}"
-
-
-_DEFAULTS = "defaults in tag "
 
 
 def _whole(
@@ -148,7 +132,9 @@ def _walk(
     if lenient:
         codec.decode_from(data, position, lenient=True)  # raises if even that cannot be done
     flexible = version in message.FLEXIBLE_VERSIONS
-    reader: _Noting = (_CompactNoting if flexible else _ClassicNoting)(data, position)
+    reader: NotingReader = (CompactNotingReader if flexible else ClassicNotingReader)(
+        data, position
+    )
     reader.begin(limit)
     refusal = None
     try:
@@ -169,265 +155,3 @@ def _with_refusal(found: list[Deviation], refusal: DecodeError | None, end: int)
         return found
     offset = end if refusal.offset is None else refusal.offset
     return [*found, Deviation(refusal.path, offset, 0, refusal.reason, refusal.reason)]
-
-
-class _Shallow(Writer):
-    """Writes what is before a struct, and notes the tags that a struct writes itself."""
-
-    tags: frozenset[int] = frozenset()
-
-    def write_struct(self, *_: Any) -> None:
-        """Write nothing: the structs within are asked on their own."""
-
-    def write_structs(self, *_: Any) -> None:
-        """Write nothing, as above."""
-
-    def write_nullable_structs(self, *_: Any) -> None:
-        """Write nothing, as above."""
-
-    def write_tags(self, tags: TagSection, unknown: list[tuple[int, bytes]]) -> None:
-        """Note the known tags; sections within their payloads have writers of their own."""
-        self.tags = frozenset(tag for tag, _ in tags.payloads)
-
-
-class _ShallowClassic(_Shallow, ClassicWriter):
-    pass
-
-
-class _ShallowCompact(_Shallow, CompactWriter):
-    pass
-
-
-class _Noting(Reader):
-    """Reads a message and notes what its writer would write differently."""
-
-    writer: type[Writer]
-    shallow: type[_Shallow]
-
-    def begin(self, limit: int) -> None:
-        """Start with nothing noted."""
-        self.found: list[Deviation] = []
-        self._limit = limit
-        self._steps: list[str] = []
-        self._tags: list[list[tuple[int, str, int, int]]] = []
-        self._first_tag = 0
-        self._array = ""
-        self._index = -1
-
-    # -- where in the message --------------------------------------------------------------
-
-    def enter(self, step: str) -> None:
-        """A struct begins, the value of a field or an element of one."""
-        self._steps.append(step)
-        self._tags.append([])
-
-    def leave(self, struct: Any, version: int) -> None:
-        """The struct that was entered last ends; note the tags that it would not write."""
-        tags = self._tags.pop()
-        if tags:
-            writer = self.shallow()
-            struct._encode(writer, version)
-            for tag, field, start, end in tags:
-                if tag not in writer.tags:
-                    self._leave_out(tag, field, start, end)
-        self._steps.pop()
-
-    def _leave_out(self, tag: int, field: str, start: int, end: int) -> None:
-        """Note a tag that is left out, and with it whatever deviates within."""
-        self.found = [one for one in self.found if not start <= one.offset < end]
-        kind = f"{_DEFAULTS}{tag}"
-        reason = f"{count_of(end - start, 'byte')} of {kind}, which encoding leaves out"
-        self._note(field, start, end, kind, reason)
-
-    def _note(self, field: str, start: int, end: int, kind: str, reason: str) -> None:
-        if len(self.found) < self._limit:
-            field = field or f"{self._array}[{self._index}]"  # an element has no name
-            steps = [step for step in (*self._steps, field) if step]
-            self.found.append(Deviation(".".join(steps), start, end - start, kind, reason))
-
-    def _compare(
-        self, field: str, start: int, end: int, kind: str, written: bytes | bytearray
-    ) -> None:
-        """Note a value whose bytes are not those that are written for it, once."""
-        raw = self.data[start:end]
-        if raw != written and all(one.offset != start for one in self.found):
-            reason = f"{kind} {raw.hex()}, which encoding writes as {written.hex()}"
-            self._note(field, start, end, kind, reason)
-
-    # -- values that have more than one form -------------------------------------------------
-
-    def read_bool(self, field: str) -> bool:
-        """See `Reader`."""
-        start = self.position
-        value = super().read_bool(field)
-        writer = self.writer()
-        writer.write_bool(field, value)
-        self._compare(field, start, self.position, "boolean", writer.buffer)
-        return value
-
-    def read_fixed(self, form: Form, fields: tuple[str, ...]) -> tuple[Any, ...]:
-        """See `Reader`."""
-        start = self.position
-        values = super().read_fixed(form, fields)
-        if form.pack(*values) != self.data[start : self.position]:
-            for field, code, value in zip(fields, form.format.lstrip(">"), values, strict=True):
-                one = Form(">" + code)
-                kind = "boolean" if code == "?" else "number"
-                self._compare(field, start, start + one.size, kind, one.pack(value))
-                start += one.size
-        return values
-
-    def read_unsigned_varint(self, field: str) -> int:
-        """See `Reader`."""
-        start = self.position
-        value = super().read_unsigned_varint(field)
-        if self.position - start > 1:
-            writer = self.writer()
-            writer.write_unsigned_varint(value)
-            self._compare(field, start, self.position, "varint", writer.buffer)
-        return value
-
-    def read_nullable_string(self, field: str) -> str | None:
-        """See `Reader`."""
-        value: str | None = self._nullable("nullable_string", field)
-        return value
-
-    def read_nullable_bytes(self, field: str) -> bytes | None:
-        """See `Reader`."""
-        value: bytes | None = self._nullable("nullable_bytes", field)
-        return value
-
-    read_nullable_records = read_nullable_bytes
-
-    def read_classic_nullable_string(self, field: str) -> str | None:
-        """See `Reader`."""
-        value: str | None = self._nullable("classic_nullable_string", field)
-        return value
-
-    def read_classic_nullable_bytes(self, field: str) -> bytes | None:
-        """See `Reader`."""
-        value: bytes | None = self._nullable("classic_nullable_bytes", field)
-        return value
-
-    def _nullable(self, name: str, field: str) -> Any:
-        start = self.position
-        value = getattr(super(), f"read_{name}")(field)
-        if value is None:
-            writer = self.writer()
-            getattr(writer, f"write_{name}")(field, None)
-            self._compare(field, start, self.position, "null", writer.buffer)
-        return value
-
-    def read_string(self, field: str) -> str:
-        """See `Reader`."""
-        self._index += 1
-        return super().read_string(field)
-
-    def read_nullable_array(self, field: str, element: str) -> list[Any] | None:
-        """See `Reader`."""
-        start = self.position
-        self._array, self._index = field, -1
-        items = super().read_nullable_array(field, element)
-        if items is None or element == "bool":
-            writer = self.writer()
-            writer.write_nullable_array(field, element, items)
-            if items is None:
-                self._compare(field, start, self.position, "null", writer.buffer)
-            else:
-                self._compare_elements(field, writer.buffer[-len(items) :] if items else b"")
-        return items
-
-    def _compare_elements(self, field: str, written: bytes | bytearray) -> None:
-        """Compare the elements of an array, a byte each, that ends here."""
-        first = self.position - len(written)
-        if self.data[first : self.position] == written:
-            return
-        for index, byte in enumerate(written):
-            if len(self.found) >= self._limit:
-                return
-            at = first + index
-            self._compare(f"{field}[{index}]", at, at + 1, "boolean", bytes([byte]))
-
-    # -- structs -----------------------------------------------------------------------------
-
-    def read_struct(self, field: str, struct: Any, version: int, *more: Any) -> Any:
-        """See `Reader`."""
-        self.enter(field)
-        value = super().read_struct(field, struct, version, *more)
-        self.leave(value, version)
-        return value
-
-    def read_nullable_structs(self, field: str, struct: Any, version: int) -> list[Any] | None:
-        """See `Reader`."""
-        start = self.position
-        elements: Any = _Elements(field, struct)
-        items: list[Any] | None = super().read_nullable_structs(field, elements, version)
-        if items is None:
-            writer = self.writer()
-            writer.write_nullable_structs(field, struct, None, version)
-            self._compare(field, start, self.position, "null", writer.buffer)
-        return items
-
-    def read_nullable_struct(self, field: str, struct: Any, version: int, *more: Any) -> Any:
-        """See `Reader`."""
-        start = self.position
-        value = super().read_nullable_struct(field, struct, version, *more)
-        writer = self.shallow()
-        writer.write_nullable_struct(field, struct, value, version)
-        self._compare(field, start, start + 1, "marker", writer.buffer)
-        return value
-
-    def read_tagged_nullable_struct(self, field: str, struct: Any, version: int, *more: Any) -> Any:
-        """See `Reader`."""
-        marker = CompactReader(self.data, self.position)
-        value = super().read_tagged_nullable_struct(field, struct, version, *more)
-        start = marker.position
-        marker.read_unsigned_varint(field)
-        writer = self.shallow()
-        writer.write_tagged_nullable_struct(field, struct, value, version)
-        self._compare(field, start, marker.position, "marker", writer.buffer)
-        return value
-
-    # -- tag sections ------------------------------------------------------------------------
-
-    def _read_tag_count(self) -> int:
-        count = super()._read_tag_count()
-        self._first_tag = self.position
-        return count
-
-    def read_tags(self, *fields: str) -> Iterator[int]:
-        """See `Reader`."""
-        start = -1
-        for tag in super().read_tags(*fields):
-            if start < 0:
-                start = self._first_tag
-            yield tag
-            if tag < len(fields):
-                self._tags[-1].append((tag, fields[tag], start, self.position))
-            start = self.position
-
-
-class _Elements:
-    """The struct of an array, which tells the reader of each element."""
-
-    def __init__(self, field: str, struct: type[Struct]) -> None:
-        self._field = field
-        self._struct = struct
-        self._index = 0
-
-    def _decode(self, reader: _Noting, version: int) -> Any:
-        reader.enter(f"{self._field}[{self._index}]")
-        value = self._struct._decode(reader, version)
-        reader.leave(value, version)
-        self._index += 1
-        return value
-
-
-class _ClassicNoting(_Noting, ClassicReader):
-    writer = ClassicWriter
-    shallow = _ShallowClassic
-
-
-class _CompactNoting(_Noting, CompactReader):
-    writer = CompactWriter
-    shallow = _ShallowCompact
