@@ -12,7 +12,8 @@ from kraftwire.address import Address
 from kraftwire.net.server import Endpoint
 from kraftwire.node.key_value import KeyValues
 from kraftwire.node.node import Node, Settings
-from kraftwire.raft.config import Config
+from kraftwire.raft.config import Config, Membership
+from kraftwire.raft.membership import policy_of
 from kraftwire.raft.memory_store import MemoryStore
 from kraftwire.raft.store import Store
 from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
@@ -26,7 +27,10 @@ WITHIN_S = 30.0
 class Cluster:
     """Voters 1 to n by static configuration, on ports that are known before they start."""
 
-    def __init__(self, voters: int, observers: int = 0) -> None:
+    def __init__(
+        self, voters: int, observers: int = 0, membership: Membership = Membership.SHIPPED
+    ) -> None:
+        self.membership = membership
         ports = [held_port() for _ in range(voters + observers)]
         self.addresses = {number + 1: Address(HOST, port) for number, port in enumerate(ports)}
         self.voters = VoterSet(
@@ -45,6 +49,7 @@ class Cluster:
             listeners=(self._listener(number),),
             default_listener=LISTENER,
             static_voters=self.voters,
+            membership=self.membership,
             election_timeout_ms=200,
             fetch_timeout_ms=2000,
             fetch_max_wait_ms=200,
@@ -55,7 +60,8 @@ class Cluster:
     async def start(self, number: int, store: Store | None = None, **settings: int) -> Node:
         """Start a node with the store that it had before, or another."""
         if store is not None or number not in self.stores:
-            self.stores[number] = store or MemoryStore(self.voters)
+            registry = policy_of(self.config(number)).registry
+            self.stores[number] = store or MemoryStore(self.voters, registry)
 
         def config_of(ports: Mapping[str, int]) -> Config:
             del ports  # they are known
@@ -82,11 +88,17 @@ class Cluster:
 
 
 @asynccontextmanager
-async def cluster(voters: int, observers: int = 0) -> AsyncIterator[Cluster]:
-    """A cluster whose voters run."""
-    one = Cluster(voters, observers)
+async def cluster(
+    voters: int,
+    observers: int = 0,
+    membership: Membership = Membership.SHIPPED,
+    *,
+    absent: int = 0,
+) -> AsyncIterator[Cluster]:
+    """A cluster whose voters run, except the last `absent` ones."""
+    one = Cluster(voters, observers, membership)
     try:
-        for number in range(1, voters + 1):
+        for number in range(1, voters - absent + 1):
             await one.start(number)
         yield one
     finally:

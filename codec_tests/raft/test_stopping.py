@@ -11,6 +11,7 @@ from kraftwire.raft.messages import begin_quorum_epoch_request, partition_of, vo
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.roles import Candidate, Leader, Prospective, Resigned, Unattached
 from kraftwire_messages.kafka import EndQuorumEpochRequest, VoteRequest, VoteResponse
+from kraftwire_wire.numbers import ErrorCode
 
 from raft.replicas import (
     CLUSTER,
@@ -24,6 +25,7 @@ from raft.replicas import (
     fetched,
     listeners_of,
     replica_of,
+    reply_in,
     sent,
 )
 
@@ -155,3 +157,12 @@ def test_who_stands_and_shuts_down_does_not_time_out() -> None:
     effects = replica.step(9020, Tick())
     assert isinstance(replica.core.role, Candidate)
     assert len(sent(effects, VoteRequest)) == 2
+
+
+def test_a_leader_that_has_resigned_still_names_itself_to_other_replicas() -> None:
+    """As Kafka does: a replica that knows the leader of an epoch must not hear of another."""
+    replica = elected()
+    replica.step(5000, Resign())
+    partition = partition_of(reply_in(fetched(replica, TWO), "fetch"))
+    assert partition.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (partition.current_leader.leader_id, partition.current_leader.leader_epoch) == (1, 4)

@@ -10,7 +10,8 @@ node speaks lines of text:
     anything else        error REASON
 
 A key is one word, a value the rest of the line. Only the leader takes changes: another node says
-`error not the leader, which is ID`. Behind `error not committed` nobody knows yet what became of
+`error not the leader, which is ID`, or `error no leader takes changes now` if it knows of none, or
+is the leader itself and has resigned, or waits for all voters to be named (KIP-856). Behind `error not committed` nobody knows yet what became of
 a change; to ask for it again does no harm, since it says what the value is to be.
 
 A committed record that is no such change, which another leader may have written, is skipped by
@@ -186,7 +187,10 @@ class KeyValueServer:
 
     async def _change(self, value: bytes) -> str:
         if self._node.leads is None:
-            return f"error not the leader, which is {self._node.leader_id}"
+            leader = self._node.leader_id
+            if leader is None:
+                return "error no leader takes changes now; try again"
+            return f"error not the leader, which is {leader}"
         try:
             return f"ok {await self._node.propose([value])}"
         except NotCommitted as error:

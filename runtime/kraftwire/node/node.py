@@ -181,8 +181,13 @@ class Node:
 
     @property
     def leader_id(self) -> int | None:
-        """Who leads, as far as this node knows."""
-        return self._driver.replica.core.leader_id
+        """Return the id of the leader that takes proposals; None if this node knows of none.
+
+        A node names itself only while it takes proposals: not once it has resigned, and not before
+        all voters are named (KIP-856). To other replicas it is still the leader of its epoch.
+        """
+        leader = self._driver.replica.core.leader_id
+        return None if leader == self.config.key.id and self._leads is None else leader
 
     @property
     def ports(self) -> dict[str, int]:
