@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -13,13 +14,19 @@ from kraftwire.log.properties import format_uuid
 from kraftwire.log.typed import log_of_topic
 from kraftwire.node.formatting import LOG_NAME
 from kraftwire.node.key_value import KeyValues, put
-from kraftwire_messages.kafka import FeatureLevelRecord, NoOpRecord, TopicRecord
-from kraftwire_wire.records import encode_metadata_record
+from kraftwire.raft.batches import Control, control_batch
+from kraftwire_messages.kafka import (
+    FeatureLevelRecord,
+    LeaderChangeMessage,
+    NoOpRecord,
+    TopicRecord,
+)
+from kraftwire_wire.records import ControlType, encode_metadata_record
 
 from chaos.processes import NodeProcess
 from interop.java_dump import java_dump, our_lines, their_lines
 from interop.kafka_tools import run_tool
-from interop.our_node import WITHIN_S, OurNode, run, until
+from interop.our_node import LOG, WITHIN_S, OurNode, run, until
 
 pytestmark = pytest.mark.interop
 
@@ -87,6 +94,28 @@ def test_dump_log_reads_every_segment(metadata: OurNode) -> None:
     segments = files_of(metadata, "log")
     assert len(segments) > 2
     assert compare(segments, "--cluster-metadata-decoder") > 300
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_dump_log_reads_leader_changes_of_version_0_alone(tmp_path: Path, version: int) -> None:
+    """Controllers read them with the same code, and end: so our leaders write version 0.
+
+    Where a release of Kafka reads version 1 too, this fails, and shipped rules may write it.
+    """
+    voters = [LeaderChangeMessage.Voter(voter_id=number) for number in (1, 2, 3)]
+    for voter in voters if version else ():
+        voter.voter_directory_id = UUID(int=2**128 - 1 - voter.voter_id)
+    message = LeaderChangeMessage(version=version, leader_id=1, voters=voters)
+    segment = tmp_path / LOG_NAME / LOG
+    segment.parent.mkdir()
+    control = Control(ControlType.LEADER_CHANGE, message, version)
+    segment.write_bytes(control_batch(0, 1, 0, [control]).data)
+    if version == 0:
+        assert compare([segment], "--cluster-metadata-decoder") == 2
+    else:
+        options = ("--cluster-metadata-decoder", "--files", str(segment))
+        told = run_tool("DumpLogSegments", *options, fails=True)
+        assert "LeaderChangeMessage" in told
 
 
 def test_dump_log_reads_snapshots(keys: OurNode) -> None:

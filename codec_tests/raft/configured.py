@@ -32,9 +32,9 @@ RULES: dict[str, Any] = {
 }
 
 
-def configured(election: Election) -> Replica:
+def configured(election: Election, **more: Any) -> Replica:
     """Replica 1 as it begins with an election."""
-    return replica_of(election, **RULES)
+    return replica_of(election, **RULES | more)
 
 
 def unnamed(**more: Any) -> Replica:

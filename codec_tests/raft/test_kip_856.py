@@ -27,7 +27,13 @@ from kraftwire.raft.quorum import majorities_overlap
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.roles import Follower
 from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet
-from kraftwire_messages.kafka import BeginQuorumEpochRequest, UpdateRaftVoterRequest
+from kraftwire_messages.kafka import (
+    AddRaftVoterRequest,
+    BeginQuorumEpochRequest,
+    FetchRequest,
+    RemoveRaftVoterRequest,
+    UpdateRaftVoterRequest,
+)
 from kraftwire_messages.kip_856 import AddVoterRecord, RemoveVoterRecord
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.numbers import ErrorCode
@@ -269,3 +275,20 @@ def test_where_voters_listen_is_configured() -> None:
     response = ask(replica, message)
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert replica.core.voters == NAMED
+
+
+@pytest.mark.parametrize("kraft_version", [0, 1])
+@pytest.mark.parametrize("voters", [NAMED, NAMED.removing(ME)], ids=["a voter", "an observer"])
+def test_followers_do_not_tell_the_leader_what_they_have_become(
+    voters: VoterSet, kraft_version: int
+) -> None:
+    """It would refuse that, and they would ask again and again."""
+    replica = configured(Election(3, 2), auto_join=True)
+    replica.core.control.voters.add(0, voters)
+    replica.core.control.kraft_version.add(0, kraft_version)
+    assert isinstance(replica.core.role, Follower)
+    replica.core.role.update_deadline = replica.core.now
+    effects = replica.step(replica.core.now, Tick())
+    assert sent(effects, FetchRequest)
+    for kind in (UpdateRaftVoterRequest, AddRaftVoterRequest, RemoveRaftVoterRequest):
+        assert not sent(effects, kind)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kraftwire.raft.batches import control_batch, data_batch
+import pytest
+
+from kraftwire.raft.batches import Control, control_batch, data_batch
 from kraftwire.raft.candidacy import AskedVote, note_answer, stand
 from kraftwire.raft.control_state import ControlState
 from kraftwire.raft.effects import Leading, Settled, StoppedLeading
-from kraftwire.raft.election import Election
 from kraftwire.raft.inputs import Propose, Resign, Tick
 from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire.raft.memory_store import MemoryStore
@@ -14,7 +15,7 @@ from kraftwire.raft.replica import Replica
 from kraftwire.raft.snapshots import begin_snapshot
 from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet
 from kraftwire_messages import kip_856
-from kraftwire_messages.kafka import LeaderChangeMessage
+from kraftwire_messages.kafka import KRaftVersionRecord, LeaderChangeMessage
 from kraftwire_messages.kip_856 import AddVoterRecord
 
 from raft.configured import (
@@ -29,21 +30,41 @@ from raft.configured import (
     said,
     unnamed,
 )
-from raft.replicas import ME, THREE, TWO, fetched, lead, listeners_of, replica_of, take_snapshot
+from raft.replicas import ME, THREE, TWO, elected, fetched, lead, listeners_of, take_snapshot
+
+
+def elect_again(replica: Replica) -> None:
+    """Let a leader resign and, with the vote of 2, win the next epoch."""
+    core = replica.core
+    core.become_resigned()
+    core.become_unattached(core.epoch + 1)
+    stand(core)
+    for _ in range(2):
+        note_answer(core, AskedVote(TWO), granted=True)
+
+
+def led_again(replica: Replica) -> Replica:
+    """The same replica, as it leads a later epoch."""
+    elect_again(replica)
+    replica.core.effects.clear()
+    return replica
+
+
+def leader_change(replica: Replica) -> Control:
+    """The LeaderChangeMessage with which a replica begins a later epoch."""
+    elect_again(replica)
+    first, *_ = said(replica.core.effects)[-1]
+    assert isinstance(first.message, LeaderChangeMessage)
+    assert first.message.version == first.version, "the version is in the record too"
+    return first
 
 
 def test_an_epoch_begins_with_the_directories_that_are_known() -> None:
     replica = named()
-    core = replica.core
-    replica.step(5000, Resign())
-    core.become_unattached(core.epoch + 1)
-    stand(core)
-    for key in (TWO, TWO, THREE):
-        note_answer(core, AskedVote(key), granted=True)
-    ((change,),) = said(core.effects)
+    change = leader_change(replica)
+    assert (change.version, replica.core.control.kraft_version.last) == (1, 1)
     message = change.message
     assert isinstance(message, LeaderChangeMessage)
-    assert (message.version, change.version) == (1, 1)
     keys = [ReplicaKey(one.voter_id, one.voter_directory_id) for one in message.voters]
     assert keys == [ME, TWO, THREE]
     granting = [ReplicaKey(one.voter_id, one.voter_directory_id) for one in message.granting_voters]
@@ -52,22 +73,34 @@ def test_an_epoch_begins_with_the_directories_that_are_known() -> None:
     assert [one.voter_uuid for one in draft.voters] == [key.directory_id for key in keys]
 
 
-def test_under_shipped_rules_it_begins_without() -> None:
-    replica = replica_of(Election(3))
-    core = replica.core
-    stand(core)
-    for _ in range(2):
-        note_answer(core, AskedVote(TWO), granted=True)
-    batches = said(core.effects)
-    message = batches[0][0].message
-    assert isinstance(message, LeaderChangeMessage)
-    assert message == LeaderChangeMessage.decode(message.encode(0), 0)
+def test_an_epoch_begins_without_directories_under_kraft_version_0() -> None:
+    """KIP-853 has kraft.version decide which version of the message is written."""
+    replica = unnamed()
+    change = leader_change(replica)
+    assert (change.version, replica.core.control.kraft_version.last) == (0, 0)
+    assert change.message == LeaderChangeMessage.decode(change.message.encode(0), 0)
+
+
+def test_a_log_whose_voters_were_named_before_that_raised_kraft_version_goes_on() -> None:
+    """Its voters are named under kraft.version 0, and so its epochs begin without directories."""
+    replica = unnamed()
+    replica.core.control.voters.add(0, NAMED)
+    assert leader_change(replica).version == 0
+
+
+@pytest.mark.parametrize("kraft_version", [0, 1])
+def test_under_shipped_rules_it_begins_without(kraft_version: int) -> None:
+    """A controller of Kafka 4.4 reads version 0 alone, and ends where it meets version 1."""
+    change = leader_change(elected(kraft_version=kraft_version))
+    assert change.version == 0
+    assert change.message == LeaderChangeMessage.decode(change.message.encode(0), 0)
 
 
 def test_all_voters_are_named_in_one_batch_once_all_have_told() -> None:
     replica = unnamed()
     assert said(fetched(replica, TWO)) == []
-    (records,) = said(fetched(replica, THREE))
+    ((version, *records),) = said(fetched(replica, THREE))
+    assert version.message == KRaftVersionRecord(kraft_version=1), "all voters have it then"
     expected = [AddVoterRecord(voter_id=key.id, voter_uuid=key.directory_id) for key in NAMED.keys]
     assert sorted(map(repr, [one.message for one in records])) == sorted(map(repr, expected))
     assert replica.core.voters == NAMED
@@ -117,18 +150,6 @@ def test_state_machines_write_when_all_voters_have_the_names() -> None:
 def test_who_has_not_told_that_it_leads_does_not_tell_that_it_leads_no_more() -> None:
     assert StoppedLeading(4) not in unnamed().step(5000, Resign())
     assert StoppedLeading(4) in named().step(5000, Resign())
-
-
-def led_again(replica: Replica) -> Replica:
-    """The same replica, as it leads a later epoch."""
-    core = replica.core
-    core.become_resigned()
-    core.become_unattached(5)
-    stand(core)
-    for _ in range(2):
-        note_answer(core, AskedVote(TWO), granted=True)
-    core.effects.clear()
-    return replica
 
 
 def test_a_later_leader_too_waits_until_all_voters_have_the_names() -> None:
@@ -190,6 +211,7 @@ def test_a_snapshot_begins_with_the_voters() -> None:
     found = store.recover()
     assert found.control.voters.last == NAMED
     assert found.control.voters.last_offset == snapshot.offset - 1
+    assert found.control.kraft_version.last == 1
 
 
 def test_a_snapshot_of_what_came_before_the_names_has_none() -> None:
@@ -200,3 +222,4 @@ def test_a_snapshot_of_what_came_before_the_names_has_none() -> None:
     store.snapshots[snapshot] = content
     control = store.recover().control
     assert (control.voters.last, control.first_data) == (CONFIGURED, None)
+    assert control.kraft_version.last == 0

@@ -10,9 +10,10 @@ node speaks lines of text:
     anything else        error REASON
 
 A key is one word, a value the rest of the line. Only the leader takes changes: another node says
-`error not the leader, which is ID`, or `error no leader takes changes now` if it knows of none, or
-is the leader itself and has resigned, or waits for all voters to be named (KIP-856). Behind `error not committed` nobody knows yet what became of
-a change; to ask for it again does no harm, since it says what the value is to be.
+`error not the leader, which is ID`. A node that knows of no leader says so; that includes a leader
+that has resigned, or that waits for all voters to be named (KIP-856). Behind `error not committed`
+nobody knows yet what became of a change; to ask for it again does no harm, since it says what the
+value is to be.
 
 A committed record that is no such change, which another leader may have written, is skipped by
 every node alike, counted and logged: to fail would end the node, and end it again at every start.

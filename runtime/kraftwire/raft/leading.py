@@ -64,7 +64,8 @@ def _leader_change(core: Core, leader: Leader) -> Control:
             for key in keys
         ]
 
-    version = policy_of(core.config).leader_change_version
+    kraft_version = core.control.kraft_version.last
+    version = policy_of(core.config).leader_change_version(kraft_version)
     message = LeaderChangeMessage(
         version=version,
         leader_id=core.key.id,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kraftwire.raft.core import Core
+from kraftwire.raft.membership import policy_of
 from kraftwire.raft.messages import (
     add_raft_voter_request,
     remove_raft_voter_request,
@@ -77,7 +78,9 @@ def next_deadline(core: Core, role: Follower) -> int | None:
 
 
 def _untold(core: Core, role: Follower) -> tuple[object, Message] | None:
-    """What the leader should be told or asked, and the request for it."""
+    """Return what the leader should be told or asked, and the request for it; None for nothing."""
+    if not policy_of(core.config).updates:
+        return None
     cluster_id, kraft_version = core.config.cluster_id, core.control.kraft_version.last
     if core.is_voter:
         entry = core.voters.find(core.key)

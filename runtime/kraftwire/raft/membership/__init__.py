@@ -43,14 +43,14 @@ class Policy(Protocol):
     """What the control records of a log are; whoever opens one needs it."""
     needed_kraft_version: int
     """The kraft.version without which voters do not change."""
-    leader_change_version: int
-    """Of LeaderChangeMessage: from 1 on it has the directories of voters."""
     not_mine: ErrorCode
     """What a replica answers that is not the voter a request is for."""
     not_voter: ErrorCode
     """What it answers to a leader that takes it for a voter, where it is none."""
     waits: bool
     """Whether a change waits until it may be made; else it is refused until then."""
+    updates: bool
+    """Whether voters tell the leader where they listen and what they support."""
 
     def check_start(self, control: ControlState) -> None:
         """`KraftwireError` where a replica with such a log must not start."""
@@ -58,6 +58,10 @@ class Policy(Protocol):
 
     def election_form(self, kraft_version: int) -> int:
         """The kraft.version in whose form elections are kept; from 1 on with directories."""
+        ...
+
+    def leader_change_version(self, kraft_version: int) -> int:
+        """Return the version of LeaderChangeMessage to write; 1 has the directories of voters."""
         ...
 
     def refusal(self, voters: VoterSet, change: Change) -> Refusal | None:

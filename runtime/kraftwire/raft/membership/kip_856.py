@@ -15,12 +15,15 @@ from uuid import UUID
 from kraftwire.raft.batches import Control
 from kraftwire.raft.control_state import ControlState
 from kraftwire.raft.membership.changes import Adding, Change, Refusal, Removing, Updating
+from kraftwire.raft.membership.shipped import version_record
 from kraftwire.raft.voters import NO_DIRECTORY, ReplicaKey, Voter, VoterSet
 from kraftwire_messages import kip_856
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.registry import Registry
 
+_NAMED = 1
+"""The kraft.version of a quorum whose voters are named."""
 _TYPES = {name: number for number, name in kip_856.registry.control_records.items()}
 
 
@@ -45,10 +48,10 @@ class Kip856:
         control_records=kip_856.registry.control_records,
     )
     needed_kraft_version = 0
-    leader_change_version = 1
     not_mine = ErrorCode.INVALID_REQUEST
     not_voter = ErrorCode.VOTER_NOT_FOUND
     waits = True
+    updates = False
 
     def __init__(self, configured: VoterSet) -> None:
         """`configured` is `controller.quorum.voters`."""
@@ -65,6 +68,10 @@ class Kip856:
     def election_form(self, kraft_version: int) -> int:
         """With directories, since a vote is for a replica with its disk."""
         return 1
+
+    def leader_change_version(self, kraft_version: int) -> int:
+        """Return 1 exactly if kraft.version is at least 1 (KIP-853)."""
+        return min(kraft_version, 1)
 
     def refusal(self, voters: VoterSet, change: Change) -> Refusal | None:
         """See `Policy.refusal`."""
@@ -106,14 +113,22 @@ class Kip856:
         return self.has_named(control.voters.last) and control.first_data is not None
 
     def naming_records(self, voters: VoterSet, directories: Mapping[int, UUID]) -> list[Control]:
-        """A record for each voter; they have to come in one batch, to be committed together."""
+        """Return a record for each voter, after one that raises kraft.version to 1.
+
+        They have to be in one batch, to be committed together. Once the leader knows all directory
+        ids, all voters support this KIP, and with it what kraft.version 1 stands for.
+        """
         if not all(voter.id in directories for voter in voters):
             return []
-        return [_add_record(ReplicaKey(voter.id, directories[voter.id])) for voter in voters]
+        keys = [ReplicaKey(voter.id, directories[voter.id]) for voter in voters]
+        return [version_record(_NAMED), *map(_add_record, keys)]
 
     def snapshot_records(self, voters: VoterSet, kraft_version: int) -> list[Control]:
-        """A record for each voter; none while they are only configured."""
-        return [_add_record(voter.key) for voter in voters] if self.has_named(voters) else []
+        """Return the kraft.version and a record for each voter; none while these are not named."""
+        if not self.has_named(voters):
+            return []
+        raised = [version_record(kraft_version)] if kraft_version else []
+        return [*raised, *(_add_record(voter.key) for voter in voters)]
 
 
 def _add_record(key: ReplicaKey) -> Control:

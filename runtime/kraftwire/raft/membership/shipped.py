@@ -21,10 +21,10 @@ class Shipped:
 
     registry = kafka.registry
     needed_kraft_version = 1
-    leader_change_version = 0
     not_mine = ErrorCode.INVALID_VOTER_KEY
     not_voter = ErrorCode.NONE
     waits = False
+    updates = True
 
     def check_start(self, control: ControlState) -> None:
         """Any log will do."""
@@ -32,6 +32,15 @@ class Shipped:
     def election_form(self, kraft_version: int) -> int:
         """That of the quorum."""
         return kraft_version
+
+    def leader_change_version(self, kraft_version: int) -> int:
+        """Return 0 under every kraft.version, as Kafka writes it.
+
+        Kafka 4.4 decodes each LeaderChangeMessage in version 0. At one in version 1 a controller
+        ends, and ends again at each start, since the message is in its log.
+        """
+        del kraft_version  # the draft would decide by it (KIP-853)
+        return 0
 
     def refusal(self, voters: VoterSet, change: Change) -> Refusal | None:
         """See `Policy.refusal`."""
@@ -90,12 +99,13 @@ class Shipped:
 
 def upgrade_records(kraft_version: int, voters: VoterSet) -> list[Control]:
     """The records that raise kraft.version, with the voters as they have described themselves."""
-    return [_version_record(kraft_version), _voters_record(voters)]
+    return [version_record(kraft_version), _voters_record(voters)]
 
 
 def _voters_record(voters: VoterSet) -> Control:
     return Control(ControlType.KRAFT_VOTERS, encode_voters(voters))
 
 
-def _version_record(kraft_version: int) -> Control:
+def version_record(kraft_version: int) -> Control:
+    """Return the record that raises kraft.version."""
     return Control(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=kraft_version))
