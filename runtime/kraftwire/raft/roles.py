@@ -114,6 +114,8 @@ class Pending:
     """The offset behind its record; None while a new voter is asked what it can do."""
     is_asked: bool = False
     """Whether a new voter was asked; before that something else may be asked of it."""
+    is_able: bool = False
+    """Whether a new voter has answered that it supports what it needs to (KIP-856)."""
     is_answered: bool = False
     leader_end: int = 0
     """Where the leader's log ended when it was asked for, up to which a new voter catches up."""

@@ -8,7 +8,8 @@ is truncated, its record.
 
 Shipped rules refuse a change that may not be made now; a new voter that still answers another
 request is asked behind that, where a real leader refuses. Those of KIP-856 have it wait: for a
-change before it, for the first record of the epoch to be committed, for a new voter to catch up.
+change before it, for the first record of the epoch to be committed, for a new voter to catch up
+and to answer ApiVersions.
 
 A real leader forgets with a request that has waited too long that it has to resign, if it is
 the leader who was removed. Here the commit alone decides that (`leading.is_removed`).
@@ -21,7 +22,13 @@ from kraftwire.raft.inputs import Request
 from kraftwire.raft.leading import append_controls
 from kraftwire.raft.membership import Adding, Change, Refusal, Removing, policy_of
 from kraftwire.raft.messages import listeners_in
-from kraftwire.raft.readiness import AskedVersions, ask_versions, has_reached, ready_voter
+from kraftwire.raft.readiness import (
+    AskedVersions,
+    able_voter,
+    ask_versions,
+    has_reached,
+    ready_voter,
+)
 from kraftwire.raft.replies import reply
 from kraftwire.raft.responses import Outcome
 from kraftwire.raft.roles import Leader, Pending
@@ -107,6 +114,9 @@ def _wait(core: Core, request: Request, change: Adding | Removing) -> Refusal | 
     else:
         refusal = policy.refusal(committed, change)
     if refusal is None:
+        if isinstance(change, Adding):  # the configuration says where it listens
+            listeners = core.listeners_of(change.voter.id)
+            change = Adding(change.voter._replace(listeners=listeners))
         leader.waiting.append(_pending(core, request, change))
     return refusal
 
@@ -114,15 +124,21 @@ def _wait(core: Core, request: Request, change: Adding | Removing) -> Refusal | 
 def take_versions(
     core: Core, asked: AskedVersions, response: ApiVersionsResponse | None
 ) -> Outcome:
-    """Make a replica a voter that has answered what it can do; None where it has not."""
+    """Go on with the replica that has answered what it supports; `response` is None if it did not.
+
+    Shipped rules make it a voter or refuse it; under KIP-856 it still waits for its turn.
+    """
     leader = core.role
-    pending = leader.pending if isinstance(leader, Leader) else None
-    if not isinstance(leader, Leader) or pending is None or pending.end is not None:
+    if not isinstance(leader, Leader):
         return Outcome.TAKEN
-    change = pending.change
-    if not pending.is_asked or not isinstance(change, Adding) or change.voter.key != asked.voter:
+    for waits in leader.waiting:
+        if _is_about(waits, asked):
+            return _note_versions(core, leader, waits, response)
+    pending = leader.pending
+    if pending is None or not _is_about(pending, asked):
         return Outcome.TAKEN
-    voter = ready_voter(core, leader, change.voter, response)
+    assert isinstance(pending.change, Adding), "others are not asked"
+    voter = ready_voter(core, leader, pending.change.voter, response)
     if isinstance(voter, Refusal):
         _end(core, leader, pending, voter)
         return Outcome.FAILED if response is None or response.error_code else Outcome.GOOD
@@ -135,10 +151,34 @@ def take_versions(
     return Outcome.GOOD
 
 
+def _is_about(pending: Pending, asked: AskedVersions) -> bool:
+    """Whether a change waits for the answer to a question."""
+    if not isinstance(pending.change, Adding) or pending.change.voter.key != asked.voter:
+        return False
+    return pending.is_asked and not pending.is_able and pending.end is None
+
+
+def _note_versions(
+    core: Core, leader: Leader, waits: Pending, response: ApiVersionsResponse | None
+) -> Outcome:
+    """Note that a replica may become a voter, or refuse it; ask one again that did not answer."""
+    assert isinstance(waits.change, Adding), "others are not asked"
+    waits.is_asked = response is not None
+    if response is None:
+        return Outcome.FAILED
+    voter = able_voter(core, waits.change.voter, response)
+    if isinstance(voter, Refusal):
+        leader.waiting.remove(waits)
+        _answer(core, waits.request, voter)
+        return Outcome.FAILED if response.error_code else Outcome.GOOD
+    waits.is_able = True
+    return Outcome.GOOD
+
+
 def settle_change(core: Core, leader: Leader) -> None:
     """Answer the request that waits for a change, if that is committed, or takes too long.
 
-    Then ask a new voter what it can do, as soon as that can be, and make the changes that have
+    Then ask new voters what they support, as soon as that can be, and make the changes that have
     waited.
     """
     pending = leader.pending
@@ -147,15 +187,28 @@ def settle_change(core: Core, leader: Leader) -> None:
             _end(core, leader, pending)
         elif core.now >= pending.deadline:
             _end(core, leader, pending, _TOO_LATE if pending.end is not None else _NOT_ASKED)
-        elif isinstance(pending.change, Adding) and pending.end is None and not pending.is_asked:
-            pending.is_asked = ask_versions(core, pending.change.voter)
+        elif pending.end is None:
+            _ask_once(core, pending)
     for one in list(leader.waiting):
         if core.now >= one.deadline:
             leader.waiting.remove(one)
-            _answer(core, one.request, _TOO_LATE)
+            _answer(core, one.request, _TOO_LATE if _is_able(one) else _NOT_ASKED)
+        elif not _is_able(one):
+            _ask_once(core, one)
         elif _is_ready(core, leader, one):
             leader.waiting.remove(one)
             _make(core, leader, one)
+
+
+def _ask_once(core: Core, pending: Pending) -> None:
+    """Ask a new voter what it supports, if it was not asked and can be now."""
+    if isinstance(pending.change, Adding) and not pending.is_asked:
+        pending.is_asked = ask_versions(core, pending.change.voter)
+
+
+def _is_able(pending: Pending) -> bool:
+    """Whether nobody has to be asked any more before a change that waits is made."""
+    return pending.is_able or not isinstance(pending.change, Adding)
 
 
 def _is_ready(core: Core, leader: Leader, pending: Pending) -> bool:

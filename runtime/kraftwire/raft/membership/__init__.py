@@ -49,6 +49,8 @@ class Policy(Protocol):
     """What it answers to a leader that takes it for a voter, where it is none."""
     waits: bool
     """Whether a change waits until it may be made; else it is refused until then."""
+    needed_apis: Mapping[int, int]
+    """The APIs that a new voter has to support, each with the least of its newest versions."""
     updates: bool
     """Whether voters tell the leader where they listen and what they support."""
 

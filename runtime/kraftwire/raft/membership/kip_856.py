@@ -10,6 +10,7 @@ the other two.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from uuid import UUID
 
 from kraftwire.raft.batches import Control
@@ -19,12 +20,26 @@ from kraftwire.raft.membership.shipped import version_record
 from kraftwire.raft.voters import NO_DIRECTORY, ReplicaKey, Voter, VoterSet
 from kraftwire_messages import kip_856
 from kraftwire_wire.errors import KraftwireError
-from kraftwire_wire.numbers import ErrorCode
+from kraftwire_wire.numbers import ApiKey, ErrorCode
 from kraftwire_wire.registry import Registry
 
 _NAMED = 1
 """The kraft.version of a quorum whose voters are named."""
 _TYPES = {name: number for number, name in kip_856.registry.control_records.items()}
+
+_WITH_DIRECTORIES: Mapping[int, int] = MappingProxyType(
+    {
+        ApiKey.FETCH: 17,
+        ApiKey.FETCH_SNAPSHOT: 1,
+        ApiKey.VOTE: 1,
+        ApiKey.BEGIN_QUORUM_EPOCH: 1,
+        ApiKey.END_QUORUM_EPOCH: 1,
+        ApiKey.DESCRIBE_QUORUM: 2,
+        ApiKey.ADD_RAFT_VOTER: 0,
+        ApiKey.REMOVE_RAFT_VOTER: 0,
+    }
+)
+"""The first versions with directory ids, as Kafka shipped what the document has as Fetch 14 etc."""
 
 
 class Kip856:
@@ -51,6 +66,7 @@ class Kip856:
     not_mine = ErrorCode.INVALID_REQUEST
     not_voter = ErrorCode.VOTER_NOT_FOUND
     waits = True
+    needed_apis: Mapping[int, int] = _WITH_DIRECTORIES
     updates = False
 
     def __init__(self, configured: VoterSet) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from uuid import UUID
 
 from kraftwire.raft.batches import Control
@@ -24,6 +25,7 @@ class Shipped:
     not_mine = ErrorCode.INVALID_VOTER_KEY
     not_voter = ErrorCode.NONE
     waits = False
+    needed_apis: Mapping[int, int] = MappingProxyType({})
     updates = True
 
     def check_start(self, control: ControlState) -> None:
