@@ -11,6 +11,7 @@ from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.raft.batches import split_batches
 from kraftwire.raft.config import Config
 from kraftwire.raft.effects import Effect
+from kraftwire.raft.history import History
 from kraftwire.raft.inputs import Input
 from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
 from kraftwire.raft.membership import Adding, policy_of
@@ -103,12 +104,15 @@ class Node:
 
     def crash(self) -> None:
         """Stop, and lose what was not flushed, or a part of that."""
-        self._left = self.voter_sets()
+        committed = 0 if self.replica is None else self.replica.core.committed
         self.replica = None
         self.fails_flush = False
         self.unconfirmed.clear()
         self.waiting.clear()
         self.store.crash(self._chance())
+        if not self.is_damaged:  # a set that was not flushed counts no more, but the one before
+            found = self.store.copy().recover()
+            self._left = _sets_that_count(found.control.voters, committed)
 
     def _chance(self) -> Random:
         """Chance that is the same in each run with these steps."""
@@ -127,24 +131,28 @@ class Node:
         self.config = self.scenario.config_of(self.config.key, self.moves)
 
     def voter_sets(self) -> list[VoterSet]:
-        """The sets that count for it, or did when it stopped; none of a damaged disk.
+        """Return the voter sets that count for the node; none for a damaged disk.
 
-        That is the newest that it knows to be committed, and those behind it.
-
-        A leader that is about to add a voter knows the set with that too.
+        Those are the newest that it knows to be committed, and all after it. For a node that has
+        stopped, they are the ones that the crash has left on its disk. A leader that is about to
+        add a voter knows the set with that voter too.
         """
         if self.is_damaged:
             return []
         if self.replica is None:
             return self._left
         core = self.replica.core
-        changes = core.control.voters.changes
-        committed = [place for place, one in enumerate(changes) if one.offset < core.committed]
-        sets = [change.value for change in changes[max(committed, default=0) :]]
+        sets = _sets_that_count(core.control.voters, core.committed)
         pending = core.role.pending if isinstance(core.role, Leader) else None
         if pending is not None and isinstance(pending.change, Adding) and pending.end is None:
             sets.append(core.voters.adding(pending.change.voter))
         return sets
+
+    @property
+    def has_waiting_changes(self) -> bool:
+        """Whether it leads, and changes of the voters wait that it may make any time (KIP-856)."""
+        role = None if self.replica is None else self.replica.core.role
+        return isinstance(role, Leader) and bool(role.waiting)
 
     # -- its disk ------------------------------------------------------------------------------
 
@@ -196,6 +204,12 @@ def epoch_before(batches: Sequence[OffsetAndEpoch], offset: int) -> int | None:
     if place == len(batches) or batches[place].offset != offset:
         return None
     return batches[place].epoch
+
+
+def _sets_that_count(voters: History[VoterSet], committed: int) -> list[VoterSet]:
+    """Return the newest set before an offset up to which records are committed, and all after."""
+    known = [place for place, one in enumerate(voters.changes) if one.offset < committed]
+    return [change.value for change in voters.changes[max(known, default=0) :]]
 
 
 def _checkpoint(voters: VoterSet) -> bytes:

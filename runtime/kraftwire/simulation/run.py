@@ -68,7 +68,10 @@ def run_scenario(scenario: Scenario, events: int = EVENTS, *, codecs: bool = Tru
 
 
 def recover(scheduler: Scheduler) -> None:
-    """Someone must lead, and everybody learn of records that are committed from here on."""
+    """Check that someone leads and may write, and that everybody learns of new committed records.
+
+    Operators help if they have to: see `kraftwire.simulation.work`. Raise `Broken` if it fails.
+    """
     before = scheduler.world.ledger.end.offset
 
     def is_well(world: World) -> bool:
@@ -76,7 +79,7 @@ def recover(scheduler: Scheduler) -> None:
         if end <= before:
             return False
         cores = [node.replica.core for node in world.nodes.values() if node.replica is not None]
-        leads = any(isinstance(core.role, Leader) for core in cores)
+        leads = any(isinstance(core.role, Leader) and core.role.is_open for core in cores)
         return leads and all(core.committed > before for core in cores)
 
     if not scheduler.run_until(is_well, scheduler.world.now + RECOVERS_IN_MS):

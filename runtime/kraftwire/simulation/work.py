@@ -2,6 +2,11 @@
 
 Disks are lost and voters come and go, but of every voter set that a node knows, a majority keeps
 its disks: KRaft promises nothing beyond that.
+
+Under KIP-856 one more thing is needed. A leader does not let state machines write before each voter
+has the records that name all voters, and a voter whose disk was lost never will. Where that happens
+before anything was written, the cluster waits until an operator adds the new disk as a voter and
+removes the lost one; so that is what happens in quiet.
 """
 
 from __future__ import annotations
@@ -22,19 +27,29 @@ _MOST_RECORDS = 3
 def work_step(world: World, chance: Random, crash: int = NEVER) -> Step | None:
     """The next thing that somebody asks for; None where nobody could answer.
 
-    In quiet only records are asked for.
+    In quiet that is records, and before them disks in the place of lost ones that are waited for.
     """
-    if not world.executor.is_quiet and chance.random() < world.scenario.changes:
+    is_quiet = world.executor.is_quiet
+    if not is_quiet and chance.random() < world.scenario.changes:
         return chance.choice(_KINDS)(world, chance, crash)
     leader = _leader(world, chance)
     if leader is None:
         return None
+    replacing = _replace_a_disk(world, leader) if is_quiet else None
+    if replacing is not None:
+        return replacing
     records = chance.randint(1, _MOST_RECORDS)
     return Step(world.now, Action.PROPOSE, leader.number, place=records, crash=crash)
 
 
 def may_lose(world: World, lost: Node) -> bool:
-    """Whether the quorum survives the loss of a disk."""
+    """Whether the quorum survives the loss of a disk.
+
+    Not while changes of the voters wait for their turn: nobody has counted yet which disks are left
+    when they are made.
+    """
+    if any(node.has_waiting_changes for node in world.nodes.values()):
+        return False
     # A voter whose directory is not known would vote again: no set has a majority without it.
     sound = _sound(world) - {lost.config.key}
     sets = (voters for node in world.nodes.values() for voters in node.voter_sets())
@@ -88,6 +103,23 @@ def _remove(world: World, chance: Random, crash: int) -> Step | None:
         return None
     place = chance.choice(lost or chance.choice((own, able)) or able)
     return Step(world.now, Action.REMOVE, leader.number, place=place, crash=crash)
+
+
+def _replace_a_disk(world: World, leader: Node) -> Step | None:
+    """Add the new disk of a voter, or remove its lost one, if the leader waits for the lost one."""
+    assert leader.replica is not None, "it leads"
+    core = leader.replica.core
+    role = core.role
+    if not isinstance(role, Leader) or role.is_open or role.pending or role.waiting:
+        return None
+    for place, voter in enumerate(core.voters):
+        present = world.nodes[voter.id].config.key
+        if voter.key.means(present):
+            continue
+        if present in core.voters.keys:
+            return Step(world.now, Action.REMOVE, leader.number, place=place)
+        return Step(world.now, Action.ADD, leader.number, voter.id)
+    return None
 
 
 def _of_leader(action: Action) -> Callable[[World, Random, int], Step | None]:
