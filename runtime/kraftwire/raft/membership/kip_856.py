@@ -5,6 +5,14 @@ new one added and then the old one removed. The configured voters have no direct
 that adds a voter of their id tells which it is. VOTER_ALREADY_ADDED, VOTER_ALREADY_REMOVED and
 NOT_VOTER have no numbers there: they are what Kafka has for that, 126 for the first and 127 for
 the other two.
+
+For operators: keep all disks until the first record of the state machine is committed. A leader
+takes no records before each voter has those that name all voters, and a voter whose disk was lost
+never will. A new leader waits again as long as the log has no record of the state machine. Such a
+quorum answers that no leader takes changes, DescribeQuorum shows the lost voter without progress
+and its new disk as an observer, and nothing is lost: for each lost disk, send AddVoter for the new
+one and RemoveVoter for the old one, and the leader opens. Before the voters are named, a disk must
+not be replaced at all: the log knows voters by id alone, so the empty disk would vote again.
 """
 
 from __future__ import annotations
