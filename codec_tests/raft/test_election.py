@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire.log.errors import CorruptBatch
+from kraftwire.raft.bounds import MAX_EPOCH
 from kraftwire.raft.election import Election, decode_election, encode_election
 from kraftwire.raft.voters import ReplicaKey
 
@@ -23,7 +24,7 @@ def test_a_real_controllers_file_is_written_the_same() -> None:
     assert encode_election(election, kraft_version=1) == data
 
 
-@given(st.integers(0, 2**31 - 1), LEADERS, st.none() | KEYS)
+@given(st.integers(0, MAX_EPOCH), LEADERS, st.none() | KEYS)
 def test_what_is_written_is_read(epoch: int, leader: int | None, voted: ReplicaKey | None) -> None:
     election = Election(epoch, leader, voted)
     assert decode_election(encode_election(election, kraft_version=1)) == election

@@ -75,10 +75,11 @@ def test_the_same_candidate_is_told_again_and_no_other() -> None:
     core = core_of(Election(3), log_epoch=2)
     ask(core, vote(4), 2)
     kept = len(core.effects)
-    assert partition_of(ask(core, vote(4, UpToDate(0, 0)), 2)).vote_granted
+    assert partition_of(ask(core, vote(4), 2)).vote_granted
+    assert not partition_of(ask(core, vote(4, UpToDate(0, 0)), 2)).vote_granted
     other = vote_request(CLUSTER, THREE, ME, 4, UpToDate(3, 99))
     assert not partition_of(ask(core, other, 2)).vote_granted
-    assert len(core.effects) == kept + 2, "nothing more was kept"
+    assert len(core.effects) == kept + 3, "nothing more was kept"
 
 
 @pytest.mark.parametrize(
@@ -95,12 +96,13 @@ def test_the_log_decides(log: UpToDate, granted: bool) -> None:
     assert partition_of(ask(core, vote(4, log), 2)).vote_granted == granted
 
 
-def test_a_pre_vote_keeps_no_vote_and_takes_the_epoch() -> None:
+def test_a_pre_vote_keeps_no_vote_and_no_epoch() -> None:
     core = core_of(Election(3), log_epoch=2)
     partition = partition_of(ask(core, vote(3, pre_vote=True), 2))
     assert (partition.vote_granted, core.epoch, core.voted) == (True, 3, None)
     partition = partition_of(ask(core, vote(5, pre_vote=True), 2))
-    assert (partition.vote_granted, core.epoch, core.voted) == (True, 5, None)
+    assert (partition.vote_granted, partition.leader_epoch) == (True, 5)
+    assert (core.epoch, core.voted) == (3, None)
 
 
 def test_a_follower_refuses_and_names_its_leader() -> None:

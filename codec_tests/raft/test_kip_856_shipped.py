@@ -35,7 +35,7 @@ from kraftwire.raft.memory_store import MemoryStore
 from kraftwire.raft.messages import vote_request
 from kraftwire.raft.metrics import metrics_of
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Follower, Leader, Prospective, Resigned
+from kraftwire.raft.roles import Follower, Leader, Prospective, Resigned, Unattached
 from kraftwire.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet, encode_voters
 from kraftwire_messages import kip_856
 from kraftwire_messages.kafka import FetchRequest, QuorumStateData
@@ -225,7 +225,8 @@ def test_an_observer_does_not_stand() -> None:
     """KIP-856, AddVoterRecord, Handling."""
     replica = follower(WITHOUT_ME)
     replica.step(60_000, Tick())
-    assert isinstance(replica.core.role, Follower)
+    assert isinstance(replica.core.role, Unattached)
+    assert (replica.core.epoch, replica.core.leader_id) == (3, 2)
 
 
 def test_a_fetch_that_is_answered_sets_the_fetch_timer() -> None:

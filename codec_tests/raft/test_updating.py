@@ -13,7 +13,7 @@ from kraftwire.raft.election import Election
 from kraftwire.raft.inputs import RequestFailed, Response, Tick
 from kraftwire.raft.messages import METADATA_TOPIC_ID
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Follower, Prospective
+from kraftwire.raft.roles import Follower, Prospective, Unattached
 from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet, encode_voters
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
@@ -286,7 +286,8 @@ def test_a_voter_whose_removal_is_committed_waits_for_nobody() -> None:
     replica = removed()
     replica.core.commit(1)
     replica.step(60_000, Tick())
-    assert isinstance(replica.core.role, Follower)
+    assert isinstance(replica.core.role, Unattached)
+    assert replica.core.leader_id == 2
 
 
 def test_a_voter_whose_removal_is_not_committed_may_be_the_one_that_has_to_lead() -> None:

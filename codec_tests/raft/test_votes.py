@@ -42,11 +42,11 @@ OTHERS = [
     [
         (None, None, None),  # the log decides
         (None, 1, False),
-        (ReplicaKey(2, A), None, True),
-        (ReplicaKey(2), None, True),
+        (ReplicaKey(2, A), None, None),
+        (ReplicaKey(2), None, None),
         (ReplicaKey(2, B), None, False),
         (ReplicaKey(3, A), None, False),
-        (ReplicaKey(2, A), 1, True),
+        (ReplicaKey(2, A), 1, None),
     ],
 )
 def test_votes_of_who_has_no_leader(
@@ -70,3 +70,4 @@ def test_no_other_state_votes(role: Role) -> None:
     would = role not in (FETCHED, OTHERS[3])
     assert grants_pre_vote(role, is_up_to_date=True) == would
     assert not grants_pre_vote(role, is_up_to_date=False)
+    assert grants_pre_vote(role, is_up_to_date=True, is_over=True) == (role != OTHERS[3])

@@ -8,6 +8,7 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     log_state          where a log begins and ends, and which epoch wrote what
     batches            record batches, made and taken apart
     control_state      what control records say: the voter set and kraft.version
+    bounds             which epochs and offsets there can be, and why
     election           what is remembered of an election
     recovery           from bytes to what is known of a log
     store              what a replica keeps; memory_store does so in memory, with crashes
@@ -21,6 +22,7 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     votes              whom it votes for
     connections        one request at a time to each node, and pauses
     core               what all handlers share: log, voters, state, and how that changes
+    claims             which epochs, offsets and leaders that others announce are believed
     snapshots          those that a state machine takes, and how long they are kept
     messages           the one partition within requests and responses
     replies            responses that say how things stand

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kraftwire.raft.bounds import MAX_EPOCH
 from kraftwire.raft.core import Core
 from kraftwire.raft.leading import begin_epoch
 from kraftwire.raft.messages import vote_request
-from kraftwire.raft.roles import Candidate, Prospective, Resigned
+from kraftwire.raft.roles import Candidate, Follower, Prospective, Resigned
 from kraftwire.raft.voters import ReplicaKey
 
 
@@ -37,8 +38,25 @@ def elect_sole_voter(core: Core) -> None:
         _go_on(core)
         return
     if isinstance(core.role, Resigned):
-        core.become_unattached(core.epoch + 1)
-    stand(core)
+        begin_next_epoch(core, core.role)
+    if not isinstance(core.role, Resigned):
+        stand(core)
+
+
+def leave_leader(core: Core, role: Follower) -> None:
+    """Do without a leader that does not answer: a voter stands, an observer asks who leads."""
+    if core.may_stand:
+        stand(core)
+    else:
+        core.become_unattached(role.epoch, role.leader_id)
+
+
+def begin_next_epoch(core: Core, role: Resigned) -> None:
+    """Wait for a leader of the next epoch; in the last one, for nothing."""
+    if role.epoch < MAX_EPOCH:
+        core.become_unattached(role.epoch + 1)
+    else:
+        core.wait_longer(role)
 
 
 def ask(core: Core) -> None:
@@ -108,7 +126,10 @@ def _go_on(core: Core) -> bool:
 
 
 def _run(core: Core) -> None:
-    """Ask for votes in the next epoch."""
+    """Ask for votes in the next epoch, if there is one."""
+    if core.epoch >= MAX_EPOCH:
+        give_up(core)
+        return
     core.become_candidate()
     if not _go_on(core):
         ask(core)

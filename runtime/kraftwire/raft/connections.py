@@ -10,6 +10,8 @@ from collections.abc import Hashable, Iterable
 from itertools import count
 from typing import Generic, NamedTuple, TypeVar
 
+from kraftwire.address import Address
+
 Node = TypeVar("Node", bound=Hashable)
 Asked = TypeVar("Asked")
 
@@ -18,6 +20,7 @@ class _InFlight(NamedTuple, Generic[Node, Asked]):
     node: Node
     asked: Asked
     deadline: int
+    address: Address | None
 
 
 class Connections(Generic[Node, Asked]):
@@ -48,10 +51,10 @@ class Connections(Generic[Node, Asked]):
         """What is in flight."""
         return [one.asked for one in self._in_flight.values()]
 
-    def send(self, node: Node, now: int, asked: Asked) -> int:
-        """Note a request to a node that is ready; the number to send it with."""
+    def send(self, node: Node, now: int, asked: Asked, address: Address | None = None) -> int:
+        """Note a request to a node that is ready; return the number to send it with."""
         number = next(self._numbers)
-        self._in_flight[number] = _InFlight(node, asked, now + self._timeout)
+        self._in_flight[number] = _InFlight(node, asked, now + self._timeout, address)
         self._busy[node] = number
         self._paused.pop(node, None)
         return number
@@ -60,6 +63,11 @@ class Connections(Generic[Node, Asked]):
         """Whom a request was sent to; None where it was given up."""
         one = self._in_flight.get(number)
         return None if one is None else one.node
+
+    def address_of(self, number: int) -> Address | None:
+        """Return the address that a request was sent to; None if the request was given up."""
+        one = self._in_flight.get(number)
+        return None if one is None else one.address
 
     def finish(self, number: int, now: int, *, failed: bool = False) -> Asked | None:
         """What was asked with a number, now that it is answered; None where it was given up."""

@@ -13,6 +13,7 @@ from random import Random
 
 from kraftwire.address import Address
 from kraftwire.log.batch import Batch
+from kraftwire.raft.bounds import Allowance
 from kraftwire.raft.config import Config
 from kraftwire.raft.connections import Connections
 from kraftwire.raft.effects import (
@@ -26,6 +27,7 @@ from kraftwire.raft.effects import (
     Truncate,
 )
 from kraftwire.raft.election import Election
+from kraftwire.raft.inputs import Answer, Request
 from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire.raft.membership import policy_of
 from kraftwire.raft.roles import (
@@ -76,6 +78,13 @@ class Core:
         )
         self._turns: Counter[int] = Counter()
         """How often the nodes with several voters of one id were asked (KIP-856)."""
+        self.allowance = Allowance(config.election_timeout_ms, now)
+        self.source: Request | Answer | None = None
+        """The request or response that is being handled."""
+        self.refused_claims = 0
+        """How many epochs and offsets were refused that cannot be."""
+        self.heard_epoch: int | None = None
+        """The epoch whose leader has answered a Fetch well."""
         self.role: Role = self._first_role(recovered.election or Election(0))
         self._save()
 
@@ -159,18 +168,31 @@ class Core:
     # -- changes -------------------------------------------------------------------------------
 
     def become_unattached(self, epoch: int, leader_id: int | None = None) -> None:
-        """Wait for a leader in a later epoch, or in this one after an election that was lost."""
+        """Wait for a leader in a later epoch, or look for that of this one.
+
+        The latter after an election that was lost, or when the leader does not answer an observer.
+        """
         is_same = epoch == self.epoch
-        if epoch < self.epoch or (is_same and not isinstance(self.role, Prospective)):
+        is_left = isinstance(self.role, Prospective) or (
+            isinstance(self.role, Follower) and not self.may_stand
+        )
+        if epoch < self.epoch or (is_same and not is_left):
             raise ValueError(f"unattached in epoch {epoch} from {self.role}")
         voted = self.voted if is_same else None
         self._enter(Unattached(epoch, self._deadline_unattached(), leader_id, voted))
 
     def become_follower(self, epoch: int, leader_id: int, listeners: tuple[Listener, ...]) -> None:
-        """Follow the leader of a later epoch, or of this one where none was followed so well."""
+        """Follow the leader of a later epoch, or of this one if it is better known now.
+
+        `ValueError` if this replica leads the epoch or follows another leader in it, or if the
+        leader has answered a Fetch and `listeners` are no more than those that are known.
+        """
         is_same = epoch == self.epoch
         is_leading = isinstance(self.role, Leader | Resigned)
-        knows_less = len(listeners) <= len(self.leader_listeners)
+        knows_less = leader_id != self.leader_id or (
+            len(listeners) <= len(self.leader_listeners)
+            and (self.heard_epoch == epoch or listeners == self.leader_listeners)
+        )
         if (
             not listeners
             or leader_id == self.key.id
@@ -181,6 +203,13 @@ class Core:
             raise ValueError(f"follower of {leader_id} in epoch {epoch} from {self.role}")
         voted = self.voted if is_same else None
         self._enter(self._follower(epoch, leader_id, listeners, voted))
+
+    def replace_leader(self, leader_id: int, listeners: tuple[Listener, ...]) -> None:
+        """Follow another leader of this epoch than one that has never answered a Fetch."""
+        is_heard = isinstance(self.role, Leader | Resigned) or self.heard_epoch == self.epoch
+        if is_heard or not listeners or leader_id == self.key.id:
+            raise ValueError(f"{leader_id} replaces the leader of {self.role}")
+        self._enter(self._follower(self.epoch, leader_id, listeners, self.voted))
 
     def become_prospective(self) -> None:
         """Ask voters whether they would elect this one; nothing changes that has to be kept."""
@@ -215,6 +244,10 @@ class Core:
             raise ValueError(f"resigned from {self.role}")
         self.role = Resigned(self.epoch, self._election_deadline(), successors, set(self.others))
         self.connections.forget()
+
+    def wait_longer(self, role: Resigned) -> None:
+        """Stay resigned: there is no epoch to go on to."""
+        role.election_deadline = self._election_deadline()
 
     def vote(self, candidate: ReplicaKey) -> None:
         """Keep a vote for another replica, and wait anew for the outcome."""
@@ -279,7 +312,7 @@ class Core:
         """Ask a node that is ready; `asked` comes back with the response."""
         if len(self.voters.of_id(node_id)) > 1:  # other nodes have no turns, and any number of ids
             self._turns[node_id] += 1
-        number = self.connections.send(node_id, self.now, asked)
+        number = self.connections.send(node_id, self.now, asked, address)
         self.effects.append(Send(number, address, message))
 
     def address_of(self, listeners: tuple[Listener, ...]) -> Address | None:

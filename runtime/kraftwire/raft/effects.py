@@ -152,6 +152,15 @@ class Upgraded:
 
 
 @dataclass(slots=True)
+class Refused:
+    """A node has announced an epoch or offset that cannot be; to be logged at a bounded rate."""
+
+    peer: object
+    """The token of its request, or the address that was asked."""
+    reason: str
+
+
+@dataclass(slots=True)
 class Disconnect:
     """There is no answer to the request that came with a token: close its connection."""
 
@@ -181,6 +190,7 @@ Effect = (
     | StoppedLeading
     | Settled
     | Upgraded
+    | Refused
     | Disconnect
     | Stopped
 )

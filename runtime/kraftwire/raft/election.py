@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.quorum_state import QuorumState, decode_quorum_state, encode_quorum_state
+from kraftwire.raft.bounds import HOW_TO_RESET, MAX_EPOCH, is_epoch
 from kraftwire.raft.voters import NO_DIRECTORY, ReplicaKey
 from kraftwire_messages.kafka import QuorumStateData
 
@@ -41,10 +42,14 @@ def encode_election(election: Election, kraft_version: int, voter_ids: Iterable[
 
 
 def decode_election(data: bytes, file: str = "<bytes>") -> Election:
-    """What a `quorum-state` says; `CorruptBatch` where that is no election."""
+    """Return the election that a `quorum-state` has.
+
+    `CorruptBatch` if that is not an election, or one of an epoch that a replica must not be in.
+    """
     message = decode_quorum_state(data, file).message
-    if message.leader_epoch < 0:
-        raise CorruptBatch(file, 0, f"leader epoch {message.leader_epoch}")
+    if not is_epoch(message.leader_epoch):
+        reason = f"leaderEpoch is {message.leader_epoch}, and epochs are from 0 to {MAX_EPOCH}"
+        raise CorruptBatch(file, 0, f"{reason} ({HOW_TO_RESET})")
     if message.voted_id == _NOBODY and message.voted_directory_id != NO_DIRECTORY:
         raise CorruptBatch(file, 0, "a directory that was voted for, and no id")
     leader = None if message.leader_id < 0 else message.leader_id

@@ -14,12 +14,19 @@ from typing import Any
 from uuid import UUID
 
 from kraftwire.raft.announced import listeners_problem
+from kraftwire.raft.claims import (
+    accepts_epoch,
+    is_leader_heard,
+    is_possible_epoch,
+    is_possible_offset,
+    may_replace_leader,
+)
 from kraftwire.raft.core import Core
 from kraftwire.raft.inputs import Request
 from kraftwire.raft.log_state import UpToDate
 from kraftwire.raft.membership import policy_of
 from kraftwire.raft.messages import listeners_in, partition_of
-from kraftwire.raft.replies import R, Response, answer, is_of_this_cluster, refuse
+from kraftwire.raft.replies import NOBODY, R, Response, answer, is_of_this_cluster, refuse
 from kraftwire.raft.roles import Follower
 from kraftwire.raft.voters import Listener, ReplicaKey
 from kraftwire.raft.votes import grants_pre_vote, grants_vote
@@ -52,7 +59,10 @@ def handle_vote(core: Core, request: Request, message: VoteRequest) -> None:
     if error:
         answer(core, request, VoteResponse, error)
         return
-    if epoch > core.epoch:  # of a pre-vote too: it is not asked in an epoch before
+    if not _may_be_asked(core, partition):
+        refuse(core, request, VoteResponse, ErrorCode.INVALID_REQUEST)
+        return
+    if epoch > core.epoch and not partition.pre_vote:
         core.become_unattached(epoch)
     if not _may_be_me(core, message.voter_id, partition.voter_directory_id):
         answer(core, request, VoteResponse, policy_of(core.config).not_mine)
@@ -60,7 +70,11 @@ def handle_vote(core: Core, request: Request, message: VoteRequest) -> None:
     candidate = ReplicaKey(partition.replica_id, partition.replica_directory_id)
     is_up_to_date = UpToDate(last_epoch, partition.last_offset) >= core.log.up_to_date
     if partition.pre_vote:
-        granted = grants_pre_vote(core.role, is_up_to_date=is_up_to_date)
+        is_over = epoch > core.epoch and candidate.id == core.leader_id
+        granted = grants_pre_vote(core.role, is_up_to_date=is_up_to_date, is_over=is_over)
+        if epoch > core.epoch:
+            _answer_in_its_epoch(core, request, epoch, granted=granted)
+            return
     else:
         granted = candidate.id != core.key.id and grants_vote(
             core.role, candidate, is_up_to_date=is_up_to_date
@@ -122,7 +136,8 @@ def _learn_from(
     if listeners_problem(told) is not None:
         refuse(core, request, kind, ErrorCode.INVALID_REQUEST)
         return None
-    if not learn_leader(core, epoch, leader_id, told or core.listeners_of(leader_id)):
+    listeners = told or core.listeners_of(leader_id)
+    if not learn_leader(core, epoch, leader_id, listeners):
         refuse(core, request, kind, ErrorCode.INVALID_REQUEST)
         return None
     return partition
@@ -144,22 +159,57 @@ def hand_over_ms(place: int, count: int) -> int:
 def learn_leader(
     core: Core, epoch: int, leader_id: int | None, listeners: tuple[Listener, ...]
 ) -> bool:
-    """Take in who leads an epoch that is not below this replica's; whether that can be.
+    """Learn who leads an epoch that is not below this replica's; return whether that can be.
 
-    It cannot where this replica knows another leader of the epoch, or is said to lead itself.
+    It cannot if this replica knows another leader of the epoch, or is said to lead itself, or if
+    elections do not explain the epoch.
     """
     if leader_id == core.key.id:
         return core.leader_id == leader_id and epoch == core.epoch
     is_later = epoch > core.epoch
-    if not is_later and leader_id is not None and core.leader_id not in (None, leader_id):
+    if is_later and not accepts_epoch(core, epoch):
+        return False
+    is_other = leader_id is not None and core.leader_id not in (None, leader_id)
+    if not is_later and is_other and not may_replace_leader(core):
         return False
     if leader_id is not None and listeners:
-        knows_less = core.leader_id is None or len(listeners) > len(core.leader_listeners)
-        if is_later or knows_less:
+        if is_other and not is_later:
+            core.replace_leader(leader_id, listeners)
+        elif is_later or _knows_less(core, listeners):
             core.become_follower(epoch, leader_id, listeners)
     elif is_later:
         core.become_unattached(epoch, leader_id)
     return True
+
+
+def _knows_less(core: Core, listeners: tuple[Listener, ...]) -> bool:
+    """Whether these are better listeners of the leader than those that are known.
+
+    They are if there are more of them, or if the leader has never answered at the others: these
+    may have been announced by a stranger.
+    """
+    known = core.leader_listeners
+    if core.leader_id is None or len(listeners) > len(known):
+        return True
+    return listeners != known and not is_leader_heard(core)
+
+
+def _may_be_asked(core: Core, partition: VoteRequest.PartitionData) -> bool:
+    """Whether a Vote names an epoch and an offset that can be; if not, that is counted."""
+    epoch = partition.replica_epoch
+    if not is_possible_offset(core, partition.last_offset, "log end"):
+        return False
+    if partition.pre_vote:
+        return is_possible_epoch(core, epoch)
+    return accepts_epoch(core, epoch)
+
+
+def _answer_in_its_epoch(core: Core, request: Request, epoch: int, *, granted: bool) -> None:
+    """Answer a pre-vote of a later epoch, which this replica does not go on to (see `bounds`).
+
+    Whoever asks ignores answers of an earlier epoch. In the later one no leader is known here.
+    """
+    answer(core, request, VoteResponse, vote_granted=granted, leader_epoch=epoch, leader_id=NOBODY)
 
 
 def _is_acceptable(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from kraftwire.raft.claims import accepts_epoch, is_possible_offset
 from kraftwire.raft.core import Core
 from kraftwire.raft.effects import LogSlice
 from kraftwire.raft.inputs import Request
@@ -45,6 +46,7 @@ def handle_fetch(core: Core, request: Request, message: FetchRequest) -> None:
         or partition.fetch_offset < 0
         or partition.last_fetched_epoch < 0
         or partition.last_fetched_epoch > partition.current_leader_epoch
+        or not is_possible_offset(core, partition.fetch_offset, "fetch offset")
     ):
         _answer(core, request, _Found(ErrorCode.INVALID_REQUEST))
     else:
@@ -57,6 +59,8 @@ def handle_fetch(core: Core, request: Request, message: FetchRequest) -> None:
             role.parked.add(request, core.now + message.max_wait_ms)
             if len(role.parked) > core.config.max_parked:
                 _answer_again(core, role.parked.take_oldest())
+        if found.error is ErrorCode.UNKNOWN_LEADER_EPOCH:
+            _give_way(core, message, partition)
 
 
 def answer_parked(core: Core, *, due: bool = False) -> None:
@@ -113,6 +117,18 @@ def _look(core: Core, message: FetchRequest, partition: FetchRequest.FetchPartit
         return _Found(is_news=False)
     size = min(message.max_bytes, core.config.fetch_max_bytes)
     return _Found(content=LogSlice(fetched.offset, size))
+
+
+def _give_way(core: Core, message: FetchRequest, partition: FetchRequest.FetchPartition) -> None:
+    """Go on to the later epoch of a replica that fetches, and do not lead any more.
+
+    Its epoch never falls, so it could not follow before an election. A voter says so in the answer
+    to BeginQuorumEpoch too; an observer has no other way. Kafka's leaders leave it behind.
+    """
+    epoch, replica_id = partition.current_leader_epoch, _replica_of(message, partition).id
+    is_other = replica_id >= 0 and replica_id != core.key.id
+    if is_other and isinstance(core.role, Leader) and accepts_epoch(core, epoch):
+        core.become_unattached(epoch)
 
 
 def _replica_of(message: FetchRequest, partition: FetchRequest.FetchPartition) -> ReplicaKey:

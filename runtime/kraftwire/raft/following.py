@@ -12,6 +12,8 @@ from kraftwire.address import Address
 from kraftwire.log.batch import Batch
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.raft.batches import split_batches
+from kraftwire.raft.bounds import is_offset
+from kraftwire.raft.claims import is_possible_end, is_possible_offset
 from kraftwire.raft.core import Core
 from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire.raft.messages import fetch_request, partition_of
@@ -94,10 +96,14 @@ def _take(core: Core, role: Follower, partition: FetchResponse.PartitionData) ->
     is_snapshot = snapshot is not None and max(snapshot.end_offset, snapshot.epoch) >= 0
     if diverging is not None and diverging.epoch >= 0:
         role.download = None
-        return _truncate(core, OffsetAndEpoch(diverging.end_offset, diverging.epoch))
+        end = OffsetAndEpoch(diverging.end_offset, diverging.epoch)
+        return is_possible_end(core, end, "divergence at") and _truncate(core, end)
     if snapshot is not None and is_snapshot:
-        return begin_download(core, role, OffsetAndEpoch(snapshot.end_offset, snapshot.epoch))
+        end = OffsetAndEpoch(snapshot.end_offset, snapshot.epoch)
+        return is_possible_end(core, end, "snapshot up to") and begin_download(core, role, end)
     role.download = None
+    if not is_possible_offset(core, partition.high_watermark, "high watermark"):
+        return False
     if not _append(core, partition.records or b""):
         return False
     core.commit(min(core.log.end, partition.high_watermark))
@@ -139,6 +145,7 @@ def _append_next(core: Core, batch: Batch) -> None:
     """Append a batch; `KraftwireError` where it does not follow, or cannot be read."""
     header = batch.header
     follows = core.log.end == header.base_offset <= header.last_offset
+    follows = follows and is_offset(header.last_offset + 1)
     if not follows or header.partition_leader_epoch < core.log.last_epoch:
         raise CorruptBatch(batch.file, header.position, f"it does not follow {core.log.up_to_date}")
     core.append(batch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kraftwire.address import Address
 from kraftwire.raft.log_state import OffsetAndEpoch
 from kraftwire_wire.message import Message
 
@@ -34,6 +35,14 @@ class Response:
     """The response to the request that was sent with a number."""
 
     number: int
+    message: Message
+
+
+@dataclass(slots=True)
+class Answer:
+    """A response together with the address that was asked."""
+
+    address: Address | None
     message: Message
 
 

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from kraftwire.log.checkpoints import EpochEntry
+from kraftwire.raft.bounds import MAX_EPOCH, MAX_OFFSET
 
 
 class OffsetAndEpoch(NamedTuple):
@@ -101,6 +102,9 @@ class LogState:
             raise ValueError(f"{place} at the end of a log that ends at {self.end}")
         if epoch < self.last_epoch:
             raise ValueError(f"epoch {epoch} behind epoch {self.last_epoch}")
+        if epoch > MAX_EPOCH or last_offset >= MAX_OFFSET:
+            place = f"epoch {epoch}, offset {last_offset}"
+            raise ValueError(f"{place}: logs end before epoch {MAX_EPOCH + 1}, offset {MAX_OFFSET}")
         if not self._epochs or self._epochs[-1].epoch < epoch:
             self._epochs.append(EpochEntry(epoch, base_offset))
         self._ends.append(last_offset + 1)

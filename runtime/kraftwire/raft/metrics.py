@@ -34,6 +34,7 @@ def metrics_of(core: Core) -> dict[str, Metric]:
         "log-end-epoch": core.log.last_epoch,
         "number-unknown-voter-connections": 0,
         "number-of-voters": len(core.voters),
+        "number-of-refused-claims": core.refused_claims,
         "ignored-static-voters": int(has_static and core.voters != core.config.static_voters),
     }
     if isinstance(core.role, Leader):

@@ -15,6 +15,7 @@ from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.header import CONTROL, BatchHeader
 from kraftwire.log.segment import Damage, read_batches, scan_batches
 from kraftwire.log.source import Source
+from kraftwire.raft.bounds import MAX_EPOCH, MAX_OFFSET, is_epoch, is_offset
 from kraftwire.raft.control_state import ControlState
 from kraftwire.raft.log_state import LogState, OffsetAndEpoch
 
@@ -72,6 +73,7 @@ def recover_batches(
     the log, its installation was cut off, and is done now. A log that has no records from
     `start` on must begin anew there, whatever is stored.
     """
+    _check_snapshots(snapshots)
     log = _begin(start, snapshots)
     latest = max(snapshots, default=None)
     if latest is not None:
@@ -99,6 +101,14 @@ def recover_batches(
         if snapshot.offset >= start:  # others were left when it was cleaned
             log.add_snapshot(snapshot, content.size)
     return log
+
+
+def _check_snapshots(snapshots: Mapping[OffsetAndEpoch, Source]) -> None:
+    """Raise `CorruptBatch` if a snapshot has an id that no leader can have given it."""
+    for snapshot, content in snapshots.items():
+        if not is_offset(snapshot.offset) or not is_epoch(snapshot.epoch):
+            reason = f"snapshot {snapshot} is past offset {MAX_OFFSET} or epoch {MAX_EPOCH}"
+            raise CorruptBatch(content.name, 0, f"{reason}; {MEND}")
 
 
 def _begin(start: int, snapshots: Mapping[OffsetAndEpoch, Source]) -> LogState:

@@ -13,7 +13,9 @@ from kraftwire.raft.apis import handle_api_versions
 from kraftwire.raft.candidacy import (
     AskedVote,
     ask,
+    begin_next_epoch,
     elect_sole_voter,
+    leave_leader,
     note_answer,
     note_unsupported,
     stand,
@@ -37,6 +39,7 @@ from kraftwire.raft.fetch_server import (
 )
 from kraftwire.raft.following import fetch, take_response
 from kraftwire.raft.inputs import (
+    Answer,
     Flushed,
     Input,
     Propose,
@@ -141,6 +144,7 @@ class Replica:
         if core.has_stopped:
             return []
         core.now = max(core.now, now)
+        core.source = None
         before = core.role
         match what:
             case Request():
@@ -187,7 +191,7 @@ class Replica:
                 times.append(role.pending.deadline)
             times += [one.deadline for one in role.waiting]
         elif isinstance(role, Follower):
-            times.append(role.fetch_deadline if core.may_stand else None)
+            times.append(role.fetch_deadline)
             times.append(next_update(core, role))
         elif core.stop_deadline is None and (core.may_stand or isinstance(role, Resigned)):
             times.append(role.election_deadline)
@@ -208,6 +212,7 @@ class Replica:
         return effects
 
     def _answer(self, request: Request) -> None:
+        self.core.source = request
         handler = _HANDLERS.get(type(request.message))
         if handler is None:
             self.core.effects.append(Disconnect(request.token))
@@ -226,9 +231,11 @@ class Replica:
     def _respond(self, what: Response) -> None:
         core = self.core
         node = core.connections.node_of(what.number)
+        address = core.connections.address_of(what.number)
         asked = core.connections.finish(what.number, core.now)
         if asked is None or node is None:
             return
+        core.source = Answer(address, what.message)
         if self._take(asked, what.message) is Outcome.FAILED:
             core.connections.pause(node, core.now)
 
@@ -285,15 +292,15 @@ class Replica:
                 else:
                     ask(core)
             case Follower():
-                if core.now >= role.fetch_deadline and core.may_stand:
-                    stand(core)
+                if core.now >= role.fetch_deadline:
+                    leave_leader(core, role)
                 elif not tell_leader(core, role):
                     fetch(core)
             case Leader():
                 self._look_leader(role)
             case Resigned():
                 if core.now >= role.election_deadline and core.stop_deadline is None:
-                    core.become_unattached(role.epoch + 1)
+                    begin_next_epoch(core, role)
                 else:
                     tell_successors(core, role)
 

@@ -64,17 +64,16 @@ def answer(
     error: ErrorCode = ErrorCode.NONE,
     **more: Any,
 ) -> None:
-    """Answer about the partition; `more` are fields that only this kind of response has."""
-    partition = kind.PartitionData(
-        partition_index=PARTITION,
-        error_code=error,
-        leader_id=leader_of(core),
-        leader_epoch=core.epoch,
-        **more,
-    )
+    """Answer about the partition; `more` are fields that only this kind of response has.
+
+    They may also name another epoch and leader than those that this replica knows.
+    """
+    known = {"leader_id": leader_of(core), "leader_epoch": core.epoch}
+    partition = kind.PartitionData(partition_index=PARTITION, error_code=error, **known | more)
     topic: Any = kind.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
     response = kind(topics=[topic])
-    tell_endpoint(core, request, response)
+    if partition.leader_id == leader_of(core):
+        tell_endpoint(core, request, response)
     reply(core, request, response)
 
 

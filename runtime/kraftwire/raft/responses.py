@@ -10,10 +10,11 @@ from enum import Enum
 from typing import Any
 
 from kraftwire.address import Address
+from kraftwire.raft.claims import may_replace_leader
 from kraftwire.raft.core import Core
 from kraftwire.raft.elections import learn_leader
 from kraftwire.raft.messages import partition_of
-from kraftwire.raft.roles import Follower
+from kraftwire.raft.roles import Follower, Unattached
 from kraftwire.raft.voters import Listener
 from kraftwire_messages.kafka import (
     BeginQuorumEpochResponse,
@@ -50,12 +51,14 @@ def read_response(core: Core, response: Message) -> tuple[Outcome, Any]:
 
 
 def take_leader(core: Core, error: int, told: Any, endpoints: list[Any]) -> Outcome:
-    """Take in what a response says of the quorum.
+    """Learn epoch and leader from a response, and return whether it answers what was asked.
 
-    `told` has `leader_id` and `leader_epoch`, `endpoints` where nodes listen.
+    `told` has `leader_id` and `leader_epoch`, and `endpoints` has the listeners of nodes.
     """
     epoch = told.leader_epoch
     leader_id = told.leader_id if told.leader_id >= 0 else None
+    if leader_id == core.key.id and epoch > core.epoch:
+        leader_id = None  # whoever answers was deceived, but is in that epoch
     listeners = _listeners_in(core, leader_id, endpoints)
     if epoch < core.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
         return Outcome.FAILED
@@ -63,7 +66,7 @@ def take_leader(core: Core, error: int, told: Any, endpoints: list[Any]) -> Outc
     if epoch > core.epoch or error in _MOVED:
         learn_leader(core, epoch, leader_id, listeners)
         return Outcome.FAILED if core.role is before else Outcome.TAKEN
-    if leader_id is not None and core.leader_id is None:
+    if leader_id is not None and _is_news(core, leader_id):
         if not learn_leader(core, epoch, leader_id, listeners):
             return Outcome.FAILED
         if core.role is not before:
@@ -71,10 +74,18 @@ def take_leader(core: Core, error: int, told: Any, endpoints: list[Any]) -> Outc
     return Outcome.FAILED if error else Outcome.GOOD
 
 
+def _is_news(core: Core, leader_id: int) -> bool:
+    """Whether it matters who leads this epoch, when a response without errors names the leader."""
+    if core.leader_id is None or isinstance(core.role, Unattached):
+        return True
+    return leader_id != core.leader_id and may_replace_leader(core)
+
+
 def note_fetched(core: Core, follower: Follower) -> None:
     """Give a leader that has answered well more time, and others no pre-vote against it."""
     follower.fetch_deadline = core.now + core.config.fetch_timeout_ms + follower.extra_ms
     follower.has_fetched = True
+    core.heard_epoch = follower.epoch
 
 
 def _listeners_in(core: Core, leader_id: int | None, endpoints: list[Any]) -> tuple[Listener, ...]:

@@ -13,18 +13,21 @@ from kraftwire.raft.voters import ReplicaKey
 def grants_vote(role: Role, candidate: ReplicaKey, *, is_up_to_date: bool) -> bool:
     """Whether a candidate of this replica's epoch gets its vote.
 
-    Who has voted in the epoch votes again for the same replica alone, be it up to date or not:
-    the response to its first request may have been lost.
+    A replica that has voted in the epoch votes again for the same candidate alone: the response to
+    the first request may have been lost. The log counts then too, unlike in Kafka: somebody else
+    may have asked in the name of the candidate, with a log that it does not have.
     """
-    if not isinstance(role, Unattached | Prospective):
+    if not isinstance(role, Unattached | Prospective) or not is_up_to_date:
         return False
     if role.voted is not None:
         return role.voted.means(candidate)
-    return role.leader_id is None and is_up_to_date
+    return role.leader_id is None
 
 
-def grants_pre_vote(role: Role, *, is_up_to_date: bool) -> bool:
-    """Whether this replica would vote in a new epoch: not while it has a leader that answers."""
-    if isinstance(role, Leader) or (isinstance(role, Follower) and role.has_fetched):
-        return False
-    return is_up_to_date
+def grants_pre_vote(role: Role, *, is_up_to_date: bool, is_over: bool = False) -> bool:
+    """Whether this replica would vote in a new epoch: not while it has a leader that answers.
+
+    `is_over` says that the leader itself asks, in a later epoch: it does not lead any more.
+    """
+    has_leader = isinstance(role, Follower) and role.has_fetched and not is_over
+    return is_up_to_date and not has_leader and not isinstance(role, Leader)

@@ -19,6 +19,7 @@ from kraftwire.raft.effects import (
     InstallSnapshot,
     Leading,
     LogSlice,
+    Refused,
     Reply,
     SaveElection,
     Send,
@@ -81,6 +82,7 @@ class Executor:
             StoppedLeading: self._note,
             Settled: self._note,
             Upgraded: self._note,
+            Refused: self._note,
             Disconnect: self._disconnect,
             Stopped: lambda node, _: self.stop(node),
         }

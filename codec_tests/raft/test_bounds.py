@@ -1,0 +1,482 @@
+"""Epochs and offsets that no election explains: whoever announces them, a replica goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from kraftwire.address import Address
+from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.raft.batches import data_batch
+from kraftwire.raft.bounds import MAX_EPOCH, MAX_JUMP, MAX_OFFSET, Allowance
+from kraftwire.raft.effects import Effect, Refused, SaveElection, Send
+from kraftwire.raft.election import Election, decode_election
+from kraftwire.raft.inputs import Request, RequestFailed, Response, Tick
+from kraftwire.raft.log_state import OffsetAndEpoch, UpToDate
+from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.messages import (
+    METADATA_TOPIC_ID,
+    begin_quorum_epoch_request,
+    end_quorum_epoch_request,
+    fetch_request,
+    partition_of,
+    vote_request,
+)
+from kraftwire.raft.metrics import metrics_of
+from kraftwire.raft.replica import Replica
+from kraftwire.raft.roles import Follower, Leader, Unattached
+from kraftwire.raft.voters import NO_VOTERS, Listener, ReplicaKey
+from kraftwire_messages.kafka import (
+    BeginQuorumEpochResponse,
+    FetchRequest,
+    FetchResponse,
+    UpdateRaftVoterRequest,
+    VoteRequest,
+    VoteResponse,
+)
+from kraftwire_wire.message import Message
+from kraftwire_wire.numbers import ErrorCode
+
+from raft.replicas import (
+    CLUSTER,
+    LISTENER,
+    ME,
+    THREE,
+    TWO,
+    VOTERS,
+    ask,
+    elected,
+    lead,
+    listeners_of,
+    replica_of,
+    sent,
+)
+
+STRANGER = ReplicaKey(99, UUID(int=99))
+LAST = (1 << 31) - 1
+NEAR_THE_END = (MAX_EPOCH + 1, LAST - 1, LAST)
+LOG = UpToDate(3, 1 << 40)
+NOWHERE = (Listener(LISTENER, "127.0.0.1", 1),)
+BOOTSTRAP = Address("127.0.0.1", 9009)
+
+
+def vote(epoch: int, *, pre_vote: bool = False, key: ReplicaKey = STRANGER) -> Message:
+    return vote_request(CLUSTER, key, ME, epoch, LOG, pre_vote=pre_vote)
+
+
+def begin(epoch: int, leader: int = 99, listeners: Any = NOWHERE) -> Message:
+    return begin_quorum_epoch_request(CLUSTER, leader, ME, epoch, listeners)
+
+
+def end(epoch: int) -> Message:
+    return end_quorum_epoch_request(CLUSTER, 99, epoch, [ME], NOWHERE)
+
+
+def fetch(epoch: int, key: ReplicaKey = STRANGER, offset: int = 0) -> Message:
+    place = OffsetAndEpoch(offset, 0)
+    return fetch_request(CLUSTER, key, epoch, place, 0, max_wait_ms=0, max_bytes=9)
+
+
+def answer(epoch: int, leader: int = -1, error: int = 0, **more: Any) -> FetchResponse:
+    """What somebody answers to a Fetch."""
+    partition = FetchResponse.PartitionData(
+        error_code=error,
+        high_watermark=more.pop("high_watermark", 0),
+        current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch),
+        records=more.pop("records", b""),
+        **more,
+    )
+    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[partition])
+    return FetchResponse(responses=[topic])
+
+
+def refused(effects: list[Effect]) -> list[Refused]:
+    return [one for one in effects if isinstance(one, Refused)]
+
+
+def answered(replica: Replica, asked: Send, response: Message) -> list[Effect]:
+    return replica.step(replica.core.now, Response(asked.number, response))
+
+
+def bootstrapped(election: Election, **more: Any) -> tuple[Replica, Send]:
+    """A new observer, and its first Fetch."""
+    more = {"voters": NO_VOTERS, "kraft_version": 0, "bootstrap": (BOOTSTRAP,)} | more
+    replica = replica_of(election, **more)
+    (asked,) = sent(replica.start(), FetchRequest)
+    return replica, asked
+
+
+def test_the_bounds() -> None:
+    assert (MAX_EPOCH, MAX_OFFSET) == ((1 << 31) - 1 - (1 << 20), 1 << 62)
+
+
+# -- requests -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epoch", NEAR_THE_END)
+@pytest.mark.parametrize("request_of", [vote, begin, end])
+def test_no_request_brings_an_epoch_near_the_end(request_of: Any, epoch: int) -> None:
+    for replica in (replica_of(Election(3)), replica_of(Election(3, 2)), elected()):
+        before = replica.core.epoch
+        response = ask(replica, request_of(epoch))
+        assert response.error_code == ErrorCode.INVALID_REQUEST
+        assert replica.core.epoch == before
+        assert replica.core.role.epoch == before
+        assert metrics_of(replica.core)["number-of-refused-claims"] == 1
+
+
+@pytest.mark.parametrize("request_of", [vote, begin, end])
+def test_a_request_raises_the_epoch_by_what_elections_explain(request_of: Any) -> None:
+    replica = replica_of(Election(3))
+    assert ask(replica, request_of(3 + MAX_JUMP + 1)).error_code == ErrorCode.INVALID_REQUEST
+    assert replica.core.epoch == 3
+    assert ask(replica, request_of(3 + MAX_JUMP)).error_code == 0
+    assert replica.core.epoch == 3 + MAX_JUMP
+
+
+def test_many_small_jumps_get_no_further_than_a_large_one() -> None:
+    replica = replica_of(Election(3))
+    for _ in range(3 * MAX_JUMP):
+        ask(replica, vote(replica.core.epoch + 1))
+    assert replica.core.epoch == 3 + MAX_JUMP
+    replica.core.now += 1000
+    for _ in range(3 * MAX_JUMP):
+        ask(replica, vote(replica.core.epoch + 1))
+    assert 3 + MAX_JUMP < replica.core.epoch < 3 + MAX_JUMP + 32
+
+
+def test_the_allowance_comes_back_with_time() -> None:
+    allowance = Allowance(1000, 0)
+    assert allowance.spend(MAX_JUMP, 0)
+    assert not allowance.spend(1, 0)
+    assert allowance.spend(16, 1000)
+    assert not allowance.spend(1, 1000)
+    assert not allowance.spend(MAX_JUMP + 1, 1 << 60)
+    assert allowance.spend(MAX_JUMP, 1 << 60)
+
+
+def test_what_is_refused_says_why_and_who() -> None:
+    replica = replica_of(Election(3))
+    request = vote(LAST)
+    effects = replica.step(5000, Request("token", request, 2, LISTENER))
+    (one,) = refused(effects)
+    assert one.peer == "token"
+    assert "VoteRequest" in one.reason
+    assert str(LAST) in one.reason
+    assert str(MAX_EPOCH) in one.reason
+    kept = [effect.election for effect in effects if isinstance(effect, SaveElection)]
+    assert kept in ([], [Election(3)])
+
+
+def test_a_vote_with_an_offset_that_no_log_has_is_refused() -> None:
+    replica = replica_of(Election(3))
+    request = vote_request(CLUSTER, STRANGER, ME, 4, UpToDate(3, MAX_OFFSET + 1))
+    assert ask(replica, request).error_code == ErrorCode.INVALID_REQUEST
+    assert (replica.core.epoch, replica.core.voted) == (3, None)
+
+
+def test_a_candidate_that_no_voter_set_has_gets_a_vote_still() -> None:
+    """KIP-853: the set that a voter knows may be older than the candidate's."""
+    replica = replica_of(Election(3))
+    assert partition_of(ask(replica, vote(4))).vote_granted
+    assert replica.core.epoch == 4
+
+
+@pytest.mark.parametrize(
+    ("epoch", "offset"), [(LAST, 0), (3, (1 << 63) - 1), (3, MAX_OFFSET + 1), (MAX_EPOCH, 1)]
+)
+def test_fetches_of_strangers_change_nothing(epoch: int, offset: int) -> None:
+    for replica in (elected(), replica_of(Election(3))):
+        before, end_of_log = replica.core.epoch, replica.core.log.end
+        ask(replica, fetch(epoch, offset=offset))
+        assert (replica.core.epoch, replica.core.log.end) == (before, end_of_log)
+        if isinstance(replica.core.role, Leader):
+            assert STRANGER not in lead(replica).progress
+
+
+def test_a_leader_gives_way_to_a_replica_of_a_later_epoch() -> None:
+    """It would be left behind until an election: its epoch never falls, and no leader has it."""
+    replica = elected()
+    partition = partition_of(ask(replica, fetch(9)))
+    assert partition.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert isinstance(replica.core.role, Unattached)
+    assert replica.core.epoch == 9
+
+
+def test_a_reader_without_an_id_does_not_end_an_epoch() -> None:
+    replica = elected()
+    ask(replica, fetch(9, ReplicaKey(-1)))
+    assert isinstance(replica.core.role, Leader)
+
+
+def test_updates_from_the_end_of_epochs_change_nothing() -> None:
+    replica = elected()
+    request = UpdateRaftVoterRequest(
+        cluster_id=CLUSTER, current_leader_epoch=LAST, voter_id=2, voter_directory_id=UUID(int=2)
+    )
+    assert ask(replica, request).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert replica.core.epoch == 4
+
+
+# -- pre-votes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epoch", [3, 4, 9, MAX_EPOCH])
+def test_a_pre_vote_is_answered_in_its_epoch_and_changes_none(epoch: int) -> None:
+    """Whoever asks counts answers of its own epoch alone, as a real controller does."""
+    replica = replica_of(Election(3))
+    partition = partition_of(ask(replica, vote(epoch, pre_vote=True)))
+    assert (partition.error_code, partition.vote_granted) == (0, True)
+    assert (partition.leader_epoch, partition.leader_id) == (epoch, -1)
+    assert (replica.core.epoch, replica.core.voted) == (3, None)
+
+
+@pytest.mark.parametrize("epoch", NEAR_THE_END)
+def test_a_pre_vote_near_the_end_of_epochs_is_refused(epoch: int) -> None:
+    replica = replica_of(Election(3))
+    assert ask(replica, vote(epoch, pre_vote=True)).error_code == ErrorCode.INVALID_REQUEST
+    assert replica.core.epoch == 3
+
+
+def test_a_leader_that_is_asked_for_a_pre_vote_of_a_later_epoch_stays_one() -> None:
+    replica = elected()
+    partition = partition_of(ask(replica, vote(9, pre_vote=True)))
+    assert (partition.vote_granted, partition.leader_epoch, partition.leader_id) == (False, 9, -1)
+    assert lead(replica).epoch == 4
+
+
+def test_a_shorter_log_is_refused_in_the_epoch_of_the_pre_vote() -> None:
+    replica = elected()
+    replica.core.become_resigned()
+    request = vote_request(CLUSTER, TWO, ME, 9, UpToDate(1, 0), pre_vote=True)
+    partition = partition_of(ask(replica, request))
+    assert (partition.vote_granted, partition.leader_epoch) == (False, 9)
+    assert replica.core.epoch == 4
+
+
+# -- votes in a voter's name --------------------------------------------------------------------
+
+
+def test_a_vote_that_was_asked_for_in_its_name_does_not_elect_a_shorter_log() -> None:
+    replica = elected()
+    replica.core.become_resigned()
+    forged = vote_request(CLUSTER, ReplicaKey(2), ME, 5, UpToDate(4, 1 << 40))
+    assert partition_of(ask(replica, forged)).vote_granted
+    behind = vote_request(CLUSTER, TWO, ME, 5, UpToDate(3, 0))
+    assert not partition_of(ask(replica, behind)).vote_granted
+    as_long = vote_request(CLUSTER, TWO, ME, 5, replica.core.log.up_to_date)
+    assert partition_of(ask(replica, as_long)).vote_granted
+
+
+# -- responses ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epoch", [1, 10 * MAX_JUMP, MAX_EPOCH])
+def test_a_bootstrap_server_may_tell_a_new_observer_any_epoch(epoch: int) -> None:
+    replica, asked = bootstrapped(Election(0))
+    answered(replica, asked, answer(epoch, error=ErrorCode.FENCED_LEADER_EPOCH))
+    assert replica.core.epoch == epoch
+
+
+@pytest.mark.parametrize("epoch", [10 * MAX_JUMP, MAX_EPOCH])
+def test_a_voter_may_tell_one_that_was_away_any_epoch(epoch: int) -> None:
+    replica = replica_of(Election(3))
+    (asked,) = sent(replica.start(), FetchRequest)
+    answered(replica, asked, answer(epoch, error=ErrorCode.FENCED_LEADER_EPOCH))
+    assert replica.core.epoch == epoch
+
+
+@pytest.mark.parametrize("epoch", NEAR_THE_END)
+def test_no_answer_brings_an_epoch_near_the_end(epoch: int) -> None:
+    replica, asked = bootstrapped(Election(0))
+    effects = answered(replica, asked, answer(epoch, error=ErrorCode.FENCED_LEADER_EPOCH))
+    assert replica.core.epoch == 0
+    (one,) = refused(effects)
+    assert one.peer == BOOTSTRAP
+    assert "FetchResponse" in one.reason
+
+
+def test_a_leader_that_only_a_request_named_is_not_believed_more_than_a_request() -> None:
+    replica = replica_of(Election(3))
+    effects = replica.step(5000, Request("token", begin(4), 1, LISTENER))
+    (asked,) = sent(effects, FetchRequest)
+    assert asked.address.port == 1
+    answered(replica, asked, answer(4 + MAX_JUMP, error=ErrorCode.FENCED_LEADER_EPOCH))
+    assert replica.core.epoch == 4
+    assert metrics_of(replica.core)["number-of-refused-claims"] == 1
+
+
+def following(**more: Any) -> tuple[Replica, Send]:
+    """A follower of epoch 3, and its Fetch."""
+    replica = replica_of(Election(3, 2), **more)
+    (asked,) = sent(replica.start(), FetchRequest)
+    return replica, asked
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"diverging_epoch": FetchResponse.EpochEndOffset(epoch=LAST, end_offset=0)},
+        {"diverging_epoch": FetchResponse.EpochEndOffset(epoch=4, end_offset=0)},
+        {"diverging_epoch": FetchResponse.EpochEndOffset(epoch=1, end_offset=-7)},
+        {"diverging_epoch": FetchResponse.EpochEndOffset(epoch=1, end_offset=MAX_OFFSET + 1)},
+        {"snapshot_id": FetchResponse.SnapshotId(end_offset=9, epoch=LAST)},
+        {"snapshot_id": FetchResponse.SnapshotId(end_offset=9, epoch=-1)},
+        {"snapshot_id": FetchResponse.SnapshotId(end_offset=-9, epoch=3)},
+        {"snapshot_id": FetchResponse.SnapshotId(end_offset=MAX_OFFSET + 1, epoch=3)},
+        {"high_watermark": MAX_OFFSET + 1},
+    ],
+)
+def test_what_no_leader_can_have_is_refused(more: dict[str, Any]) -> None:
+    replica, asked = following()
+    effects = answered(replica, asked, answer(3, 2, **more))
+    role = replica.core.role
+    assert isinstance(role, Follower)
+    assert (role.download, role.has_fetched, replica.core.committed) == (None, False, 0)
+    assert len(refused(effects)) == 1
+
+
+def test_a_batch_behind_all_offsets_is_refused() -> None:
+    replica, asked = following()
+    data = bytearray(data_batch(0, 3, 0, [b"x"]).data)
+    replica.core.log.start = replica.core.log.end = MAX_OFFSET
+    data[:8] = MAX_OFFSET.to_bytes(8)
+    answered(replica, asked, answer(3, 2, records=bytes(data)))
+    assert replica.core.log.end == MAX_OFFSET
+
+
+def test_batches_of_a_later_epoch_are_left_out() -> None:
+    replica, asked = following()
+    answered(replica, asked, answer(3, 2, records=data_batch(0, LAST, 0, [b"x"]).data))
+    assert replica.core.log.end == 0
+
+
+# -- who was deceived about the leader ----------------------------------------------------------
+
+
+def failed(replica: Replica, effects: list[Effect]) -> list[Effect]:
+    """Let every request fail that was sent."""
+    found: list[Effect] = []
+    for one in effects:
+        if isinstance(one, Send):
+            found += replica.step(replica.core.now, RequestFailed(one.number))
+    return found
+
+
+def test_an_observer_whose_leader_is_silent_asks_others_who_leads() -> None:
+    replica, asked = bootstrapped(Election(3))
+    answered(replica, asked, answer(3))
+    effects = ask(replica, begin(4))
+    assert effects is not None
+    assert isinstance(replica.core.role, Follower)
+    ports = set()
+    for _ in range(40):
+        replica.core.now += 100
+        effects = replica.step(replica.core.now, Tick())
+        ports |= {one.address.port for one in sent(effects, FetchRequest)}
+        failed(replica, effects)
+    assert BOOTSTRAP.port in ports
+    assert replica.core.epoch == 4
+
+
+def test_a_leader_that_has_never_answered_gives_way_to_one_that_voters_name() -> None:
+    replica = replica_of(Election(3))
+    ask(replica, begin(4))
+    assert replica.core.leader_id == 99
+    replica.core.now += 60_000
+    asked, *_ = sent(replica.step(replica.core.now, Tick()), VoteRequest)
+    named = _vote_refused(4, leader=3)
+    answered(replica, asked, named)
+    assert (replica.core.leader_id, replica.core.epoch) == (3, 4)
+    assert replica.core.leader_listeners == listeners_of(3)
+
+
+def _vote_refused(epoch: int, leader: int) -> Any:
+    partition = VoteResponse.PartitionData(leader_id=leader, leader_epoch=epoch)
+    topic = VoteResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
+    return VoteResponse(topics=[topic])
+
+
+def test_a_leader_that_has_answered_is_not_replaced_in_its_epoch() -> None:
+    replica, asked = following()
+    answered(replica, asked, answer(3, 2))
+    replica.core.now += 60_000
+    asked, *_ = sent(replica.step(replica.core.now, Tick()), VoteRequest)
+    answered(replica, asked, _vote_refused(3, leader=3))
+    assert replica.core.leader_id == 2
+
+
+def test_where_a_leader_listens_is_learnt_again_from_itself() -> None:
+    """A stranger has said that leader 2 listens nowhere."""
+    replica = replica_of(Election(3))
+    ask(replica, begin(4, leader=2))
+    assert replica.core.leader_listeners == NOWHERE
+    ask(replica, begin(4, leader=2, listeners=listeners_of(2)))
+    assert replica.core.leader_listeners == listeners_of(2)
+
+
+def test_who_is_said_to_lead_a_later_epoch_moves_on_to_it() -> None:
+    """A voter has been told so by a stranger, and would never follow in an earlier one."""
+    replica = elected()
+    replica.core.now += 1000
+    replica.core.connections.forget()
+    effects = replica.step(replica.core.now, Tick())
+    asked, *_ = [one for one in effects if isinstance(one, Send)]
+    partition = BeginQuorumEpochResponse.PartitionData(
+        error_code=ErrorCode.FENCED_LEADER_EPOCH, leader_id=1, leader_epoch=7
+    )
+    topic = BeginQuorumEpochResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
+    answered(replica, asked, BeginQuorumEpochResponse(topics=[topic]))
+    assert isinstance(replica.core.role, Unattached)
+    assert replica.core.epoch == 7
+
+
+# -- the last epoch -----------------------------------------------------------------------------
+
+
+def test_in_the_last_epoch_nobody_is_elected_and_nothing_ends() -> None:
+    for election in (Election(MAX_EPOCH), Election(MAX_EPOCH, 1), Election(MAX_EPOCH, None, ME)):
+        for voters in (VOTERS, VOTERS.removing(TWO).removing(THREE)):
+            replica = replica_of(election, voters=voters)
+            failed(replica, replica.start())
+            for _ in range(30):
+                replica.core.now += 500
+                failed(replica, replica.step(replica.core.now, Tick()))
+            assert replica.core.epoch == MAX_EPOCH
+
+
+# -- what is kept -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epoch", [-(1 << 31), -1, *NEAR_THE_END])
+def test_an_election_that_a_stranger_has_spoilt_is_refused_with_advice(epoch: int) -> None:
+    directory = "AAAAAAAAAAAAAAAAAAAAAA"
+    text = f'{{"leaderId":-1,"leaderEpoch":{epoch},"votedId":-1,"votedDirectoryId":"{directory}"}}'
+    data = text.replace("}", ',"data_version":1}').encode()
+    with pytest.raises(CorruptBatch, match=r"quorum-state.*leaderEpoch.*every voter"):
+        decode_election(data, "quorum-state")
+
+
+@pytest.mark.parametrize("epoch", NEAR_THE_END)
+def test_a_log_of_such_an_epoch_is_refused(epoch: int) -> None:
+    store = MemoryStore(VOTERS)
+    store.append(data_batch(0, epoch, 0, [b"x"]))
+    with pytest.raises(CorruptBatch, match=f"{epoch}.*empty directory"):
+        store.recover()
+
+
+@pytest.mark.parametrize(
+    "snapshot",
+    [OffsetAndEpoch(5, LAST), OffsetAndEpoch(MAX_OFFSET + 1, 3), OffsetAndEpoch(5, MAX_EPOCH + 1)],
+)
+def test_a_snapshot_of_such_an_epoch_is_refused(snapshot: OffsetAndEpoch) -> None:
+    writer = SnapshotWriter(3)
+    writer.begin(0, 0)
+    store = MemoryStore(VOTERS)
+    store.snapshots[snapshot] = writer.finish(0)
+    with pytest.raises(CorruptBatch, match=r"snapshot.*empty directory"):
+        store.recover()
