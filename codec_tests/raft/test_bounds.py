@@ -159,6 +159,45 @@ def test_the_allowance_comes_back_with_time() -> None:
     assert allowance.spend(MAX_JUMP, 1 << 60)
 
 
+def test_what_voters_answer_counts_for_the_allowance_too() -> None:
+    """Else a stranger would get further with each voter that it asks."""
+    replica = replica_of(Election(3))
+    (asked,) = sent(replica.start(), FetchRequest)
+    answered(replica, asked, answer(3 + MAX_JUMP, error=ErrorCode.FENCED_LEADER_EPOCH))
+    assert ask(replica, vote(4 + MAX_JUMP)).error_code == ErrorCode.INVALID_REQUEST
+    replica.core.now += 100
+    assert ask(replica, vote(4 + MAX_JUMP)).error_code == 0
+
+
+def observer(**more: Any) -> Replica:
+    return replica_of(Election(3), voters=VOTERS.removing(ME), **more)
+
+
+def test_who_is_no_voter_goes_no_further_than_an_election_could() -> None:
+    replica = observer()
+    for _ in range(99):
+        ask(replica, vote(replica.core.epoch + 1))
+        replica.core.now += 1000
+    assert replica.core.epoch == 3 + 16
+    asked, *_ = sent(replica.step(replica.core.now, Tick()), FetchRequest)
+    answered(replica, asked, answer(7000, error=ErrorCode.FENCED_LEADER_EPOCH))
+    replica.core.now += 1000
+    for _ in range(99):
+        ask(replica, vote(replica.core.epoch + 1))
+    assert replica.core.epoch == 7016
+
+
+@pytest.mark.parametrize("request_of", [vote, begin, end])
+def test_who_is_no_voter_believes_nothing_while_a_leader_answers(request_of: Any) -> None:
+    replica = observer()
+    (asked,) = sent(replica.start(), FetchRequest)
+    effects = answered(replica, asked, answer(3, 2, error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    (asked,) = sent(effects, FetchRequest)
+    answered(replica, asked, answer(3, 2))
+    assert ask(replica, request_of(4)).error_code == ErrorCode.INVALID_REQUEST
+    assert (replica.core.epoch, replica.core.leader_id) == (3, 2)
+
+
 def test_what_is_refused_says_why_and_who() -> None:
     replica = replica_of(Election(3))
     request = vote(LAST)

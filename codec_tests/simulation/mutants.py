@@ -21,6 +21,7 @@ from kraftwire.raft import (
     control_state,
     core,
     elections,
+    fetch_server,
     following,
     leading,
     log_state,
@@ -35,10 +36,12 @@ from kraftwire.raft import (
 from kraftwire.raft.batches import split_batches
 from kraftwire.raft.log_state import Valid
 from kraftwire.raft.membership.kip_856 import Kip856
+from kraftwire.raft.messages import partition_of
 from kraftwire.raft.roles import Follower, Leader, Prospective, Unattached
 from kraftwire.simulation.replay import shrink
 from kraftwire.simulation.run import simulate
 from kraftwire.simulation.transcript import format_transcript
+from kraftwire_messages.kafka import VoteRequest
 
 SEEDS = 200
 
@@ -257,6 +260,51 @@ def _leave_voters_out_of_snapshots() -> Any:
     return patch.object(Kip856, "snapshot_records", lambda *_: [])
 
 
+def _adopt_any_epoch() -> Any:
+    return _all(
+        patch.object(elections, "accepts_epoch", lambda core_, epoch: True),
+        patch.object(fetch_server, "accepts_epoch", lambda core_, epoch: True),
+        patch.object(elections, "is_possible_epoch", lambda core_, epoch: True),
+    )
+
+
+def _adopt_the_epoch_of_a_pre_vote() -> Any:
+    """What a real controller does."""
+
+    def handle(core_: Any, request: Any, message: VoteRequest) -> None:
+        partition = partition_of(message)
+        epoch = partition.replica_epoch
+        if partition.pre_vote and epoch > core_.epoch and elections.accepts_epoch(core_, epoch):
+            core_.become_unattached(epoch)
+        elections.handle_vote(core_, request, message)
+
+    return patch.dict(replica._HANDLERS, {VoteRequest: handle})
+
+
+def _vote_again_for_any_log() -> Any:
+    """What a real controller does, which somebody may have asked in the name of a candidate."""
+    grants = votes.grants_vote
+
+    def any_log(role: Any, candidate: Any, *, is_up_to_date: bool) -> bool:
+        again = isinstance(role, Unattached | Prospective) and role.voted is not None
+        return grants(role, candidate, is_up_to_date=again or is_up_to_date)
+
+    return patch.object(elections, "grants_vote", any_log)
+
+
+def _observe_a_silent_leader_for_ever() -> Any:
+    leave = candidacy.leave_leader
+
+    def stay(core_: Any, role: Follower) -> None:
+        if core_.may_stand:
+            leave(core_, role)
+        else:
+            role.fetch_deadline = core_.now + core_.config.fetch_timeout_ms
+            following.fetch(core_)
+
+    return patch.object(replica, "leave_leader", stay)
+
+
 MUTANTS: dict[str, Callable[[], Any]] = {
     "forgets a vote in a crash": _forget_a_vote,
     "votes for whoever asks": _vote_twice,
@@ -282,7 +330,20 @@ MUTANTS: dict[str, Callable[[], Any]] = {
     "snapshots what is not committed": _snapshot_what_is_not_committed,
     "writes before voters are named (KIP-856)": _write_before_voters_are_named,
     "snapshots without voters (KIP-856)": _leave_voters_out_of_snapshots,
+    "adopts any epoch": _adopt_any_epoch,
+    "adopts the epoch of a pre-vote": _adopt_the_epoch_of_a_pre_vote,
+    "votes again for any log": _vote_again_for_any_log,
+    "observes a silent leader for ever": _observe_a_silent_leader_for_ever,
 }
+STRANGERS_FIND = frozenset(
+    {
+        "adopts any epoch",
+        "adopts the epoch of a pre-vote",
+        "votes again for any log",
+        "observes a silent leader for ever",
+    }
+)
+"""Mutants that only somebody who is no part of the cluster shows."""
 
 
 @contextmanager
@@ -298,7 +359,7 @@ def hunt(name: str, seeds: int = SEEDS) -> Caught:
     events = 0
     with MUTANTS[name]():
         for seed in range(seeds):
-            run = simulate(seed, codecs=False)
+            run = simulate(seed, codecs=False, stranger=name in STRANGERS_FIND)
             events += run.events
             if run.broken is not None:
                 return Caught(name, seed, run.broken.rule, events)
@@ -313,7 +374,8 @@ def file_of(name: str) -> str:
 def keep(name: str, directory: Path) -> Path:
     """Write the shortest run that shows a mutant, as it goes without."""
     with MUTANTS[name]():
-        runs = (simulate(seed, codecs=False) for seed in range(SEEDS))
+        stranger = name in STRANGERS_FIND
+        runs = (simulate(seed, codecs=False, stranger=stranger) for seed in range(SEEDS))
         run = next(run for run in runs if run.broken is not None)
         steps = shrink(run, codecs=False)
     assert run.broken is not None, "chosen so"

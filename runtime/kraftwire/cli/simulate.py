@@ -46,6 +46,7 @@ class _Result(NamedTuple):
 @click.option("--events", default=EVENTS, show_default=True, type=click.IntRange(1), metavar="N")
 @click.option("--hours", type=float, metavar="H", help="Go on with new seeds for so long.")
 @click.option("--codecs/--no-codecs", default=True, help="Encode and decode every message.")
+@click.option("--stranger", is_flag=True, help="Somebody sends requests of any kind as well.")
 @click.option("--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), metavar="N")
 @click.option(
     "--transcripts",
@@ -64,6 +65,7 @@ def simulate_(
     events: int,
     hours: float | None,
     codecs: bool,
+    stranger: bool,
     jobs: int,
     transcripts: Path | None,
     svg: Path | None,
@@ -82,6 +84,7 @@ def simulate_(
     Examples:
       kraftwire simulate --seeds 200
       kraftwire simulate --seeds 1 --start 17 --svg run.svg
+      kraftwire simulate --seeds 200 --stranger
       kraftwire simulate --hours 2 --transcripts broken
       kraftwire simulate broken/17.txt
     """
@@ -91,7 +94,14 @@ def simulate_(
     if svg is not None and seeds != 1:
         raise CouldNotDoIt("--svg draws one run: --seeds 1 --start S")
     pictures = {} if svg is None else {start: svg}
-    one = partial(_run, events=events, codecs=codecs, transcripts=transcripts, pictures=pictures)
+    one = partial(
+        _run,
+        events=events,
+        codecs=codecs,
+        stranger=stranger,
+        transcripts=transcripts,
+        pictures=pictures,
+    )
     seeds_ = count(start) if hours is not None else iter(range(start, start + seeds))
     until = None if hours is None else time.monotonic() + hours * 3600
     broken = _print_results(_results(one, seeds_, jobs, until), wants_json(output))
@@ -109,10 +119,15 @@ def _replay(path: Path) -> None:
 
 
 def _run(
-    seed: int, events: int, codecs: bool, transcripts: Path | None, pictures: dict[int, Path]
+    seed: int,
+    events: int,
+    codecs: bool,
+    stranger: bool,
+    transcripts: Path | None,
+    pictures: dict[int, Path],
 ) -> _Result:
     """A run, and where it has broken a rule the shortest that does; its picture, if wanted."""
-    run = simulate(seed, events, codecs=codecs)
+    run = simulate(seed, events, codecs=codecs, stranger=stranger)
     if seed in pictures:
         pictures[seed].write_text(draw_timeline(run.scenario, run.steps), encoding="utf-8")
     scenario = run.scenario

@@ -22,6 +22,7 @@ from kraftwire.raft.effects import (
     Flush,
     InstallSnapshot,
     Leading,
+    Refused,
     Reply,
     SaveElection,
     Send,
@@ -56,6 +57,9 @@ class Outside(Protocol):
 
     def told(self, effect: Leading | StoppedLeading | Settled | Upgraded | Stopped) -> None:
         """What the state machine is told of."""
+
+    def refused(self, effect: Refused) -> None:
+        """Log that a peer has announced what cannot be."""
 
 
 class Driver:
@@ -92,6 +96,7 @@ class Driver:
             StoppedLeading: outside.told,
             Settled: outside.told,
             Upgraded: outside.told,
+            Refused: outside.refused,
             Stopped: outside.told,
         }
         self._outside = outside

@@ -39,6 +39,7 @@ from kraftwire.raft.effects import (
     Disconnect,
     InstallSnapshot,
     Leading,
+    Refused,
     Reply,
     Send,
     Settled,
@@ -54,6 +55,8 @@ from kraftwire.raft.store import Store
 
 _log = logging.getLogger("kraftwire.node")
 _STOPPED = "the node has stopped"
+_MOST_SHOWN = 200
+"""Characters of an address in a log line: its host may be what a stranger has announced."""
 
 
 class Settings(NamedTuple):
@@ -110,6 +113,7 @@ class Node:
             lambda host: self._known is not None and self._known.is_host_known(host),
         )
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._claim_rate = LogRate(_report_claims)
 
     # -- for those who run it ------------------------------------------------------------------
 
@@ -360,6 +364,18 @@ class Node:
                 self._proposals.settle(batch, effect.end)
             case Stopped():
                 self._end(None)
+
+    def refused(self, effect: Refused) -> None:
+        """See `Outside`."""
+        peer = effect.peer
+        who = peer.peer if isinstance(peer, Call) else str(peer)
+        if self._claim_rate.allows(who.rpartition(":")[0]):  # clients have many ports
+            extra = {"who": who[:_MOST_SHOWN], "why": effect.reason}
+            _log.warning("refused what cannot be", extra=extra)
+
+
+def _report_claims(count: int) -> None:
+    _log.warning("refused more that cannot be", extra={"count": count})
 
 
 def _report_left_out(count: int) -> None:

@@ -14,16 +14,25 @@ prove nothing. So what counts is how a number arrives:
   observer with epoch 0 joins an old cluster, and how a node catches up that was away for months. A
   replica asks such nodes again and again, so it never depends on a request to learn an epoch.
 - Everything else, requests of any kind and answers of a node that only a request has named, raises
-  the epoch by what elections explain: `Allowance`. At most `MAX_JUMP` at once, and
+  the epoch of a voter by what elections explain: `Allowance`. At most `MAX_JUMP` at once, and
   `JUMPS_PER_ELECTION` more for each election timeout. A voter begins at most one election in that
   time, so a quorum would need more than 16 voters, all of them without pre-votes, to be faster.
-  With the default timeout of 1 s a stranger needs four years of requests to bring a node near
+  Jumps by the third rule use the allowance up too, so many nodes get no further than one. With
+  the default timeout of 1 s a stranger needs four years of requests to bring a quorum to
   `MAX_EPOCH`, and the refusals are logged and counted all the while. A refused request costs an
   honest cluster nothing but time: its sender is asked, or asks, and then the third rule holds.
+- A replica that is not a voter believes less: nothing while a leader answers it, and never more
+  than `JUMPS_PER_ELECTION` above the last epoch of an answer that the third rule is about. A voter
+  that is ahead of its leader says so when that sends BeginQuorumEpoch, but others are sent none,
+  and a leader of an earlier epoch does not serve them. Their votes can matter, since the record
+  that makes them voters may not be in their log (KIP-853); then no leader answers, and they ask.
+- A leader gives way to a replica of a later epoch that fetches, within its own allowance. Kafka's
+  leaders do not, so a stranger can keep a replica that is no voter from following one of those.
 
 Offsets above `MAX_OFFSET` are refused wherever they come from; no log gets there record by record.
 
-    if core.accepts_epoch(epoch, "VoteRequest"): ...
+    if accepts_epoch(core, epoch):  # in `claims`, which refuses and counts
+        core.become_unattached(epoch)
 """
 
 from __future__ import annotations
@@ -57,13 +66,20 @@ class Allowance:
         self._spent_at = now
 
     def spend(self, epochs: int, now: int) -> bool:
-        """Use some of it; whether there was so much. Else nothing changes."""
-        earned = (now - self._spent_at) * JUMPS_PER_ELECTION // self._timeout_ms
-        left = min(MAX_JUMP, self._left + earned)
+        """Use some of it if there is so much; return whether there was."""
+        left = self._left_at(now)
         if epochs > left:
             return False
         self._left, self._spent_at = left - epochs, now
         return True
+
+    def use_up(self, epochs: int, now: int) -> None:
+        """Use so much of it, or all that there is."""
+        self._left, self._spent_at = max(self._left_at(now) - epochs, 0), now
+
+    def _left_at(self, now: int) -> int:
+        earned = (now - self._spent_at) * JUMPS_PER_ELECTION // self._timeout_ms
+        return min(MAX_JUMP, self._left + earned)
 
 
 def is_epoch(epoch: int) -> bool:

@@ -6,12 +6,18 @@
 
 from __future__ import annotations
 
-from kraftwire.raft.bounds import MAX_EPOCH, MAX_OFFSET, is_epoch, is_offset
+from kraftwire.raft.bounds import (
+    JUMPS_PER_ELECTION,
+    MAX_EPOCH,
+    MAX_OFFSET,
+    is_epoch,
+    is_offset,
+)
 from kraftwire.raft.core import Core
 from kraftwire.raft.effects import Refused
 from kraftwire.raft.inputs import Answer
 from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.roles import Leader, Resigned
+from kraftwire.raft.roles import Follower, Leader, Resigned
 
 
 def accepts_epoch(core: Core, epoch: int) -> bool:
@@ -22,10 +28,26 @@ def accepts_epoch(core: Core, epoch: int) -> bool:
     if not is_possible_epoch(core, epoch):
         return False
     jump = epoch - core.epoch
-    if jump <= 0 or is_known_source(core) or core.allowance.spend(jump, core.now):
+    if is_known_source(core):
+        core.told_epoch = max(core.told_epoch, epoch)
+        core.allowance.use_up(max(jump, 0), core.now)
+        return True
+    if jump <= 0 or (_may_be_elected(core, epoch) and core.allowance.spend(jump, core.now)):
         return True
     _refuse(core, f"epoch {epoch}, where elections do not explain a jump from {core.epoch}")
     return False
+
+
+def _may_be_elected(core: Core, epoch: int) -> bool:
+    """Whether it can matter to a replica that is not a voter, or not yet, who leads an epoch.
+
+    It does not while a leader answers it, nor far above the epochs that nodes which it has asked
+    have told it. Voters, and a replica that has nobody to ask, have to believe more.
+    """
+    if core.may_stand or not (core.config.bootstrap or core.others):
+        return True
+    has_leader = isinstance(core.role, Follower) and core.role.has_fetched
+    return not has_leader and epoch <= core.told_epoch + JUMPS_PER_ELECTION
 
 
 def is_possible_epoch(core: Core, epoch: int) -> bool:

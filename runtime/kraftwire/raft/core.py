@@ -84,8 +84,10 @@ class Core:
         self.refused_claims = 0
         """How many epochs and offsets were refused that cannot be."""
         self.heard_epoch: int | None = None
-        """The epoch whose leader has answered a Fetch well."""
+        """The epoch whose leader has answered a Fetch well, at the listeners that are known."""
         self.role: Role = self._first_role(recovered.election or Election(0))
+        self.told_epoch = self.role.epoch
+        """The last epoch that a known node has told when it was asked, or that was stored."""
         self._save()
 
     # -- what is known -------------------------------------------------------------------------
@@ -201,6 +203,8 @@ class Core:
             or (is_same and isinstance(self.role, Follower) and knows_less)
         ):
             raise ValueError(f"follower of {leader_id} in epoch {epoch} from {self.role}")
+        if is_same and listeners != self.leader_listeners:
+            self.heard_epoch = None  # not at these, which a stranger may have announced
         voted = self.voted if is_same else None
         self._enter(self._follower(epoch, leader_id, listeners, voted))
 

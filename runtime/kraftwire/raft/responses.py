@@ -57,7 +57,7 @@ def take_leader(core: Core, error: int, told: Any, endpoints: list[Any]) -> Outc
     """
     epoch = told.leader_epoch
     leader_id = told.leader_id if told.leader_id >= 0 else None
-    if leader_id == core.key.id and epoch > core.epoch:
+    if leader_id == core.key.id and (epoch > core.epoch or core.leader_id != leader_id):
         leader_id = None  # whoever answers was deceived, but is in that epoch
     listeners = _listeners_in(core, leader_id, endpoints)
     if epoch < core.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:

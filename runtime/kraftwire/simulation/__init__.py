@@ -4,6 +4,7 @@ scenario    how many nodes of which kind, and how bad their world is
 steps       what happens, and the lines of text that say it
 network     what is on its way
 node        a replica with its disk and its clock
+stranger    requests of somebody who is no part of the cluster
 ledger      the rules that must hold, and what they are checked against
 executor    doing what replicas want done
 world       one step at a time

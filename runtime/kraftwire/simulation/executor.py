@@ -32,7 +32,7 @@ from kraftwire.raft.effects import (
 )
 from kraftwire.raft.messages import partition_of
 from kraftwire.simulation.ledger import Ledger
-from kraftwire.simulation.network import CLIENT, Network, Parcel, Token
+from kraftwire.simulation.network import Network, Parcel, Token
 from kraftwire.simulation.node import Node
 from kraftwire.simulation.scenario import node_at
 from kraftwire.simulation.steps import NEVER
@@ -164,6 +164,9 @@ class Executor:
         message = effect.message
         self._ledger.asked(node, message)
         receiver, moves = node_at(effect.address)
+        if receiver not in self._nodes:  # a stranger has said that somebody listens there
+            self.fail(receiver, node.number, effect.number, node.life)
+            return
         kind = type(message)
         version = min(node.newest(kind), self._nodes[receiver].newest(kind))
         node.waiting[effect.number] = receiver
@@ -188,7 +191,7 @@ class Executor:
         token, message = effect.token, effect.message
         assert isinstance(token, Token), "every request here has one"
         self._ledger.replied(node, token, message)
-        if token.node != CLIENT:
+        if token.is_of_node:
             self.post(
                 Parcel(
                     node.number,
@@ -224,7 +227,7 @@ class Executor:
         """Close the connection that a request came over; here that loses this one alone."""
         token = effect.token
         assert isinstance(token, Token), "every request here has one"
-        if token.node != CLIENT:
+        if token.is_of_node:
             self.fail(node.number, token.node, token.number, token.life)
 
     def refuse(self, parcel: Parcel, *, is_unsupported: bool = False) -> None:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from kraftwire.log.batch import Batch
+from kraftwire.raft.bounds import MAX_EPOCH, MAX_JUMP
 from kraftwire.raft.config import Membership
 from kraftwire.raft.election import Election, decode_election
 from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
@@ -19,7 +20,7 @@ from kraftwire.raft.messages import partition_of
 from kraftwire.raft.quorum import majorities_overlap
 from kraftwire.raft.roles import Leader, Resigned
 from kraftwire.raft.voters import NO_DIRECTORY, ReplicaKey
-from kraftwire.simulation.network import Token
+from kraftwire.simulation.network import STRANGER, Token
 from kraftwire.simulation.node import Node, epoch_before
 from kraftwire_messages.kafka import (
     BeginQuorumEpochRequest,
@@ -57,6 +58,8 @@ class Ledger:
         """By epoch and base offset: the bytes of a batch, and what it stands behind."""
         self.committed: list[OffsetAndEpoch] = []
         """Where each batch ends that is known to be committed, and its epoch."""
+        self._claimed: set[int] = set()
+        """Epochs of which a stranger has named a leader: what nodes say of them may be wrong."""
         self._epochs: dict[ReplicaKey, int] = {}
         self._high: dict[int, int] = {}
         self._roles: dict[int, object] = {}
@@ -78,6 +81,8 @@ class Ledger:
             return
         if core.epoch < self._epochs.get(node.config.key, 0):
             raise Broken("epochs never fall", f"node {number} is in epoch {core.epoch} again")
+        if core.epoch > MAX_EPOCH:
+            raise Broken("epochs stay below their end", f"node {number} is in epoch {core.epoch}")
         if core.committed < self._high.get(number, 0):
             seen = f"node {number} knows less to be committed: up to {core.committed}"
             raise Broken("the high watermark never falls", seen)
@@ -103,6 +108,26 @@ class Ledger:
         if self.leaders.setdefault(epoch, leader) != leader:
             seen = f"{leader} and {self.leaders[epoch]} in epoch {epoch}"
             raise Broken("an epoch has one leader", seen)
+
+    def _note_told(self, epoch: int, leader: int) -> None:
+        """A node says who leads an epoch; it may have that from a stranger."""
+        if leader != _NOBODY and epoch not in self._claimed:
+            self._note_leader(epoch, leader)
+
+    # -- strangers -----------------------------------------------------------------------------
+
+    def asked_by_stranger(self, message: Message) -> None:
+        """A stranger sends a request, which may name a leader."""
+        if isinstance(message, BeginQuorumEpochRequest | EndQuorumEpochRequest):
+            self._claimed.add(partition_of(message).leader_epoch)
+
+    def look_at_jump(self, message: Message, before: int, after: int) -> None:
+        """Check how far a stranger has raised an epoch; a timeout can raise it by one too."""
+        is_pre_vote = isinstance(message, VoteRequest) and partition_of(message).pre_vote
+        if is_pre_vote and after > before + 1:
+            raise Broken("a pre-vote changes no epoch", f"from {before} to {after}")
+        if after > before + MAX_JUMP + 1:
+            raise Broken("strangers raise epochs by little", f"from {before} to {after}")
 
     # -- disks ---------------------------------------------------------------------------------
 
@@ -242,6 +267,10 @@ class Ledger:
         """A node answers a request."""
         error = getattr(message, "error_code", ErrorCode.NONE)
         partition = partition_of(message) if type(message) in _ABOUT_A_PARTITION else None
+        if token.node == STRANGER:  # it may be told any error, but not two votes
+            if isinstance(message, VoteResponse) and partition is not None:
+                self._voted(node, token, partition)
+            return
         inner = ErrorCode.NONE if partition is None else partition.error_code
         # The document of KIP-856 wants INVALID_REQUEST where a controller does not survive it.
         is_shipped = node.scenario.membership is Membership.SHIPPED
@@ -260,8 +289,8 @@ class Ledger:
 
     def _fetched(self, node: Node, token: Token, partition: FetchResponse.PartitionData) -> None:
         told = partition.current_leader
-        if told is not None and told.leader_id != _NOBODY:
-            self._note_leader(told.leader_epoch, told.leader_id)
+        if told is not None:
+            self._note_told(told.leader_epoch, told.leader_id)
         asked = partition_of(token.asked)
         if partition.error_code or asked is None or asked.high_watermark > (1 << 62):
             return
@@ -274,15 +303,14 @@ class Ledger:
             raise Broken("no high watermark below a follower's", seen)
 
     def _voted(self, node: Node, token: Token, partition: VoteResponse.PartitionData) -> None:
-        if partition.leader_id != _NOBODY:
-            self._note_leader(partition.leader_epoch, partition.leader_id)
+        self._note_told(partition.leader_epoch, partition.leader_id)
         asked: VoteRequest.PartitionData | None = partition_of(token.asked)
         if asked is None or asked.pre_vote or not partition.vote_granted:
             return
         candidate = ReplicaKey(asked.replica_id, asked.replica_directory_id)
         mine = node.config.key
-        if self.votes.setdefault((mine, asked.replica_epoch), candidate) != candidate:
-            other = self.votes[mine, asked.replica_epoch]
+        other = self.votes.setdefault((mine, asked.replica_epoch), candidate)
+        if not other.means(candidate):  # a stranger's vote may be for an id without a directory
             seen = f"node {mine.id} in epoch {asked.replica_epoch}: {candidate} and {other}"
             raise Broken("one vote in an epoch", seen)
         kept = decode_election(node.store.election or b"")

@@ -17,6 +17,8 @@ from kraftwire_wire.message import Message
 
 CLIENT = 0
 """Who asks for work; it is no node."""
+STRANGER = -1
+"""Who asks for anything, and is no node either."""
 
 
 class Token(NamedTuple):
@@ -26,6 +28,11 @@ class Token(NamedTuple):
     life: int
     number: int
     asked: Message
+
+    @property
+    def is_of_node(self) -> bool:
+        """Whether a node waits, and not a client or a stranger."""
+        return self.node not in (CLIENT, STRANGER)
 
 
 @dataclass(slots=True)

@@ -48,9 +48,11 @@ def breaking() -> Iterator[Found]:
         found.broken.__cause__ = error
 
 
-def simulate(seed: int, events: int = EVENTS, *, codecs: bool = True) -> Run:
+def simulate(
+    seed: int, events: int = EVENTS, *, codecs: bool = True, stranger: bool = False
+) -> Run:
     """Run the scenario of a seed for so many events, and then in quiet."""
-    return run_scenario(draw_scenario(seed), events, codecs=codecs)
+    return run_scenario(draw_scenario(seed, stranger=stranger), events, codecs=codecs)
 
 
 def run_scenario(scenario: Scenario, events: int = EVENTS, *, codecs: bool = True) -> Run:

@@ -75,6 +75,8 @@ class Scenario:
     """How fast each node's clock runs; true where not said."""
     old: frozenset[int] = frozenset()
     """The nodes of an earlier release: no pre-vote, and Fetch 17."""
+    stranger_ms: int = 0
+    """On average between two requests of a stranger (see `stranger`); 0 for none."""
 
     @property
     def nodes(self) -> range:
@@ -151,8 +153,11 @@ def voter_of(key: ReplicaKey) -> Voter:
     return Voter(key, listeners_of(key.id), 0, 1)
 
 
-def draw_scenario(seed: int) -> Scenario:
-    """The scenario of a seed: from a quiet cluster to one where everything fails."""
+def draw_scenario(seed: int, *, stranger: bool = False) -> Scenario:
+    """Return the scenario of a seed: from a quiet cluster to one where everything fails.
+
+    With `stranger`, somebody sends requests of any kind to it as well.
+    """
     chance = Random(seed)
     voters = chance.randint(1, MOST_VOTERS)
     observers = chance.choice((0, 0, 1, 2, MOST_OBSERVERS))
@@ -180,4 +185,5 @@ def draw_scenario(seed: int) -> Scenario:
         changes=chance.choice((0.02, 0.1, 0.5)),
         rates=tuple(TRUE_RATE + chance.randint(-spread, spread) for _ in nodes),
         old=frozenset(node for node in nodes if chance.random() < 0.15),
+        stranger_ms=chance.choice((20, 100, 500)) if stranger else 0,
     )

@@ -18,6 +18,7 @@ from kraftwire.simulation.network import Parcel
 from kraftwire.simulation.node import Node
 from kraftwire.simulation.scenario import Scenario
 from kraftwire.simulation.steps import NEVER, Action, Step
+from kraftwire.simulation.stranger import MOST_DRAWS
 from kraftwire.simulation.work import may_lose, work_step
 from kraftwire.simulation.world import World
 
@@ -70,6 +71,8 @@ class Scheduler:
             self._at(self._pause(scenario.faults.pause_ms), self._strike, None)
         if scenario.work_ms:
             self._at(self._pause(scenario.work_ms), self._work, None)
+        if scenario.stranger_ms:
+            self._at(self._pause(scenario.stranger_ms), self._visit, None)
 
     def run(self, events: int) -> None:
         """Go on until so many events have happened; `Broken` where a rule does not hold.
@@ -195,6 +198,15 @@ class Scheduler:
         mean = self.scenario.work_ms or _USUAL_WORK_MS
         pause = self._pause(mean if step is not None else max(mean, _PATIENCE_MS))
         self._at(self.world.now + pause, self._work, None)
+
+    def _visit(self, _: None) -> None:
+        """Let a stranger ask a node something; in quiet it is silent."""
+        if self.is_calm:
+            return
+        chance, now = self.chance, self.world.now
+        self._at(now + self._pause(self.scenario.stranger_ms), self._visit, None)
+        number, draw = chance.choice(self.scenario.nodes), chance.randrange(MOST_DRAWS)
+        self.take(Step(now, Action.STRANGER, number, place=draw, crash=self._crash_in()))
 
     def _strike(self, _: None) -> None:
         if self.is_calm:

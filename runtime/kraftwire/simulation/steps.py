@@ -49,6 +49,8 @@ class Action(StrEnum):
     """A node that does not run will listen on another port."""
     SNAPSHOT = "snapshot"
     """The state machine of a node takes a snapshot, with `place` records."""
+    STRANGER = "stranger"
+    """Somebody who is no part of the cluster asks a node what the number `place` stands for."""
     CRASH = "crash"
     """A node stops, and what it has not flushed is lost, or a part of it."""
     START = "start"

@@ -28,6 +28,7 @@ from kraftwire_messages.kafka import (
     EndQuorumEpochRequest,
     FetchRequest,
     FetchResponse,
+    FetchSnapshotRequest,
     VoteRequest,
     VoteResponse,
 )
@@ -100,6 +101,8 @@ def parse_transcript(text: str, file: str = "<text>") -> Transcript:
 
 def _values(scenario: Scenario) -> Iterable[tuple[str, Any]]:
     for name, value in asdict(scenario).items():
+        if name == "stranger_ms" and not value:
+            continue  # most pages have none
         yield name, sorted(value) if isinstance(value, frozenset) else value
 
 
@@ -180,4 +183,8 @@ _WORDS: dict[type[Message], Any] = {
         f"{one.fetch_offset}/{one.last_fetched_epoch}, epoch {one.current_leader_epoch}"
     ),
     FetchResponse: _fetched,
+    FetchSnapshotRequest: lambda one: (
+        f"{one.snapshot_id.end_offset}/{one.snapshot_id.epoch} from {one.position}, "
+        f"epoch {one.current_leader_epoch}"
+    ),
 }

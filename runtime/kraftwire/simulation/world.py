@@ -24,10 +24,11 @@ from kraftwire.raft.snapshots import begin_snapshot
 from kraftwire.raft.voters import Voter
 from kraftwire.simulation.executor import Executor, Watcher
 from kraftwire.simulation.ledger import Broken, Ledger
-from kraftwire.simulation.network import CLIENT, Network, Token, through_codecs
+from kraftwire.simulation.network import CLIENT, STRANGER, Network, Token, through_codecs
 from kraftwire.simulation.node import Node
 from kraftwire.simulation.scenario import CLUSTER, LISTENER, Scenario
 from kraftwire.simulation.steps import Action, Step
+from kraftwire.simulation.stranger import draw_request
 from kraftwire_messages.kafka import NoOpRecord
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
@@ -68,6 +69,7 @@ class World:
             Action.SHUT_DOWN: lambda step: self._hand(step, ShutDown()),
             Action.MOVE: self._move,
             Action.SNAPSHOT: self._snapshot,
+            Action.STRANGER: self._visit,
             Action.CRASH: self._crash,
             Action.START: self._start,
             Action.FAIL: self._fail,
@@ -103,16 +105,22 @@ class World:
             return True
         if not self.executor.read(parcel):
             parcel.message = None
-        if self.codecs and parcel.message is not None:
-            try:
-                parcel.message = through_codecs(parcel.message, parcel.version)
-            except KraftwireError as error:
-                raise Broken("messages survive their codecs", str(error)) from None
+        if parcel.message is not None:
+            parcel.message = self._sent(parcel.message, parcel.version)
         self.handed = parcel.message
         what = parcel.input_for(node.life)
         if not parcel.is_request and parcel.life == node.life:
             node.waiting.pop(parcel.number, None)
         return True if what is None else self._hand(step, what)
+
+    def _sent(self, message: Message, version: int) -> Message:
+        """Return what a receiver decodes."""
+        if not self.codecs:
+            return message
+        try:
+            return through_codecs(message, version)
+        except KraftwireError as error:
+            raise Broken("messages survive their codecs", str(error)) from None
 
     def _lose(self, step: Step) -> bool:
         return self.network.take(step.other, step.node, step.place) is not None
@@ -151,6 +159,21 @@ class World:
         newest = message.VALID_VERSIONS[-1]
         token = Token(CLIENT, 0, self.events, message)
         return self._hand(step, Request(token, message, newest, LISTENER))
+
+    def _visit(self, step: Step) -> bool:
+        """Hand a node what a stranger asks, and check how far that takes its epoch."""
+        replica = self.nodes[step.node].replica
+        if replica is None:
+            return False
+        before = replica.core.epoch
+        message = draw_request(step.place, replica.core, self.scenario.nodes)
+        version = message.VALID_VERSIONS[-1]
+        self.handed = message = self._sent(message, version)
+        self.ledger.asked_by_stranger(message)
+        token = Token(STRANGER, 0, self.events, message)
+        self._hand(step, Request(token, message, version, LISTENER))
+        self.ledger.look_at_jump(message, before, replica.core.epoch)
+        return True
 
     def _upgrade(self, step: Step) -> bool:
         replica = self.nodes[step.node].replica
