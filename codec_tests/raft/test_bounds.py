@@ -7,107 +7,54 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.address import Address
-from kraftwire.log.directory import METADATA_TOPIC
-from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.raft.batches import data_batch
 from kraftwire.raft.bounds import MAX_EPOCH, MAX_JUMP, MAX_OFFSET, Allowance
-from kraftwire.raft.effects import Effect, Refused, SaveElection, Send
-from kraftwire.raft.election import Election, decode_election
-from kraftwire.raft.inputs import Request, RequestFailed, Response, Tick
-from kraftwire.raft.log_state import OffsetAndEpoch, UpToDate
-from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.effects import SaveElection
+from kraftwire.raft.election import Election
+from kraftwire.raft.inputs import Request, Tick
+from kraftwire.raft.log_state import UpToDate
 from kraftwire.raft.messages import (
-    METADATA_TOPIC_ID,
-    begin_quorum_epoch_request,
-    end_quorum_epoch_request,
-    fetch_request,
     partition_of,
     vote_request,
 )
 from kraftwire.raft.metrics import metrics_of
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.roles import Follower, Leader, Unattached
-from kraftwire.raft.voters import NO_VOTERS, Listener, ReplicaKey
+from kraftwire.raft.voters import ReplicaKey
 from kraftwire_messages.kafka import (
-    BeginQuorumEpochResponse,
     FetchRequest,
     FetchResponse,
     UpdateRaftVoterRequest,
-    VoteRequest,
-    VoteResponse,
 )
-from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
 from raft.replicas import (
     CLUSTER,
     LISTENER,
     ME,
-    THREE,
     TWO,
     VOTERS,
     ask,
     elected,
     lead,
-    listeners_of,
     replica_of,
     sent,
 )
-
-STRANGER = ReplicaKey(99, UUID(int=99))
-LAST = (1 << 31) - 1
-NEAR_THE_END = (MAX_EPOCH + 1, LAST - 1, LAST)
-LOG = UpToDate(3, 1 << 40)
-NOWHERE = (Listener(LISTENER, "127.0.0.1", 1),)
-BOOTSTRAP = Address("127.0.0.1", 9009)
-
-
-def vote(epoch: int, *, pre_vote: bool = False, key: ReplicaKey = STRANGER) -> Message:
-    return vote_request(CLUSTER, key, ME, epoch, LOG, pre_vote=pre_vote)
-
-
-def begin(epoch: int, leader: int = 99, listeners: Any = NOWHERE) -> Message:
-    return begin_quorum_epoch_request(CLUSTER, leader, ME, epoch, listeners)
-
-
-def end(epoch: int) -> Message:
-    return end_quorum_epoch_request(CLUSTER, 99, epoch, [ME], NOWHERE)
-
-
-def fetch(epoch: int, key: ReplicaKey = STRANGER, offset: int = 0) -> Message:
-    place = OffsetAndEpoch(offset, 0)
-    return fetch_request(CLUSTER, key, epoch, place, 0, max_wait_ms=0, max_bytes=9)
-
-
-def answer(epoch: int, leader: int = -1, error: int = 0, **more: Any) -> FetchResponse:
-    """What somebody answers to a Fetch."""
-    partition = FetchResponse.PartitionData(
-        error_code=error,
-        high_watermark=more.pop("high_watermark", 0),
-        current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch),
-        records=more.pop("records", b""),
-        **more,
-    )
-    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[partition])
-    return FetchResponse(responses=[topic])
-
-
-def refused(effects: list[Effect]) -> list[Refused]:
-    return [one for one in effects if isinstance(one, Refused)]
-
-
-def answered(replica: Replica, asked: Send, response: Message) -> list[Effect]:
-    return replica.step(replica.core.now, Response(asked.number, response))
-
-
-def bootstrapped(election: Election, **more: Any) -> tuple[Replica, Send]:
-    """A new observer, and its first Fetch."""
-    more = {"voters": NO_VOTERS, "kraft_version": 0, "bootstrap": (BOOTSTRAP,)} | more
-    replica = replica_of(election, **more)
-    (asked,) = sent(replica.start(), FetchRequest)
-    return replica, asked
+from raft.strangers import (
+    BOOTSTRAP,
+    LAST,
+    NEAR_THE_END,
+    STRANGER,
+    answer,
+    answered,
+    begin,
+    bootstrapped,
+    end,
+    fetch,
+    following,
+    refused,
+    vote,
+)
 
 
 def test_the_bounds() -> None:
@@ -349,13 +296,6 @@ def test_a_leader_that_only_a_request_named_is_not_believed_more_than_a_request(
     assert metrics_of(replica.core)["number-of-refused-claims"] == 1
 
 
-def following(**more: Any) -> tuple[Replica, Send]:
-    """A follower of epoch 3, and its Fetch."""
-    replica = replica_of(Election(3, 2), **more)
-    (asked,) = sent(replica.start(), FetchRequest)
-    return replica, asked
-
-
 @pytest.mark.parametrize(
     "more",
     [
@@ -392,130 +332,3 @@ def test_batches_of_a_later_epoch_are_left_out() -> None:
     replica, asked = following()
     answered(replica, asked, answer(3, 2, records=data_batch(0, LAST, 0, [b"x"]).data))
     assert replica.core.log.end == 0
-
-
-# -- who was deceived about the leader ----------------------------------------------------------
-
-
-def failed(replica: Replica, effects: list[Effect]) -> list[Effect]:
-    """Let every request fail that was sent."""
-    found: list[Effect] = []
-    for one in effects:
-        if isinstance(one, Send):
-            found += replica.step(replica.core.now, RequestFailed(one.number))
-    return found
-
-
-def test_an_observer_whose_leader_is_silent_asks_others_who_leads() -> None:
-    replica, asked = bootstrapped(Election(3))
-    answered(replica, asked, answer(3))
-    effects = ask(replica, begin(4))
-    assert effects is not None
-    assert isinstance(replica.core.role, Follower)
-    ports = set()
-    for _ in range(40):
-        replica.core.now += 100
-        effects = replica.step(replica.core.now, Tick())
-        ports |= {one.address.port for one in sent(effects, FetchRequest)}
-        failed(replica, effects)
-    assert BOOTSTRAP.port in ports
-    assert replica.core.epoch == 4
-
-
-def test_a_leader_that_has_never_answered_gives_way_to_one_that_voters_name() -> None:
-    replica = replica_of(Election(3))
-    ask(replica, begin(4))
-    assert replica.core.leader_id == 99
-    replica.core.now += 60_000
-    asked, *_ = sent(replica.step(replica.core.now, Tick()), VoteRequest)
-    named = _vote_refused(4, leader=3)
-    answered(replica, asked, named)
-    assert (replica.core.leader_id, replica.core.epoch) == (3, 4)
-    assert replica.core.leader_listeners == listeners_of(3)
-
-
-def _vote_refused(epoch: int, leader: int) -> Any:
-    partition = VoteResponse.PartitionData(leader_id=leader, leader_epoch=epoch)
-    topic = VoteResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-    return VoteResponse(topics=[topic])
-
-
-def test_a_leader_that_has_answered_is_not_replaced_in_its_epoch() -> None:
-    replica, asked = following()
-    answered(replica, asked, answer(3, 2))
-    replica.core.now += 60_000
-    asked, *_ = sent(replica.step(replica.core.now, Tick()), VoteRequest)
-    answered(replica, asked, _vote_refused(3, leader=3))
-    assert replica.core.leader_id == 2
-
-
-def test_where_a_leader_listens_is_learnt_again_from_itself() -> None:
-    """A stranger has said that leader 2 listens nowhere."""
-    replica = replica_of(Election(3))
-    ask(replica, begin(4, leader=2))
-    assert replica.core.leader_listeners == NOWHERE
-    ask(replica, begin(4, leader=2, listeners=listeners_of(2)))
-    assert replica.core.leader_listeners == listeners_of(2)
-
-
-def test_who_is_said_to_lead_a_later_epoch_moves_on_to_it() -> None:
-    """A voter has been told so by a stranger, and would never follow in an earlier one."""
-    replica = elected()
-    replica.core.now += 1000
-    replica.core.connections.forget()
-    effects = replica.step(replica.core.now, Tick())
-    asked, *_ = [one for one in effects if isinstance(one, Send)]
-    partition = BeginQuorumEpochResponse.PartitionData(
-        error_code=ErrorCode.FENCED_LEADER_EPOCH, leader_id=1, leader_epoch=7
-    )
-    topic = BeginQuorumEpochResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-    answered(replica, asked, BeginQuorumEpochResponse(topics=[topic]))
-    assert isinstance(replica.core.role, Unattached)
-    assert replica.core.epoch == 7
-
-
-# -- the last epoch -----------------------------------------------------------------------------
-
-
-def test_in_the_last_epoch_nobody_is_elected_and_nothing_ends() -> None:
-    for election in (Election(MAX_EPOCH), Election(MAX_EPOCH, 1), Election(MAX_EPOCH, None, ME)):
-        for voters in (VOTERS, VOTERS.removing(TWO).removing(THREE)):
-            replica = replica_of(election, voters=voters)
-            failed(replica, replica.start())
-            for _ in range(30):
-                replica.core.now += 500
-                failed(replica, replica.step(replica.core.now, Tick()))
-            assert replica.core.epoch == MAX_EPOCH
-
-
-# -- what is kept -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("epoch", [-(1 << 31), -1, *NEAR_THE_END])
-def test_an_election_that_a_stranger_has_spoilt_is_refused_with_advice(epoch: int) -> None:
-    directory = "AAAAAAAAAAAAAAAAAAAAAA"
-    text = f'{{"leaderId":-1,"leaderEpoch":{epoch},"votedId":-1,"votedDirectoryId":"{directory}"}}'
-    data = text.replace("}", ',"data_version":1}').encode()
-    with pytest.raises(CorruptBatch, match=r"quorum-state.*leaderEpoch.*every voter"):
-        decode_election(data, "quorum-state")
-
-
-@pytest.mark.parametrize("epoch", NEAR_THE_END)
-def test_a_log_of_such_an_epoch_is_refused(epoch: int) -> None:
-    store = MemoryStore(VOTERS)
-    store.append(data_batch(0, epoch, 0, [b"x"]))
-    with pytest.raises(CorruptBatch, match=f"{epoch}.*empty directory"):
-        store.recover()
-
-
-@pytest.mark.parametrize(
-    "snapshot",
-    [OffsetAndEpoch(5, LAST), OffsetAndEpoch(MAX_OFFSET + 1, 3), OffsetAndEpoch(5, MAX_EPOCH + 1)],
-)
-def test_a_snapshot_of_such_an_epoch_is_refused(snapshot: OffsetAndEpoch) -> None:
-    writer = SnapshotWriter(3)
-    writer.begin(0, 0)
-    store = MemoryStore(VOTERS)
-    store.snapshots[snapshot] = writer.finish(0)
-    with pytest.raises(CorruptBatch, match=r"snapshot.*empty directory"):
-        store.recover()

@@ -281,30 +281,6 @@ def _adopt_the_epoch_of_a_pre_vote() -> Any:
     return patch.dict(replica._HANDLERS, {VoteRequest: handle})
 
 
-def _vote_again_for_any_log() -> Any:
-    """What a real controller does, which somebody may have asked in the name of a candidate."""
-    grants = votes.grants_vote
-
-    def any_log(role: Any, candidate: Any, *, is_up_to_date: bool) -> bool:
-        again = isinstance(role, Unattached | Prospective) and role.voted is not None
-        return grants(role, candidate, is_up_to_date=again or is_up_to_date)
-
-    return patch.object(elections, "grants_vote", any_log)
-
-
-def _observe_a_silent_leader_for_ever() -> Any:
-    leave = candidacy.leave_leader
-
-    def stay(core_: Any, role: Follower) -> None:
-        if core_.may_stand:
-            leave(core_, role)
-        else:
-            role.fetch_deadline = core_.now + core_.config.fetch_timeout_ms
-            following.fetch(core_)
-
-    return patch.object(replica, "leave_leader", stay)
-
-
 MUTANTS: dict[str, Callable[[], Any]] = {
     "forgets a vote in a crash": _forget_a_vote,
     "votes for whoever asks": _vote_twice,
@@ -332,15 +308,11 @@ MUTANTS: dict[str, Callable[[], Any]] = {
     "snapshots without voters (KIP-856)": _leave_voters_out_of_snapshots,
     "adopts any epoch": _adopt_any_epoch,
     "adopts the epoch of a pre-vote": _adopt_the_epoch_of_a_pre_vote,
-    "votes again for any log": _vote_again_for_any_log,
-    "observes a silent leader for ever": _observe_a_silent_leader_for_ever,
 }
 STRANGERS_FIND = frozenset(
     {
         "adopts any epoch",
         "adopts the epoch of a pre-vote",
-        "votes again for any log",
-        "observes a silent leader for ever",
     }
 )
 """Mutants that only somebody who is no part of the cluster shows."""

@@ -43,6 +43,11 @@ def elect_sole_voter(core: Core) -> None:
         stand(core)
 
 
+def may_leave_leader(core: Core) -> bool:
+    """Whether there is something else to do than to ask a leader that does not answer again."""
+    return core.may_stand or core.has_nodes_to_ask
+
+
 def leave_leader(core: Core, role: Follower) -> None:
     """Do without a leader that does not answer: a voter stands, an observer asks who leads."""
     if core.may_stand:

@@ -44,7 +44,7 @@ def _may_be_elected(core: Core, epoch: int) -> bool:
     It does not while a leader answers it, nor far above the epochs that nodes which it has asked
     have told it. Voters, and a replica that has nobody to ask, have to believe more.
     """
-    if core.may_stand or not (core.config.bootstrap or core.others):
+    if core.may_stand or not core.has_nodes_to_ask:
         return True
     has_leader = isinstance(core.role, Follower) and core.role.has_fetched
     return not has_leader and epoch <= core.told_epoch + JUMPS_PER_ELECTION

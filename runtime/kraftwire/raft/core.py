@@ -143,6 +143,11 @@ class Core:
         return [voter.key for voter in self.voters if voter.id != self.key.id]
 
     @property
+    def has_nodes_to_ask(self) -> bool:
+        """Whether there are nodes that may know the leader: bootstrap servers, or voters."""
+        return bool(self.config.bootstrap or self.others)
+
+    @property
     def leader_id(self) -> int | None:
         """Who leads the epoch, where that is known; who has resigned still does."""
         if isinstance(self.role, Leader | Resigned):
@@ -175,10 +180,9 @@ class Core:
         The latter after an election that was lost, or when the leader does not answer an observer.
         """
         is_same = epoch == self.epoch
-        is_left = isinstance(self.role, Prospective) or (
-            isinstance(self.role, Follower) and not self.may_stand
-        )
-        if epoch < self.epoch or (is_same and not is_left):
+        is_observer = isinstance(self.role, Follower) and not self.may_stand
+        is_lost = isinstance(self.role, Prospective) or is_observer
+        if epoch < self.epoch or (is_same and not is_lost):
             raise ValueError(f"unattached in epoch {epoch} from {self.role}")
         voted = self.voted if is_same else None
         self._enter(Unattached(epoch, self._deadline_unattached(), leader_id, voted))

@@ -52,11 +52,19 @@ def fetch(core: Core) -> None:
 
 
 def _bootstrap(core: Core) -> dict[int, Address]:
-    """Who may know the leader: configured servers, or else the configured voters."""
+    """Return who may know the leader: configured servers, or else the configured voters.
+
+    The leader itself is among them if it did not answer an observer for a while.
+    """
     if core.config.bootstrap:
-        return {
+        nodes = {
             _FIRST_BOOTSTRAP - place: address for place, address in enumerate(core.config.bootstrap)
         }
+        leader_id = None if core.may_stand else core.leader_id
+        leader = core.address_of(core.listeners_of(leader_id))
+        if leader_id is not None and leader is not None and leader not in nodes.values():
+            nodes[leader_id] = leader
+        return nodes
     addresses = {key.id: core.address_of(core.listeners_of(key.id)) for key in core.others}
     return {node: address for node, address in addresses.items() if address is not None}
 

@@ -16,6 +16,7 @@ from kraftwire.raft.candidacy import (
     begin_next_epoch,
     elect_sole_voter,
     leave_leader,
+    may_leave_leader,
     note_answer,
     note_unsupported,
     stand,
@@ -191,7 +192,7 @@ class Replica:
                 times.append(role.pending.deadline)
             times += [one.deadline for one in role.waiting]
         elif isinstance(role, Follower):
-            times.append(role.fetch_deadline)
+            times.append(role.fetch_deadline if may_leave_leader(core) else None)
             times.append(next_update(core, role))
         elif core.stop_deadline is None and (core.may_stand or isinstance(role, Resigned)):
             times.append(role.election_deadline)
@@ -292,7 +293,7 @@ class Replica:
                 else:
                     ask(core)
             case Follower():
-                if core.now >= role.fetch_deadline:
+                if core.now >= role.fetch_deadline and may_leave_leader(core):
                     leave_leader(core, role)
                 elif not tell_leader(core, role):
                     fetch(core)

@@ -1,0 +1,101 @@
+"""What a stranger says to replica 1, and what replica 1 is answered."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from kraftwire.address import Address
+from kraftwire.raft.bounds import MAX_EPOCH
+from kraftwire.raft.effects import Effect, Refused, Send
+from kraftwire.raft.election import Election
+from kraftwire.raft.inputs import Response
+from kraftwire.raft.log_state import OffsetAndEpoch, UpToDate
+from kraftwire.raft.messages import (
+    METADATA_TOPIC_ID,
+    begin_quorum_epoch_request,
+    end_quorum_epoch_request,
+    fetch_request,
+    vote_request,
+)
+from kraftwire.raft.replica import Replica
+from kraftwire.raft.voters import NO_VOTERS, Listener, ReplicaKey
+from kraftwire_messages.kafka import (
+    FetchRequest,
+    FetchResponse,
+)
+from kraftwire_wire.message import Message
+
+from raft.replicas import (
+    CLUSTER,
+    LISTENER,
+    ME,
+    replica_of,
+    sent,
+)
+
+STRANGER = ReplicaKey(99, UUID(int=99))
+LAST = (1 << 31) - 1
+NEAR_THE_END = (MAX_EPOCH + 1, LAST - 1, LAST)
+LOG = UpToDate(3, 1 << 40)
+NOWHERE = (Listener(LISTENER, "127.0.0.1", 1),)
+BOOTSTRAP = Address("127.0.0.1", 9009)
+
+
+def vote(epoch: int, *, pre_vote: bool = False, key: ReplicaKey = STRANGER) -> Message:
+    """Ask replica 1 for its vote; a stranger does."""
+    return vote_request(CLUSTER, key, ME, epoch, LOG, pre_vote=pre_vote)
+
+
+def begin(epoch: int, leader: int = 99, listeners: Any = NOWHERE) -> Message:
+    """Tell replica 1 who leads an epoch."""
+    return begin_quorum_epoch_request(CLUSTER, leader, ME, epoch, listeners)
+
+
+def end(epoch: int) -> Message:
+    """Tell replica 1 that an epoch has ended."""
+    return end_quorum_epoch_request(CLUSTER, 99, epoch, [ME], NOWHERE)
+
+
+def fetch(epoch: int, key: ReplicaKey = STRANGER, offset: int = 0) -> Message:
+    """Ask replica 1 for its log."""
+    place = OffsetAndEpoch(offset, 0)
+    return fetch_request(CLUSTER, key, epoch, place, 0, max_wait_ms=0, max_bytes=9)
+
+
+def answer(epoch: int, leader: int = -1, error: int = 0, **more: Any) -> FetchResponse:
+    """What somebody answers to a Fetch."""
+    partition = FetchResponse.PartitionData(
+        error_code=error,
+        high_watermark=more.pop("high_watermark", 0),
+        current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch),
+        records=more.pop("records", b""),
+        **more,
+    )
+    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[partition])
+    return FetchResponse(responses=[topic])
+
+
+def refused(effects: list[Effect]) -> list[Refused]:
+    """What was refused since it cannot be."""
+    return [one for one in effects if isinstance(one, Refused)]
+
+
+def answered(replica: Replica, asked: Send, response: Message) -> list[Effect]:
+    """Let somebody answer; what the replica does."""
+    return replica.step(replica.core.now, Response(asked.number, response))
+
+
+def bootstrapped(election: Election, **more: Any) -> tuple[Replica, Send]:
+    """A new observer, and its first Fetch."""
+    more = {"voters": NO_VOTERS, "kraft_version": 0, "bootstrap": (BOOTSTRAP,)} | more
+    replica = replica_of(election, **more)
+    (asked,) = sent(replica.start(), FetchRequest)
+    return replica, asked
+
+
+def following(**more: Any) -> tuple[Replica, Send]:
+    """A follower of epoch 3, and its Fetch."""
+    replica = replica_of(Election(3, 2), **more)
+    (asked,) = sent(replica.start(), FetchRequest)
+    return replica, asked

@@ -1,0 +1,89 @@
+"""The stranger: what it asks, and that a run with it is replayed and told by its steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from uuid import UUID
+
+from kraftwire.raft.bounds import MAX_EPOCH
+from kraftwire.raft.messages import partition_of
+from kraftwire.raft.voters import ReplicaKey, VoterSet
+from kraftwire.simulation.replay import replay
+from kraftwire.simulation.run import simulate
+from kraftwire.simulation.scenario import draw_scenario
+from kraftwire.simulation.steps import Action, Step
+from kraftwire.simulation.stranger import draw_request
+from kraftwire.simulation.transcript import format_transcript, parse_transcript
+from kraftwire_messages.kafka import (
+    AddRaftVoterRequest,
+    FetchRequest,
+    UpdateRaftVoterRequest,
+    VoteRequest,
+)
+
+from raft.replicas import VOTERS, elected
+
+LAST = (1 << 31) - 1
+NODES = range(1, 6)
+
+
+def test_it_asks_everything_with_every_epoch() -> None:
+    core = elected().core
+    drawn = [draw_request(number, core, NODES) for number in range(5000)]
+    kinds = Counter(type(one).__name__ for one in drawn)
+    assert len(kinds) == 11
+    votes = [partition_of(one) for one in drawn if isinstance(one, VoteRequest)]
+    assert {one.pre_vote for one in votes} == {True, False}
+    epochs = {one.replica_epoch for one in votes}
+    assert {-LAST - 1, 0, core.epoch, core.epoch + 1, MAX_EPOCH + 1, LAST} <= epochs
+    assert {one.replica_id for one in votes} >= {-1, 0, 1, 2, 3, 99, LAST}
+    assert {(1 << 63) - 1, -1, core.log.end} <= {one.last_offset for one in votes}
+
+
+def test_a_number_stands_for_one_request() -> None:
+    core = elected().core
+    assert draw_request(7, core, NODES) == draw_request(7, core, NODES)
+
+
+def test_it_does_not_fetch_as_a_voter() -> None:
+    """Nobody could tell: the replica would be counted as one that has the log."""
+    for voters in (VOTERS, VoterSet(one._replace(key=ReplicaKey(one.id)) for one in VOTERS)):
+        core = elected(voters=voters, kraft_version=0).core
+        drawn = [draw_request(number, core, NODES) for number in range(5000)]
+        fetches = [one for one in drawn if isinstance(one, FetchRequest)]
+        assert fetches
+        for one in fetches:
+            state, partition = one.replica_state, partition_of(one)
+            key = ReplicaKey(state.replica_id, partition.replica_directory_id)
+            assert core.voters.find(key) is None
+        changed = [
+            ReplicaKey(one.voter_id, one.voter_directory_id)
+            for one in drawn
+            if isinstance(one, AddRaftVoterRequest | UpdateRaftVoterRequest)
+        ]
+        assert changed
+        assert not any(core.voters.find(key) for key in changed)
+        assert {key.directory_id for key in changed} == {UUID(int=0), UUID(int=99)}
+
+
+def test_its_steps_say_all_about_a_run() -> None:
+    run = simulate(3, 2000, stranger=True)
+    assert run.broken is None
+    assert any(step.action is Action.STRANGER for step in run.steps)
+    again = replay(run.scenario, run.steps)
+    assert (again.steps, again.broken) == (run.steps, None)
+
+
+def test_a_page_says_what_it_asks_and_reads_back() -> None:
+    scenario = draw_scenario(3, stranger=True)
+    steps = [Step(0, Action.START, 1), *(Step(9, Action.STRANGER, 1, place=n) for n in range(50))]
+    text = format_transcript("a stranger", scenario, steps)
+    kept = parse_transcript(text)
+    assert (kept.scenario, kept.steps) == (scenario, steps)
+    assert "\n9 stranger 1 #7\n    " in text
+    assert "VoteRequest(" in text
+
+
+def test_a_run_without_it_is_what_it_was() -> None:
+    assert draw_scenario(3).stranger_ms == 0
+    assert "stranger" not in format_transcript("none", draw_scenario(3), [])
