@@ -119,6 +119,8 @@ def test_this_machine(tmp_path: Path) -> None:
             Entry("some", is_directory=True),
             Entry("file", is_directory=False),
             Entry("link", is_directory=False),
+            Entry("gone", False, "a link to a file that does not exist"),
+            Entry("plug", False, "a socket, not a regular file"),
         }
         with pytest.raises(KraftwireError, match="plug: neither a file nor a directory"):
             LOCAL.is_directory(tmp_path / "plug")

@@ -45,16 +45,25 @@ _log = logging.getLogger(__name__)
 
 
 def wanted_partitions(options: Options) -> list[Partition]:
-    """The partitions below the paths that have records the options ask for.
+    """Return the partitions below the paths that have records the options ask for.
 
-    `KraftwireError` where a partition lies in two places: one of them would be read twice.
+    Raise `KraftwireError` if a partition is in two places, since one of them would be read
+    twice, and with FAILFAST for a file of Kafka's that is a FIFO or the like.
     """
+
+    def report(problem: KraftwireError) -> None:
+        if options.mode is Mode.FAILFAST:
+            raise KraftwireError(f"{problem}; mode=PERMISSIVE reads the other files")
+        _log.warning("left out: %s", problem)
+
     if not options.paths:
         raise KraftwireError('no path: .load("/var/lib/kafka/data") says what is to be read')
     found = [
         part
         for place in resolve(options.paths, options.file_system)
-        for partition in find_partitions(place.paths, place.storage, matched=place.matched)
+        for partition in find_partitions(
+            place.paths, place.storage, matched=place.matched, report=report
+        )
         for part in _parts(partition, place.meant)
     ]
     wanted = [one for one in found if one.segments and _is_wanted(one, options)]

@@ -1,8 +1,8 @@
 """Paths as Spark's users write them, on this machine and in object stores.
 
-A path is a segment, a partition directory or a data directory, or a glob of them. Without a
-scheme it is on this machine; `s3://` (and `s3a://`), `gs://`, `abfss://` and `hdfs://` are
-opened with pyarrow. Spark's own credentials do not reach Python workers: the options that
+A path is a segment, a partition directory, a data directory or one above it, or a glob of them.
+Without a scheme it is on this machine; `s3://` (and `s3a://`), `gs://`, `abfss://` and `hdfs://`
+are opened with pyarrow. Spark's own credentials do not reach Python workers: the options that
 begin with `fs.` are the arguments of the class in `pyarrow.fs`, `fs.access_key` for instance.
 
 What a user names is read, or refused with the reason. A glob means what is Kafka's among what
@@ -268,8 +268,12 @@ def _expand(path: Path, storage: Storage) -> Iterator[tuple[Path, bool]]:
         suffix = Path(plain).suffix
         for match in _matches(Path(parts[0]), parts[1:], storage):
             is_meant = match.suffix == suffix and suffix in _SUFFIXES
-            if is_meant or storage.is_directory(match) or parse_file_name(match.name) is not None:
+            if is_meant or storage.is_directory(match) or _is_kafkas(match.name):
                 yield match, is_meant
+
+
+def _is_kafkas(name: str) -> bool:
+    return parse_file_name(name) is not None
 
 
 _SUFFIXES = (".log", ".checkpoint", ".deleted")
@@ -297,7 +301,11 @@ def _matches(path: Path, parts: tuple[str, ...], storage: Storage) -> Iterator[P
             yield from _matches(below, rest, storage)
         return
     try:
-        names = sorted(e.name for e in storage.entries(path) if e.is_directory or not rest)
+        names = sorted(
+            entry.name
+            for entry in storage.entries(path)
+            if entry.is_directory or not (rest or (entry.problem and not _is_kafkas(entry.name)))
+        )
     except (FileNotFoundError, NotADirectoryError):
         return
     for name in names:

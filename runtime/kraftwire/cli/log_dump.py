@@ -116,7 +116,7 @@ def dump(paths: tuple[Path, ...], output: str | None, out: Path | None, **given:
     check_range(given["from_offset"], given["to_offset"])
     options = _options(given)
     findings = Findings()
-    partitions = find_partitions(paths)
+    partitions = find_partitions(paths, report=findings.add_error)
     named = {path for path in paths if path.is_file()}
     total = sum(file.size for p in partitions for file in p.segments)
     if out is not None and any(out.exists() and out.samefile(path) for path in named):
@@ -221,7 +221,8 @@ class _Dump:
         directory = file.path.parent
         found = self._transactions.get(directory)
         if found is None:
-            whole = next(iter(find_partitions([directory])), partition) if partition.name else None
+            beside = find_partitions([directory], report=lambda _: None) if partition.name else []
+            whole = next(iter(beside), partition) if partition.name else None
             segments = whole.segments if whole is not None else partition.segments
             found = self._transactions[directory] = find_transactions(segments)
             for problem in found.problems:

@@ -11,7 +11,7 @@ from kraftwire.cli.failures import EXIT_FINDINGS
 from kraftwire.cli.log_options import limit_option, paths_argument, progress
 from kraftwire.cli.output import output_option, print_json, print_table, wants_json
 from kraftwire.log.directory import find_partitions
-from kraftwire.log.fsck import Check, Finding, Identity
+from kraftwire.log.fsck import Check, Finding, Identity, Severity, not_read
 
 _COLUMNS = ("severity", "check", "file", "byte", "finding")
 _ID_COLUMNS = ("id of", "id", "found in")
@@ -29,27 +29,33 @@ def fsck(paths: tuple[Path, ...], limit: int, output: str | None) -> None:
     ids of clusters, directories and topics against one another; the ids come first. Nothing
     is written. Run it on a stopped broker: a live one is always a little ahead of its files.
 
-    Exit codes: 0 clean, 1 findings, 2 could not read.
+    An error is lost data, or something that Kafka refuses or answers wrongly. A warning is
+    something that Kafka repairs or lives with. An info is worth knowing and nothing is wrong,
+    such as an index that Kafka rebuilds. Missing offsets are an error in __cluster_metadata
+    alone: other logs may be compacted, or may have been before.
+
+    Exit codes: 0 clean or nothing but infos, 1 errors or warnings, 2 could not read.
 
     \b
     Examples:
       kraftwire log fsck /var/kafka/data
       kraftwire log fsck /disk1/kafka /disk2/kafka -o json | jq 'select(.severity == "error")'
     """
-    partitions = find_partitions(paths)
-    total = sum(file.size for found in partitions for file in found.segments)
+    found: list[Finding] = []
+    partitions = find_partitions(paths, report=lambda problem: found.append(not_read(problem)))
+    total = sum(file.size for partition in partitions for file in partition.segments)
     check = Check(limit)
     with progress(total, "fsck") as done:
-        findings = list(check.run(partitions, done))
+        findings = found + list(check.run(partitions, done))
     if wants_json(output):
         _print_json(check.identities, findings)
     else:
         _print_tables(check.identities, findings)
-    batches = sum(len(found.segments) for found in partitions)
+    segments = sum(len(partition.segments) for partition in partitions)
     click.echo(
-        f"{batches} segments in {len(partitions)} directories, {len(findings)} findings", err=True
+        f"{segments} segments in {len(partitions)} directories, {len(findings)} findings", err=True
     )
-    if findings:
+    if any(finding.severity is not Severity.INFO for finding in findings):
         raise click.exceptions.Exit(EXIT_FINDINGS)
 
 

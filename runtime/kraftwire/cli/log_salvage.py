@@ -10,10 +10,11 @@ from kraftwire.cli.failures import EXIT_FINDINGS, CouldNotDoIt
 from kraftwire.cli.log_options import paths_argument, progress
 from kraftwire.cli.output import output_option, print_json, print_table, printable, wants_json
 from kraftwire.log.directory import Partition, find_partitions
+from kraftwire.log.errors import UnreadableFile
 from kraftwire.log.file_names import FileKind
 from kraftwire.log.salvage import Salvage
 from kraftwire.log.salvage_files import Loss, copy_files
-from kraftwire_wire.errors import count_of
+from kraftwire_wire.errors import KraftwireError, count_of
 
 _COLUMNS = ("file", "bytes", "lost offsets", "reason")
 
@@ -44,11 +45,11 @@ def salvage(paths: tuple[Path, ...], out: Path, output: str | None) -> None:
       kraftwire log salvage /var/kafka/data --out /mnt/saved -o json > lost.jsonl
     """
     _check_target(out, paths)
-    partitions = find_partitions(paths)
+    losses: list[Loss] = []
+    partitions = find_partitions(paths, report=lambda problem: losses.append(_not_read(problem)))
     _check_names(partitions)
     total = sum(file.size for found in partitions for file in found.segments)
     out.mkdir(parents=True, exist_ok=True)
-    losses: list[Loss] = []
     segments = batches = size = 0
     with progress(total, "salvage") as done:
         for partition in partitions:
@@ -68,6 +69,12 @@ def salvage(paths: tuple[Path, ...], out: Path, output: str | None) -> None:
         raise click.exceptions.Exit(EXIT_FINDINGS)
 
 
+def _not_read(problem: KraftwireError) -> Loss:
+    """Return the loss of a file or directory that cannot be read at all."""
+    assert isinstance(problem, UnreadableFile), "that is what a search reports"
+    return Loss(problem.file, 0, 0, f"left out: {problem.reason}", None, None)
+
+
 def _check_target(out: Path, paths: tuple[Path, ...]) -> None:
     """Refuse to write where something is, or within what is read."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -84,12 +91,14 @@ def _is_data_directory(partition: Partition) -> bool:
 
 def _check_names(partitions: list[Partition]) -> None:
     """Refuse beforehand what would be written to one place twice."""
-    names = ["" if _is_data_directory(found) else _name(found) for found in partitions]
-    if len(set(names)) < len(names):
-        raise CouldNotDoIt(
-            "several of the paths hold the same partition, or a data directory; "
-            "save them one by one"
-        )
+    places: dict[str, Partition] = {}
+    for partition in partitions:
+        name = "" if _is_data_directory(partition) else _name(partition)
+        other = places.setdefault(name, partition)
+        if other is not partition:
+            both = f"{other.directory} and {partition.directory}"
+            what = f"the same partition, {name}" if name else "the files of a data directory"
+            raise CouldNotDoIt(f"{both} both hold {what}; save them one by one")
     for partition in partitions:
         segments = [file for file in partition.files if file.kind is FileKind.SEGMENT]
         if len(partition.segments) < sum(file.in_use for file in segments):

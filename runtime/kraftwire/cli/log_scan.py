@@ -35,7 +35,8 @@ def scan(paths: tuple[Path, ...], output: str | None) -> None:
       kraftwire log scan data -o json | jq 'select(.damages != [])'
     """
     findings = Findings()
-    partitions = [found for found in find_partitions(paths) if found.segments]
+    found = find_partitions(paths, report=findings.add_error)
+    partitions = [partition for partition in found if partition.segments]
     total = sum(file.size for found in partitions for file in found.segments)
     as_json = wants_json(output)
     rows = []

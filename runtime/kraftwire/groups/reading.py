@@ -22,7 +22,7 @@ from kraftwire.groups.replay import TOPICS, Groups, PartitionReplay
 from kraftwire.log.batch import Batch
 from kraftwire.log.compression import DEFAULT_LIMIT
 from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition, find_partitions
-from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.errors import CorruptBatch, UnreadableFile
 from kraftwire.log.file_names import FileKind
 from kraftwire.log.record import Record
 from kraftwire.log.segment import Damage, scan_batches
@@ -38,7 +38,7 @@ _TOPIC_RECORD = bytes((1, TopicRecord.API_KEY or 0))
 
 
 class Problem(NamedTuple):
-    """What could not be read: in a file from a byte position on, or one record by its offset."""
+    """What could not be read: a file, its bytes from a position on, or one record by offset."""
 
     file: str
     position: int | None
@@ -46,8 +46,11 @@ class Problem(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        place = f"byte {self.position}" if self.offset is None else f"offset {self.offset}"
-        return f"{self.file}, {place}: {self.reason}"
+        if self.offset is not None:
+            return f"{self.file}, offset {self.offset}: {self.reason}"
+        if self.position is not None:
+            return f"{self.file}, byte {self.position}: {self.reason}"
+        return f"{self.file}: {self.reason}"
 
 
 @dataclass(slots=True)
@@ -59,6 +62,13 @@ class GroupLogs:
     metadata: list[Partition] = field(default_factory=list)
     limit: int = DEFAULT_LIMIT
     """How many bytes one batch may decompress to."""
+    problems: list[Problem] = field(default_factory=list)
+    """The files that cannot be read at all."""
+
+    def add_problem(self, problem: KraftwireError) -> None:
+        """Note a file that cannot be read at all."""
+        assert isinstance(problem, UnreadableFile), "that is what a search reports"
+        self.problems.append(Problem(problem.file, None, None, problem.reason))
 
     @property
     def size(self) -> int:
@@ -75,6 +85,7 @@ class GroupLogs:
         Partition after partition, each in the order of its offsets. `until` is a time in
         ms: records from then on are left out.
         """
+        yield from self.problems
         for partition in self.metadata:
             yield from self._learn_names(partition, into, done)
         for log, partitions in ((GROUP_LOG, self.groups), (SHARE_LOG, self.share)):
@@ -145,9 +156,11 @@ def _replay_record(replay: PartitionReplay, batch: Batch, record: Record) -> lis
 
 
 def find_group_logs(paths: Iterable[Path], *, limit: int = DEFAULT_LIMIT) -> GroupLogs:
-    """The logs of groups below paths: data directories, partition directories, segments.
+    """Return the logs of groups below paths: data directories, partition directories, segments.
 
-    `KraftwireError` where there are none, or where a partition is there twice.
+    Raise `KraftwireError` if they have none, or one partition twice. Segments outside of a
+    partition's directory are taken for those of `__consumer_offsets` if they, or the directory
+    that they are in, are one of the paths.
     """
     logs = GroupLogs(limit=limit)
     by_topic = {
@@ -157,13 +170,16 @@ def find_group_logs(paths: Iterable[Path], *, limit: int = DEFAULT_LIMIT) -> Gro
         None: logs.groups,
     }
     paths = list(paths)
-    for partition in find_partitions(paths):
+    for partition in find_partitions(paths, report=logs.add_problem):
+        if partition.topic is None and not _is_named(partition, paths):
+            continue
         if partition.topic in by_topic and partition.segments:
             by_topic[partition.topic].append(partition)
     if not logs.groups and not logs.share:
         names = " ".join(map(str, paths))
         wanted = " or ".join(TOPICS.values())
-        raise KraftwireError(f"{names}: no segment of {wanted}")
+        unread = f"; cannot be read: {logs.problems[0]}" if logs.problems else ""
+        raise KraftwireError(f"{names}: no segment of {wanted}{unread}")
     for partitions in (logs.groups, logs.share):
         _check_copies(partitions)
     return logs
@@ -185,6 +201,11 @@ def read_groups(
     logs = find_group_logs(paths, limit=limit)
     problems = [item for item in logs.replay(groups, until=until) if isinstance(item, Problem)]
     return groups, problems
+
+
+def _is_named(partition: Partition, paths: Collection[Path]) -> bool:
+    """Whether the segments, or the directory that they are in, are among the paths."""
+    return partition.directory in paths or any(file.is_alone for file in partition.files)
 
 
 def _metadata_files(partition: Partition) -> list[LogFile]:

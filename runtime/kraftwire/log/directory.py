@@ -1,8 +1,8 @@
 """Finding the files of Kafka: below a data directory, in a partition directory, or one alone.
 
-`find_files` takes a path of any of these and returns the same: files that know what they
-are and which partition they belong to. Nothing is read but names, unless a file is named
-that has a name of its own; what Kafka has no name for is left out of directories.
+`find_files` takes a path of any of these, or one above data directories (`search`), and returns
+the same: files that know what they are and which partition they belong to. It reads only names,
+unless a named file has a name of its own, and leaves out what Kafka has no name for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 
-from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.errors import CorruptBatch, Report, strict
 from kraftwire.log.file_names import (
     BATCH_FILES,
     FileKind,
@@ -25,7 +25,8 @@ from kraftwire.log.file_names import (
     parse_partition_name,
 )
 from kraftwire.log.header import HEADER, parse_sound_header
-from kraftwire.log.storage import LOCAL, Entry, OpenSource, Storage
+from kraftwire.log.search import MAX_DEPTH, DirectorySearch, Listing
+from kraftwire.log.storage import LOCAL, OpenSource, Storage
 from kraftwire_wire.errors import KraftwireError
 
 METADATA_TOPIC = "__cluster_metadata"
@@ -42,6 +43,8 @@ class LogFile:
     partition: PartitionName | None = None
     """None in a data directory itself, and where the directory's name is no partition's."""
     storage: Storage = LOCAL
+    is_alone: bool = field(default=False, compare=False)
+    """Whether the file was named itself, so that nothing is known of those beside it."""
 
     @property
     def kind(self) -> FileKind:
@@ -144,20 +147,27 @@ class Partition:
 
 
 def find_files(
-    paths: Iterable[Path], storage: Storage = LOCAL, *, matched: Collection[Path] = ()
+    paths: Iterable[Path],
+    storage: Storage = LOCAL,
+    *,
+    matched: Collection[Path] = (),
+    report: Report = strict,
 ) -> list[LogFile]:
-    """The files below the paths, each once: data directories' own, then by partition and offset.
+    """Return the files below the paths, each once: by data directory, partition and offset.
 
-    `KraftwireError` for a path that is or has nothing of Kafka's; `OSError` for one that
-    cannot be read. Of `matched`, the paths that a pattern has found rather than a user has
-    named, directories may have nothing, and partitions on their way out stay that.
+    Raise `KraftwireError` for a path that has nothing of Kafka's, `OSError` for one that cannot
+    be read. `matched` are the paths that a pattern found: such a directory may have nothing, and
+    a partition on its way out stays that. `report` gets a `KraftwireError` for each FIFO, device,
+    directory or broken link that is named like a file of Kafka's, and each directory that may
+    not be listed; unless given, the first is raised.
     """
     found: dict[Path, LogFile] = {}
     for path in paths:
         is_named = path not in matched
-        below = list(_files_at(path, storage, is_named=is_named))
+        below = list(_files_at(path, storage, report, is_named=is_named))
         if not below and is_named:
-            raise KraftwireError(f"{path}: no file of Kafka's, nor a directory with any")
+            where = f"in it or up to {MAX_DEPTH} levels below it; name the data directory"
+            raise KraftwireError(f"{path}: no file of Kafka's, {where}")
         identities = storage.identities(file.path for file in below)
         for identity, file in zip(identities, below, strict=True):
             found.setdefault(identity, file)
@@ -165,16 +175,20 @@ def find_files(
 
 
 def find_partitions(
-    paths: Iterable[Path], storage: Storage = LOCAL, *, matched: Collection[Path] = ()
+    paths: Iterable[Path],
+    storage: Storage = LOCAL,
+    *,
+    matched: Collection[Path] = (),
+    report: Report = strict,
 ) -> list[Partition]:
-    """The files below the paths (see `find_files`) by the directory that they lie in.
+    """Return the files below the paths (see `find_files`) by the directory that they are in.
 
     A segment stands alone where nothing says that the others beside it are of its partition:
     a copy with a name of its own, or a second one with the same first offset.
     """
     partitions: dict[Path, Partition] = {}
     taken: set[tuple[Path, int]] = set()
-    for file in find_files(paths, storage, matched=matched):
+    for file in find_files(paths, storage, matched=matched, report=report):
         place = file.path.parent
         if file.kind is FileKind.SEGMENT and file.in_use:
             is_known = file.partition is not None or _OFFSET.match(file.path.name)
@@ -193,20 +207,19 @@ _BY_SUFFIX = {".log": FileKind.SEGMENT, ".checkpoint": FileKind.SNAPSHOT}
 """What a file is that was named, when its name is none of a data directory's."""
 
 
-def _files_at(path: Path, storage: Storage, *, is_named: bool) -> Iterator[LogFile]:
+def _files_at(path: Path, storage: Storage, report: Report, *, is_named: bool) -> Iterator[LogFile]:
     if not storage.is_directory(path):
         yield _named_file(path, storage, is_named=is_named)
         return
-    own = _partition_of(path, is_named=is_named)
-    entries = list(storage.entries(path))
-    yield from _files_of(path, entries, own, storage)
-    partitions = []
-    for entry in entries:
-        name_of = parse_partition_name(entry.name)
-        if name_of is not None and entry.is_directory:
-            partitions.append((name_of, path / entry.name))
-    for name_of, directory in sorted(partitions):
-        yield from _files_of(directory, storage.entries(directory), name_of, storage)
+    search = DirectorySearch(path, storage, report)
+    for listing in search.listings(_partition_of(path, is_named=is_named)):
+        yield from _files_of(listing, storage)
+
+
+def find_directories(path: Path, storage: Storage = LOCAL) -> list[Path]:
+    """Return the directories that `find_files` lists at a path."""
+    search = DirectorySearch(path, storage, lambda _: None)
+    return [listing.path for listing in search.listings(None)]
 
 
 def _partition_of(directory: Path, *, is_named: bool) -> PartitionName | None:
@@ -222,7 +235,8 @@ def _named_file(path: Path, storage: Storage, *, is_named: bool) -> LogFile:
     if name is None:
         reason = "its name is none of a data directory's; segments end with .log"
         raise KraftwireError(f"{path}: {reason}")
-    return LogFile(path, name, _partition_of(path.parent, is_named=is_named), storage)
+    partition = _partition_of(path.parent, is_named=is_named)
+    return LogFile(path, name, partition, storage, is_alone=True)
 
 
 def _first_offset(path: Path, storage: Storage) -> int:
@@ -233,14 +247,11 @@ def _first_offset(path: Path, storage: Storage) -> int:
     return header.base_offset if header else 0
 
 
-def _files_of(
-    directory: Path, entries: Iterable[Entry], partition: PartitionName | None, storage: Storage
-) -> list[LogFile]:
-    files = []
-    for entry in entries:
-        name = parse_file_name(entry.name)
-        if name is not None and not entry.is_directory:
-            files.append(LogFile(directory / entry.name, name, partition, storage))
+def _files_of(listing: Listing, storage: Storage) -> list[LogFile]:
+    files = [
+        LogFile(listing.path / text, name, listing.partition, storage)
+        for text, name in listing.files
+    ]
     return sorted(files, key=lambda file: (file.base_offset, file.kind.value, file.path.name))
 
 

@@ -1,6 +1,9 @@
-"""The error that reading stored data can raise."""
+"""The error that reading stored data raises, and how readers report problems and go on."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
 
 from kraftwire_wire.errors import KraftwireError
 
@@ -19,3 +22,25 @@ class CorruptBatch(KraftwireError):
 
     def __str__(self) -> str:
         return f"{self.file}, byte {self.position}: {self.reason}"
+
+
+class UnreadableFile(CorruptBatch):
+    """A file or directory that cannot be read at all: a FIFO, a link to nothing, no permission."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        super().__init__(file, 0, reason)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.file, self.reason)
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.reason}"
+
+
+Report = Callable[[KraftwireError], None]
+"""Called with each problem; reading goes on if it returns."""
+
+
+def strict(problem: KraftwireError) -> NoReturn:
+    """The report that raises."""
+    raise problem

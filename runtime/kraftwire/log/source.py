@@ -7,9 +7,13 @@ is being read, and a mapped page that is gone kills the process.
 from __future__ import annotations
 
 import io
+import os
+import stat
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
+
+from kraftwire.log.errors import UnreadableFile
 
 
 class Source(Protocol):
@@ -28,13 +32,41 @@ class Source(Protocol):
         ...
 
 
+def problem_of_mode(mode: int) -> str | None:
+    """Why a file of a mode cannot be read as a stored file; None for a regular file."""
+    if stat.S_ISREG(mode):
+        return None
+    for is_kind, words in _KINDS:
+        if is_kind(mode):
+            return f"{words}, not a regular file"
+    return "not a regular file"
+
+
+_KINDS = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting: a FIFO would wait for a writer."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 class FileSource:
-    """A file on this machine; a context manager."""
+    """A regular file on this machine; a context manager."""
 
     def __init__(self, path: Path | str) -> None:
-        """Open the file; `OSError` where that cannot be done."""
+        """Open the file. Raise `OSError` if that fails, `UnreadableFile` for a FIFO or device."""
         self.name = str(path)
-        self._file = io.FileIO(path)
+        self._file = io.FileIO(path, opener=_open_at_once)
+        problem = problem_of_mode(os.fstat(self._file.fileno()).st_mode)
+        if problem is not None:
+            self._file.close()
+            raise UnreadableFile(self.name, problem)
         self.size = self._file.seek(0, io.SEEK_END)
 
     def read_at(self, position: int, size: int) -> bytes:

@@ -13,15 +13,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
-from kraftwire.log.source import FileSource, Source
+from kraftwire.log.source import FileSource, Source, problem_of_mode
 from kraftwire_wire.errors import KraftwireError
 
 
 class Entry(NamedTuple):
-    """What lies in a directory."""
+    """A name in a directory."""
 
     name: str
     is_directory: bool
+    problem: str = ""
+    """Why it cannot be read: a FIFO, a link to nothing. Empty for files and directories."""
 
 
 class OpenSource(Source, Protocol):
@@ -45,7 +47,7 @@ class Storage(Protocol):
         ...
 
     def entries(self, directory: Path) -> Iterable[Entry]:
-        """What lies in a directory, in any order; files and directories alone."""
+        """The names in a directory, in any order."""
         ...
 
     def identities(self, paths: Iterable[Path]) -> Iterator[Path]:
@@ -84,10 +86,9 @@ class LocalStorage:
         """See `Storage.entries`."""
         with os.scandir(directory) as found:
             for entry in found:
-                if entry.is_dir():
-                    yield Entry(entry.name, is_directory=True)
-                elif entry.is_file():
-                    yield Entry(entry.name, is_directory=False)
+                one = _entry(entry)
+                if one is not None:
+                    yield one
 
     def identities(self, paths: Iterable[Path]) -> Iterator[Path]:
         """See `Storage.identities`; a directory is resolved once for all files in it."""
@@ -112,6 +113,23 @@ class LocalStorage:
     def open(self, path: Path) -> FileSource:
         """See `Storage.open`."""
         return FileSource(path)
+
+
+def _entry(entry: os.DirEntry[str]) -> Entry | None:
+    """A name in a directory of this machine; None if it was deleted meanwhile."""
+    try:
+        if entry.is_dir():
+            return Entry(entry.name, is_directory=True)
+        if entry.is_file():
+            return Entry(entry.name, is_directory=False)
+        problem = problem_of_mode(entry.stat().st_mode) or ""
+    except FileNotFoundError:
+        if not entry.is_symlink():
+            return None
+        problem = "a link to a file that does not exist"
+    except OSError as error:  # a link that leads back to itself
+        problem = error.strerror or str(error)
+    return Entry(entry.name, is_directory=False, problem=problem)
 
 
 LOCAL = LocalStorage()

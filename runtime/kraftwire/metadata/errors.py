@@ -6,12 +6,10 @@ reading goes on where it returns. `strict`, the default, raises the problem inst
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NoReturn
-
+from kraftwire.log.errors import Report, strict
 from kraftwire_wire.errors import KraftwireError
 
-Report = Callable[[KraftwireError], None]
+__all__ = ["BadRecord", "CannotApply", "Report", "Unreachable", "strict"]
 
 
 class CannotApply(KraftwireError):
@@ -33,8 +31,3 @@ class BadRecord(KraftwireError):
 
 class Unreachable(KraftwireError):
     """A state that cannot be rebuilt from the files that are there."""
-
-
-def strict(problem: KraftwireError) -> NoReturn:
-    """The report that raises."""
-    raise problem

@@ -1,7 +1,7 @@
 """Where metadata lies: a path to the snapshots and segments of one metadata log.
 
-The path is a data directory, its `__cluster_metadata-0` (or a copy of it under a name that
-is no partition's), a single snapshot, or a single segment.
+The path is a data directory or a directory above one, its `__cluster_metadata-0` (or a copy
+of that under a name that is not a partition's), a single snapshot, or a single segment.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition, find_files
+from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition, find_partitions
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import FileKind, parse_partition_name
 from kraftwire.log.properties import MetaProperties, decode_meta_properties
@@ -46,18 +46,35 @@ class MetadataSource:
 
 
 def find_metadata(path: Path, report: Report = strict) -> MetadataSource:
-    """The metadata log at a path; `KraftwireError` where there is none there."""
+    """Return the metadata log at a path; raise `KraftwireError` if it has none, or several."""
     inner = path / _DIRECTORY
     at = inner if inner.is_dir() else path
     directory = at if at.is_dir() else at.parent
+    found = find_partitions([at], report=report)
     name = parse_partition_name(directory.absolute().name)
-    if name is not None and name.topic != METADATA_TOPIC:
-        raise KraftwireError(f"{path}: of the topic {name.topic}, not {METADATA_TOPIC}")
-    files = [file for file in find_files([at]) if file.path.parent == directory]
+    files = [file for one in found for file in one.files if file.path.parent == directory]
     partition = Partition(directory, name, files)
-    if not partition.segments and not partition.of_kind(FileKind.SNAPSHOT):
+    if not _has_metadata(partition):
+        below = [one for one in found if one.topic == METADATA_TOPIC and _has_metadata(one)]
+        if name is not None and name.topic != METADATA_TOPIC and not below:
+            raise KraftwireError(f"{path}: of the topic {name.topic}, not {METADATA_TOPIC}")
+        partition = _only(path, below)
+    elif name is not None and name.topic != METADATA_TOPIC:
+        raise KraftwireError(f"{path}: of the topic {name.topic}, not {METADATA_TOPIC}")
+    return MetadataSource(path, partition, _properties(partition.directory, report))
+
+
+def _has_metadata(partition: Partition) -> bool:
+    return bool(partition.segments or partition.of_kind(FileKind.SNAPSHOT))
+
+
+def _only(path: Path, partitions: list[Partition]) -> Partition:
+    if not partitions:
         raise KraftwireError(f"{path}: no {_DIRECTORY} is there, nor a snapshot of metadata")
-    return MetadataSource(path, partition, _properties(directory, report))
+    if len(partitions) > 1:
+        places = ", ".join(str(one.directory.parent) for one in partitions)
+        raise KraftwireError(f"{path}: several metadata logs; name the data directory: {places}")
+    return partitions[0]
 
 
 def _properties(directory: Path, report: Report) -> MetaProperties | None:

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-from kraftwire.log.directory import Partition
+from kraftwire.log.directory import Partition, find_directories
 from kraftwire.log.file_names import FileKind, parse_partition_name
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import Options
@@ -72,13 +72,15 @@ class Listing:
             time.sleep(_PAUSE)
 
     def _directories(self) -> Stamps | None:
-        """The directories that tell of changes; None where there are others as well."""
+        """The directories whose times show any change; None if there are others as well."""
         found = []
         for path in self._options.paths:
             if _GLOB & set(path) or not Path(path).is_dir():
                 return None
-            below = (Path(entry.path) for entry in os.scandir(path) if entry.is_dir())
-            found += [Path(path), *below]
+            try:
+                found += find_directories(Path(path))
+            except (KraftwireError, OSError):
+                return None
         return _stamps(found)
 
     def _list(self) -> list[Partition]:

@@ -7,6 +7,6 @@ partition, `batches`, `indexes` and `producers` those of its files.
 from __future__ import annotations
 
 from kraftwire.log.fsck.directory import Check, Identity
-from kraftwire.log.fsck.finding import Finding, Severity
+from kraftwire.log.fsck.finding import Finding, Severity, not_read
 
-__all__ = ["Check", "Finding", "Identity", "Severity"]
+__all__ = ["Check", "Finding", "Identity", "Severity", "not_read"]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from kraftwire.log.errors import UnreadableFile
+from kraftwire_wire.errors import KraftwireError
+
 
 class Severity(Enum):
     """How bad a finding is."""
@@ -12,11 +15,13 @@ class Severity(Enum):
     ERROR = "error"
     """Something is lost, or a broker would refuse it or answer wrongly."""
     WARNING = "warning"
-    """A broker mends it by itself at its next start, or lives with it."""
+    """A broker repairs it by itself at its next start, or lives with it."""
+    INFO = "info"
+    """Worth knowing, and nothing is wrong."""
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong."""
+    """One thing that a check reports."""
 
     severity: Severity
     check: str
@@ -35,3 +40,14 @@ def error(check: str, file: str, position: int | None, reason: str) -> Finding:
 def warning(check: str, file: str, position: int | None, reason: str) -> Finding:
     """A finding that is a warning."""
     return Finding(Severity.WARNING, check, file, position, reason)
+
+
+def info(check: str, file: str, reason: str) -> Finding:
+    """Return a finding about a whole file or directory with which nothing is wrong."""
+    return Finding(Severity.INFO, check, file, None, reason)
+
+
+def not_read(problem: KraftwireError) -> Finding:
+    """Return the finding for a file or directory that cannot be read at all."""
+    assert isinstance(problem, UnreadableFile), "that is what a search reports"
+    return error("file", problem.file, None, problem.reason)
