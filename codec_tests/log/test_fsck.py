@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import struct
 from collections.abc import Callable
@@ -9,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire.log import find_partitions, parse_batch
+from kraftwire.log import Record, find_partitions, parse_batch
 from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.fsck import Check, Finding
+from kraftwire.log.fsck import Check, Finding, Severity
 from kraftwire.log.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
+from kraftwire.log.segment_writer import SegmentWriter
 
+from cli.running import done
 from stored_files import BROKER, CONTROLLER
 
 
@@ -23,7 +26,11 @@ def check(*paths: Path) -> list[Finding]:
 
 def test_what_a_stopped_cluster_left_is_clean() -> None:
     work = Check()
-    assert list(work.run(find_partitions([BROKER, CONTROLLER]))) == []
+    findings = list(work.run(find_partitions([BROKER, CONTROLLER])))
+    assert [(found.severity, found.check, found.file) for found in findings] == [
+        (Severity.INFO, "offset index", str(path / "00000000000000000000.log"))
+        for path in (BROKER / "__cluster_metadata-0", CONTROLLER / "__cluster_metadata-0")
+    ], "indexes that were allocated in advance are not committed"
     assert len([row for row in work.identities if row.cluster_id]) == 2
     topics = {row.topic: row.topic_id for row in work.identities if row.topic}
     assert len(topics) > 10
@@ -273,7 +280,8 @@ def test_ids_that_clash_are_told(tmp_path: Path) -> None:
     meta.write_text(changed)
     other = (tmp_path / "0" / "orders-0" / "partition.metadata").read_bytes()
     (tmp_path / "1" / "tea-0" / "partition.metadata").write_bytes(other)
-    checks = {found.check for found in check(tmp_path / "0", tmp_path / "1")}
+    findings = check(tmp_path / "0", tmp_path / "1")
+    checks = {found.check for found in findings if found.severity is not Severity.INFO}
     assert checks == {"cluster id", "directory id", "topic id"}
 
 
@@ -283,3 +291,84 @@ def test_checkpoints_beyond_the_log_are_told(tmp_path: Path) -> None:
     reasons = {found.reason for found in check(directory)}
     assert "tea-0 has recovery point 201, and its log ends at 200" in reasons
     assert "names milk-0, which is not here" in reasons
+
+
+# -- what is worth knowing, and holes --------------------------------------------------------
+
+
+def test_a_segment_without_its_index_is_an_info(tmp_path: Path) -> None:
+    directory = Path(shutil.copytree(BROKER / "tea-0", tmp_path / "tea-0"))
+    _first(directory, "*.index").unlink()
+    sorted(directory.glob("*.timeindex"))[1].unlink()
+    findings = check(directory)
+    assert [(one.severity, one.check, Path(one.file).name) for one in findings] == [
+        (Severity.INFO, "offset index", "00000000000000000000.log"),
+        (Severity.INFO, "time index", "00000000000000000040.log"),
+    ]
+    for path in directory.glob("*.index"):
+        path.unlink()
+    finding, *_ = check(directory)
+    assert (finding.file, "none of the 5" in finding.reason) == (str(directory), True)
+    assert check(_first(directory, "*.log")) == [], "a file alone: nothing is known beside it"
+
+
+def test_infos_leave_the_exit_code_at_zero(tmp_path: Path) -> None:
+    directory = Path(shutil.copytree(BROKER / "tea-0", tmp_path / "tea-0"))
+    _first(directory, "*.index").unlink()
+    (line,) = done("log", "fsck", str(tmp_path), "-o", "json").stdout.splitlines()[-1:]
+    assert json.loads(line)["severity"] == "info"
+
+
+def metadata_log(directory: Path, *segments: list[bytes]) -> Path:
+    directory = directory / "__cluster_metadata-0"
+    directory.mkdir(parents=True)
+    for batches in segments:
+        base = int.from_bytes(batches[0][:8])
+        with SegmentWriter(directory, base) as writer:
+            for one in batches:
+                writer.append(one)
+    return directory
+
+
+def three(first: int) -> bytes:
+    return encode_batch([Record(first + at, 1, None, b"", ()) for at in range(3)])
+
+
+def test_a_hole_in_a_log_that_is_never_compacted_is_an_error(tmp_path: Path) -> None:
+    whole = metadata_log(tmp_path / "a", [three(0), three(3)], [three(6)])
+    assert check(whole) == []
+    inside = metadata_log(tmp_path / "b", [three(0), three(6), three(9)])
+    (finding,) = check(inside)
+    assert (finding.severity, finding.position) == (Severity.ERROR, len(three(0)))
+    assert "offsets 3 to 5 are missing" in finding.reason
+    between = metadata_log(tmp_path / "c", [three(0)], [three(6)])
+    (finding,) = check(between)
+    assert "offsets 3 to 5 are missing before this segment" in finding.reason
+    late = metadata_log(tmp_path / "d", [three(9)])
+    assert check(late) == [], "the log begins there"
+    other = metadata_log(tmp_path / "e", [three(0), three(6)]).rename(tmp_path / "tea-0")
+    assert check(other) == [], "a topic may be compacted, or may have been"
+
+
+def test_a_damaged_batch_is_no_hole_as_well(tmp_path: Path) -> None:
+    directory = metadata_log(tmp_path, [three(0), three(3), three(6)])
+    _with_bit(_first(directory, "*.log"), len(three(0)) + 70, 2)
+    (finding,) = check(directory)
+    assert "CRC does not match" in finding.reason
+
+
+def test_zeros_within_an_index_are_one_line(tmp_path: Path) -> None:
+    directory = Path(shutil.copytree(BROKER / "orders-0", tmp_path / "orders-0"))
+    index = _first(directory, "*.txnindex")
+    _rewrite(index, lambda data: data.extend(bytes(17 * 34)))
+    assert [found.reason for found in check(directory)] == ["zeros, 578 bytes that are not entries"]
+    tea = Path(shutil.copytree(BROKER / "tea-0", tmp_path / "tea-0"))
+    offsets, times = _first(tea, "*.index"), _first(tea, "*.timeindex")
+    offsets.write_bytes(struct.pack(">ii", 39, 0) + bytes(17 * 8) + struct.pack(">ii", 5, 0))
+    times.write_bytes(times.read_bytes() + bytes(17 * 12) + struct.pack(">qi", 1, 5))
+    found = [one for one in check(tea) if "not go up" in one.reason]
+    assert [one.check for one in found] == ["offset index", "time index"]
+    _rewrite(offsets, lambda data: data.__delitem__(slice(8, None)))
+    clean = check(tea)
+    _rewrite(offsets, lambda data: data.extend(bytes(17 * 8)))
+    assert check(tea) == clean, "zeros to the end were allocated in advance"

@@ -32,6 +32,7 @@ from kraftwire.log.directory import LogFile, Partition, find_partitions
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import BATCH_FILES, FileKind
 from kraftwire.log.isolation import Transactions, find_transactions
+from kraftwire.log.order import in_order
 from kraftwire.log.segment import Damage, scan_headers
 from kraftwire.log.selection import Selection, select_batches, select_segments, start_position
 from kraftwire.log.typed import LOGS, decode_typed, log_of_topic
@@ -201,14 +202,16 @@ class _Dump:
         with file.open() as source:
             index = partition.beside(file, FileKind.OFFSET_INDEX) if is_segment else None
             start = start_position(source, index, selection.from_offset)
+            order = partition.order(file, start)
             if options.headers_only:
-                for header in scan_headers(source, start):
+                for header in in_order(scan_headers(source, start), order):
                     if isinstance(header, Damage):
                         self._damage(file, header)
                     elif selection.may_have(header):
                         self._output.batch(file, header, None)
                 return
-            for item in select_batches(source, selection, start, limit=options.limit):
+            batches = select_batches(source, selection, start, order=order, limit=options.limit)
+            for item in batches:
                 if isinstance(item, Damage):
                     self._damage(file, item)
                 elif options.batches:

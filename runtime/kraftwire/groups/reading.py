@@ -24,6 +24,7 @@ from kraftwire.log.compression import DEFAULT_LIMIT
 from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition, find_partitions
 from kraftwire.log.errors import CorruptBatch, UnreadableFile
 from kraftwire.log.file_names import FileKind
+from kraftwire.log.order import in_order
 from kraftwire.log.record import Record
 from kraftwire.log.segment import Damage, scan_batches
 from kraftwire_messages.kafka import TopicRecord, registry
@@ -92,14 +93,14 @@ class GroupLogs:
             for partition in partitions:
                 number = partition.name.partition if partition.name else None
                 replay = PartitionReplay(into, log, number)
-                for item in self._batches(partition.segments, done):
+                for item in self._batches(partition, partition.segments, done):
                     if isinstance(item, Problem):
                         yield item
                     else:
                         yield from _replay_batch(replay, item, until)
 
     def _learn_names(self, partition: Partition, groups: Groups, done: Done) -> Iterator[Problem]:
-        for batch in self._batches(_metadata_files(partition), done):
+        for batch in self._batches(partition, _metadata_files(partition), done):
             if isinstance(batch, Problem):
                 yield batch
                 continue
@@ -117,11 +118,14 @@ class GroupLogs:
                 assert isinstance(topic, TopicRecord)
                 groups.topic_names[topic.topic_id] = topic.name
 
-    def _batches(self, files: Iterable[LogFile], done: Done) -> Iterator[Batch | Problem]:
-        """The batches whose records can be read, and what cannot."""
+    def _batches(
+        self, partition: Partition, files: Iterable[LogFile], done: Done
+    ) -> Iterator[Batch | Problem]:
+        """Yield the batches whose records can be read, and what cannot."""
         for file in files:
             with file.open() as source:
-                for item in scan_batches(source, limit=self.limit):
+                items = scan_batches(source, limit=self.limit)
+                for item in in_order(items, partition.order(file)):
                     if isinstance(item, Damage):
                         error = item.error(str(file.path))
                         yield Problem(error.file, error.position, None, error.reason)

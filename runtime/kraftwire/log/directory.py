@@ -25,6 +25,7 @@ from kraftwire.log.file_names import (
     parse_partition_name,
 )
 from kraftwire.log.header import HEADER, parse_sound_header
+from kraftwire.log.order import BatchOrder
 from kraftwire.log.search import MAX_DEPTH, DirectorySearch, Listing
 from kraftwire.log.storage import LOCAL, OpenSource, Storage
 from kraftwire_wire.errors import KraftwireError
@@ -141,6 +142,23 @@ class Partition:
         bases = [segment.base_offset for segment in self.segments]
         return dict(pairwise(bases))
 
+    def order(self, file: LogFile, start: int = 0) -> BatchOrder:
+        """Return the order of a file's batches, before the one at position `start`.
+
+        Snapshots and the metadata log have no gaps. Of other logs that cannot be known from their
+        files: a topic that is not compacted now may have been once.
+        """
+        if file.kind is FileKind.SNAPSHOT:
+            return BatchOrder(next_offset=None if start else 0, has_gaps=False)
+        has_base = _OFFSET.match(file.path.name) is not None
+        base = file.base_offset if has_base else None
+        return BatchOrder(
+            base,
+            self.end_of(file) if file.in_use else None,
+            next_offset=None if start or not has_base else base,
+            has_gaps=file.topic != METADATA_TOPIC,
+        )
+
     def beside(self, segment: LogFile, kind: FileKind) -> LogFile | None:
         """The index of a segment, or another file with the same offset."""
         return self._by_kind.get(kind, {}).get(segment.base_offset)
@@ -231,7 +249,9 @@ def _partition_of(directory: Path, *, is_named: bool) -> PartitionName | None:
 def _named_file(path: Path, storage: Storage, *, is_named: bool) -> LogFile:
     name = parse_file_name(path.name)
     if name is None and path.suffix in _BY_SUFFIX:  # as tiered storage and copies have them
-        name = FileName(_BY_SUFFIX[path.suffix], _first_offset(path, storage))
+        digits = _OFFSET.match(path.name)
+        offset = int(digits[0]) if digits else _first_offset(path, storage)
+        name = FileName(_BY_SUFFIX[path.suffix], offset)
     if name is None:
         reason = "its name is none of a data directory's; segments end with .log"
         raise KraftwireError(f"{path}: {reason}")

@@ -28,12 +28,11 @@ from kraftwire.log.checkpoints import EpochEntry, decode_leader_epochs, encode_l
 from kraftwire.log.directory import LogFile, Partition
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import FileKind
-from kraftwire.log.header import BatchHeader
 from kraftwire.log.isolation import Transactions
-from kraftwire.log.order import jump_of, with_following
+from kraftwire.log.order import BatchOrder, EpochOrder, with_following
 from kraftwire.log.salvage_files import Loss, copy_files, write_new
 from kraftwire.log.segment import Damage, DamageKind, scan_batches
-from kraftwire.log.segment_writer import MAX_RELATIVE_OFFSET, SegmentWriter
+from kraftwire.log.segment_writer import SegmentWriter
 from kraftwire_wire.errors import KraftwireError
 
 
@@ -69,7 +68,7 @@ class Salvage:
         self._epochs: list[EpochEntry] = []
         self._epoch_ends: dict[int, int] = {}
         self._pending = _Pending([])
-        self._last: BatchHeader | None = None
+        self._leader_epochs = EpochOrder()
         self._next_offset = 0
         self.saved = Saved()
 
@@ -103,39 +102,28 @@ class Salvage:
             segment.open() as source,
             SegmentWriter(self._target, segment.base_offset) as writer,
         ):
+            end = self._partition.end_of(segment)
+            # A log without gaps is saved with those that it has now.
+            order = BatchOrder(segment.base_offset, end, next_offset=self._next_offset)
             for item, following in with_following(scan_batches(source)):
                 if isinstance(item, Damage):
+                    order.pass_damage()
                     self._lose_damage(source.name, item)
                     continue
-                problem = self._problem(item, segment, following)
+                header = item.header
+                problem = order.problem(header, following, _base_offset(item))
+                problem = problem or self._leader_epochs.problem(header, following)
                 if problem is not None:
-                    header = item.header
+                    order.refuse(header, following)
                     loss = Loss(source.name, header.position, header.end, problem, None, None)
                     self._pending.losses.append(loss)
                     continue
+                order.accept(header)
+                self._leader_epochs.accept(header)
                 yield from self._settle(item)
                 self._keep(item, writer)
         self.saved.segments += 1
         self.saved.size += writer.size
-
-    def _problem(self, batch: Batch, segment: LogFile, following: BatchHeader | None) -> str | None:
-        """Why a batch whose CRC matches cannot stand where it does."""
-        first = _base_offset(batch)
-        if first < max(self._next_offset, segment.base_offset):
-            return f"offset {first} again, {self._next_offset} is next"
-        if batch.header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
-            return f"offset {batch.header.last_offset} is too far from the segment's first"
-        before = self._last.partition_leader_epoch if self._last is not None else -1
-        epoch = batch.header.partition_leader_epoch
-        if batch.header.magic >= 2 and epoch < before:
-            return f"leader epoch {epoch} behind epoch {before}"
-        return jump_of(
-            batch.header,
-            following,
-            next_offset=self._next_offset,
-            epoch=before,
-            segment_end=self._partition.end_of(segment),
-        )
 
     def _lose_damage(self, file: str, damage: Damage) -> None:
         pending, claimed = self._pending, damage.claimed
@@ -161,7 +149,6 @@ class Salvage:
 
     def _keep(self, batch: Batch, writer: SegmentWriter) -> None:
         header = writer.append(batch)
-        self._last = header
         self._next_offset = header.last_offset + 1
         self.saved.batches += 1
         epoch = header.partition_leader_epoch

@@ -45,6 +45,8 @@ class DamageKind(Enum):
     TORN = "torn tail"
     ZEROS = "zeros"
     CORRUPT = "corrupt"
+    DISORDER = "out of order"
+    """A batch whose offsets do not fit those around it; see `order`."""
 
 
 class Damage(NamedTuple):

@@ -23,14 +23,12 @@ from kraftwire.log.indexes import (
     encode_transaction_index,
 )
 from kraftwire.log.isolation import Aborted
+from kraftwire.log.order import MAX_RELATIVE_OFFSET
 from kraftwire_messages.kafka import AbortedTxn
 from kraftwire_wire.errors import EncodeError
 
 INDEX_INTERVAL = 4096
 """Bytes between index entries, as Kafka's `log.index.interval.bytes` is unless set."""
-
-MAX_RELATIVE_OFFSET = 0x7FFFFFFF
-"""How far an offset can be from its segment's first; positions have the same limit."""
 
 
 class IndexBuilder:

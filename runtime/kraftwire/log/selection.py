@@ -18,6 +18,7 @@ from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.header import HEADER, BatchHeader, parse_sound_header
 from kraftwire.log.indexes import OffsetIndex
 from kraftwire.log.isolation import Transactions
+from kraftwire.log.order import BatchOrder, in_order
 from kraftwire.log.record import Record
 from kraftwire.log.segment import Damage, scan_batches
 from kraftwire.log.source import Source
@@ -80,10 +81,18 @@ def select_segments(partition: Partition, selection: Selection) -> list[LogFile]
 
 
 def select_batches(
-    source: Source, selection: Selection, start: int = 0, *, limit: int = DEFAULT_LIMIT
+    source: Source,
+    selection: Selection,
+    start: int = 0,
+    *,
+    order: BatchOrder | None = None,
+    limit: int = DEFAULT_LIMIT,
 ) -> Iterator[Batch | Damage]:
-    """The batches of a file from a position on that can hold wanted records, and all damage."""
-    for item in scan_batches(source, start, limit=limit):
+    """Yield the batches of a file from a position on that can hold wanted records, and all damage.
+
+    `order` is what is known about the batches before them.
+    """
+    for item in in_order(scan_batches(source, start, limit=limit), order or BatchOrder()):
         if isinstance(item, Damage) or selection.may_have(item.header):
             yield item
         elif _is_past(item.header, selection.to_offset):

@@ -13,6 +13,7 @@ from kraftwire.log.batch import Batch
 from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import FileKind
+from kraftwire.log.order import BatchOrder, in_order
 from kraftwire.log.record import Record
 from kraftwire.log.segment import Damage, scan_batches, scan_headers
 from kraftwire.log.selection import Selection, select_batches, select_segments, start_position
@@ -71,7 +72,9 @@ class LogReplay:
             index = self._partition.beside(segment, FileKind.OFFSET_INDEX)
             with segment.open() as source:
                 start = start_position(source, index, self._selection.from_offset)
-                for item in select_batches(source, self._selection, start):
+                # A gap is reported below, with the offsets that are missing.
+                order = BatchOrder(segment.base_offset, self._partition.end_of(segment))
+                for item in select_batches(source, self._selection, start, order=order):
                     if isinstance(item, Damage):
                         self._report(item.error(source.name))
                     else:
@@ -94,7 +97,7 @@ class LogReplay:
 def read_snapshot(file: LogFile, report: Report) -> Iterator[Entry]:
     """The records of a snapshot; their offsets count from 0."""
     with file.open() as source:
-        for item in scan_batches(source):
+        for item in in_order(scan_batches(source), BatchOrder()):
             if isinstance(item, Damage):
                 report(item.error(source.name))
             else:

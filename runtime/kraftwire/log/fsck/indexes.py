@@ -27,11 +27,15 @@ from kraftwire.log.indexes import (
 )
 from kraftwire.log.isolation import Aborted
 from kraftwire.log.source import Source
+from kraftwire_messages.kafka import AbortedTxn
+from kraftwire_wire.errors import count_of
 
 E = TypeVar("E", OffsetEntry, TimeEntry)
 Reader = Callable[[Source, int], Iterator[E]]
 
 _TRANSACTION_INDEX = "transaction index"
+_ZEROS = AbortedTxn()
+"""What an entry of zeros says; no transaction ends at offset 0."""
 
 
 class _IndexCheck(Generic[E]):
@@ -56,15 +60,30 @@ class _IndexCheck(Generic[E]):
             self._add(problem.position, problem.reason)
 
     def _advance(self) -> tuple[int, E] | None:
-        """The next entry that goes up; those that do not are findings."""
+        """Return the next entry that goes up; note those before it, which do not."""
+        refused: list[tuple[int, E]] = []  # the first of them, and the last
+        count = 0
+        found = None
         for at, entry in self._entries:
-            if self._before is not None and not self._goes_up(self._before, entry):
-                facts = ", ".join(f"{key} {value}" for key, value in entry._asdict().items())
-                self._add(at, f"{facts} does not go up")
-                continue
-            self._before = entry
-            return at, entry
-        return None
+            if self._before is None or self._goes_up(self._before, entry):
+                self._before = entry
+                found = at, entry
+                break
+            refused = [*refused[:1], (at, entry)]
+            count += 1
+        if refused:
+            self._refuse(*refused[0], count, refused[-1][1])
+        return found
+
+    def _refuse(self, at: int, entry: E, count: int, last: E) -> None:
+        """Note entries that do not go up, one after the other, in one line."""
+        facts = ", ".join(f"{key} {value}" for key, value in entry._asdict().items())
+        if count == 1:
+            self._add(at, f"{facts} does not go up")
+        elif entry == last:
+            self._add(at, f"{facts} {count} times, which does not go up")
+        else:
+            self._add(at, f"{facts} does not go up, nor do the {count - 1} entries after it")
 
     def _goes_up(self, before: E, entry: E) -> bool:
         raise NotImplementedError
@@ -168,9 +187,14 @@ def check_transaction_index(
         return
     wanted = {(entry.producer_id, entry.last_offset): entry for entry in aborted}
     known = set(markers)
+    zeros_at = zeros = 0
     try:
         with file.open() as source:
             for number, entry in enumerate(read_transaction_index(source)):
+                if entry == _ZEROS:
+                    zeros_at = zeros_at if zeros else number * TXN_ENTRY_SIZE
+                    zeros += 1
+                    continue
                 found = wanted.pop((entry.producer_id, entry.last_offset), None)
                 at = number * TXN_ENTRY_SIZE
                 name = f"producer {entry.producer_id}, marker at offset {entry.last_offset}"
@@ -182,6 +206,9 @@ def check_transaction_index(
                     yield error(_TRANSACTION_INDEX, str(file.path), at, reason)
     except CorruptBatch as problem:
         yield error(_TRANSACTION_INDEX, problem.file, problem.position, problem.reason)
+    if zeros:
+        reason = f"zeros, {count_of(zeros * TXN_ENTRY_SIZE, 'byte')} that are not entries"
+        yield warning(_TRANSACTION_INDEX, str(file.path), zeros_at, reason)
     for producer, offset in wanted:
         reason = f"producer {producer}, marker at offset {offset}: the entry is missing"
         yield error(_TRANSACTION_INDEX, str(file.path), None, reason)

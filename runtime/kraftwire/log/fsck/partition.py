@@ -15,12 +15,12 @@ from kraftwire.log.directory import LogFile, Partition
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import FileKind
 from kraftwire.log.fsck.batches import BatchChecks
-from kraftwire.log.fsck.finding import Finding, error, warning
+from kraftwire.log.fsck.finding import Finding, error, info, warning
 from kraftwire.log.fsck.indexes import OffsetIndexCheck, TimeIndexCheck, check_transaction_index
 from kraftwire.log.fsck.producers import Producers
 from kraftwire.log.header import BatchHeader
 from kraftwire.log.isolation import Transactions
-from kraftwire.log.order import with_following
+from kraftwire.log.order import BatchOrder, with_following
 from kraftwire.log.segment import Damage, DamageKind, scan_batches
 from kraftwire_wire.errors import KraftwireError
 
@@ -42,12 +42,14 @@ class PartitionCheck:
         self._epochs: list[EpochEntry] | None = None
         self._wrong_epochs = 0
         self._is_damaged = False
+        self._order: BatchOrder | None = None
 
     @property
     def log_end(self) -> int:
         """The offset behind the last batch."""
         segments = self._partition.segments
-        return max(self._batches.next_offset, segments[-1].base_offset if segments else 0)
+        reached = self._order.next_offset if self._order is not None else 0
+        return max(reached, segments[-1].base_offset if segments else 0)
 
     def run(self, done: Callable[[int], None] = lambda _: None) -> Iterator[Finding]:
         """All findings; `done` is told the bytes of each segment that was read."""
@@ -59,6 +61,7 @@ class PartitionCheck:
         for snapshot in self._partition.of_kind(FileKind.SNAPSHOT):
             yield from self._metadata_snapshot(snapshot)
         yield from _indexes_without_segments(self._partition)
+        yield from _segments_without_indexes(self._partition)
 
     # -- segments --------------------------------------------------------------------------
 
@@ -68,14 +71,18 @@ class PartitionCheck:
         transactions = self._transactions
         before = len(transactions.aborted), len(transactions.abort_markers)
         last_offset = segment.base_offset - 1
+        order = self._partition.order(segment)
+        yield from self._hole(segment, order)
+        self._order = order
         with segment.open() as source:
             items = with_following(scan_batches(source, limit=self._limit))
             for item, following in items:
                 if isinstance(item, Damage):
                     self._is_damaged = True
+                    order.pass_damage()
                     yield _damage(source.name, item)
                     continue
-                yield from self._batch(item, segment, following)
+                yield from self._batch(item, order, following)
                 last_offset = item.header.last_offset
                 for check in (offsets, times):
                     if check is not None:
@@ -90,6 +97,16 @@ class PartitionCheck:
             markers = transactions.abort_markers[before[1] :]
             yield from check_transaction_index(index, segment, aborted, markers)
 
+    def _hole(self, segment: LogFile, order: BatchOrder) -> Iterator[Finding]:
+        """Offsets that are missing between two segments of a log that is never compacted."""
+        before = self._order
+        if before is None or order.has_gaps or not before.is_next_known:
+            return
+        if before.next_offset < order.base:
+            missing = f"offsets {before.next_offset} to {order.base - 1}"
+            reason = f"{missing} are missing before this segment, and this log has no gaps"
+            yield error("batch", str(segment.path), None, reason)
+
     def _index_checks(
         self, segment: LogFile
     ) -> tuple[OffsetIndexCheck | None, TimeIndexCheck | None]:
@@ -101,12 +118,11 @@ class PartitionCheck:
         )
 
     def _batch(
-        self, batch: Batch, segment: LogFile, following: BatchHeader | None
+        self, batch: Batch, order: BatchOrder, following: BatchHeader | None
     ) -> Iterator[Finding]:
         header = batch.header
         yield from self._snapshots_up_to(header.base_offset)
-        end = self._partition.end_of(segment)
-        yield from self._batches.check(batch, segment.base_offset, following, end)
+        yield from self._batches.check(batch, order, following)
         yield from self._epoch(batch)
         self._producers.batch(header)
         if header.is_control:
@@ -157,12 +173,15 @@ class PartitionCheck:
 
     def _metadata_snapshot(self, file: LogFile) -> Iterator[Finding]:
         checks = BatchChecks()
+        order = self._partition.order(file)
         with file.open() as source:
-            for item in scan_batches(source, limit=self._limit):
+            items = with_following(scan_batches(source, limit=self._limit))
+            for item, following in items:
                 if isinstance(item, Damage):
+                    order.pass_damage()
                     yield _damage(source.name, item)
                 else:
-                    yield from checks.check(item, 0)
+                    yield from checks.check(item, order, following)
                     epoch = item.header.partition_leader_epoch
                     if file.name.epoch is not None and epoch != file.name.epoch:
                         reason = f"leader epoch {epoch} in a snapshot of epoch {file.name.epoch}"
@@ -182,3 +201,20 @@ def _indexes_without_segments(partition: Partition) -> Iterator[Finding]:
         for file in partition.of_kind(kind):
             if file.base_offset not in bases:
                 yield warning(kind.value, str(file.path), None, "there is no segment that it is of")
+
+
+def _segments_without_indexes(partition: Partition) -> Iterator[Finding]:
+    """Yield the segments that have no index: Kafka makes it when it starts."""
+    segments = [segment for segment in partition.segments if not segment.is_alone]
+    kind, beside = FileKind.OFFSET_INDEX, partition.beside
+    missing = [one for one in segments if beside(one, kind) is None]
+    if len(missing) > 1 and len(missing) == len(segments):
+        reason = f"none of the {len(segments)} segments has an .index; Kafka rebuilds them all"
+        yield info(kind.value, str(partition.directory), reason)
+        return
+    for segment in missing:
+        yield info(kind.value, str(segment.path), "there is no .index beside it; Kafka rebuilds it")
+    for segment in segments:
+        if segment not in missing and beside(segment, FileKind.TIME_INDEX) is None:
+            reason = "there is no .timeindex beside it; Kafka starts with an empty one"
+            yield info(FileKind.TIME_INDEX.value, str(segment.path), reason)
