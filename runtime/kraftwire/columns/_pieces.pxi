@@ -3,6 +3,16 @@
 
 cdef enum:
     MOST_SPANS = 1024
+    LOOK_AHEAD = 17
+
+
+cdef struct Order:
+    # What the offsets of the next batch may be; see `kraftwire.log.order`.
+    int64_t next_offset
+    int64_t last_offset
+    int64_t floor
+    bint has_gaps
+    Py_ssize_t file_end
 
 
 @cython.final
@@ -15,6 +25,7 @@ cdef class RecordColumns:
     cdef Span spans[MOST_SPANS]
     cdef object schema, crc_of, decompress, is_visible
     cdef bint has_control
+    cdef Order order
     cdef Py_ssize_t room
     cdef bint is_busy
 
@@ -79,20 +90,26 @@ cdef class RecordColumns:
         return hand_over_root(&self.root, self.schema)
 
     def read(
-        self, piece, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t filled, int64_t position
+        self, piece, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t filled, int64_t position, order
     ):
         """Append the batches that begin in `piece[start:stop]`, of which `filled` bytes count.
 
-        `piece[0]` is the file's byte `position`.
-        Returns where it stopped, and the start of the last batch that it went over, or -1.
-        It stops at the end, behind a batch that fills a chunk, and before a batch that is
-        cut off, that begins behind the last wanted offset, or that is not as usual: of
-        another magic, damaged, with a key of a header that is no text.
+        `piece[0]` is the file's byte `position`. `order` has the least offset that the first
+        batch may have and the largest of all, whether there may be gaps, and where in the piece
+        the file ends, which may be after it.
+        Return where it stopped, the start of the last batch that it read, or -1, and the offset
+        that the batches before that one left as the next.
+        It stops at the end, after a batch that fills a chunk, and before a batch that is
+        cut off, that begins after the last wanted offset, or that is not as usual: of
+        another magic, damaged, out of order, with a key of a header that is not UTF-8.
         """
         cdef const uint8_t[::1] data = piece
         if not 0 <= start <= stop <= filled <= data.shape[0]:
             raise IndexError(start, stop, filled)
         check_idle(self.is_busy)
+        self.order.next_offset, self.order.last_offset = order[:2]
+        self.order.floor = self.order.next_offset
+        self.order.has_gaps, self.order.file_end = order[2:]
         self.is_busy = True
         try:
             return self._read(data, start, stop, filled, position)
@@ -113,11 +130,19 @@ cdef class RecordColumns:
                 sound += 1
             appended = self._append(&data[0], sound)
             if appended:
+                self._go_on(appended)
                 last = self.spans[appended - 1].start
                 start = self.spans[appended - 1].end
             if appended < found or found == 0 or self._is_full():
                 break
-        return start, last
+        return start, last, self.order.floor
+
+    cdef void _go_on(self, int appended) noexcept nogil:
+        """Have the order go on after so many batches."""
+        if appended > 1:
+            self.order.next_offset = last_offset_of(&self.spans[appended - 2]) + 1
+        self.order.floor = self.order.next_offset
+        self.order.next_offset = last_offset_of(&self.spans[appended - 1]) + 1
 
     cdef int _find(
         self, const uint8_t *data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t filled,
@@ -125,6 +150,7 @@ cdef class RecordColumns:
     ) noexcept nogil:
         """Sound batches that follow one another, as many as fill a chunk."""
         cdef int count = 0
+        cdef int64_t next_offset = self.order.next_offset
         cdef Span *span
         if self.room < stop - start:
             stop = start + self.room
@@ -136,9 +162,27 @@ cdef class RecordColumns:
                 break
             if span.base_offset > self.wanted.last_offset:
                 break
+            if not self._is_in_order(data, span, filled, next_offset):
+                break
+            next_offset = last_offset_of(span) + 1
             start = span.end
             count += 1
         return count
+
+    cdef bint _is_in_order(
+        self, const uint8_t *data, const Span *span, Py_ssize_t filled, int64_t next_offset
+    ) noexcept nogil:
+        """Whether nothing around a batch says that its offsets are wrong."""
+        cdef int64_t last = last_offset_of(span)
+        if span.base_offset < next_offset or last > self.order.last_offset or last == INT64_MAX:
+            return False
+        if span.base_offset == next_offset:
+            return True
+        if not self.order.has_gaps:
+            return False
+        if span.end >= self.order.file_end:
+            return True
+        return filled - span.end >= LOOK_AHEAD and <int64_t>big64(data + span.end) > last
 
     cdef bint _check(self, const uint8_t *data, Span *span) except -1:
         """Whether the CRC matches; and whether the batch is to be read."""

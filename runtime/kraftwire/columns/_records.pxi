@@ -85,6 +85,11 @@ cdef bint parse_span(const uint8_t *p, Py_ssize_t left, Span *span) noexcept nog
     )
 
 
+cdef inline int64_t last_offset_of(const Span *span) noexcept nogil:
+    """The last offset that a batch takes."""
+    return span.base_offset + span.last_offset_delta
+
+
 cdef bint may_have(const Span *span, const Wanted *wanted) noexcept nogil:
     """Whether a batch can hold a wanted record, by its header."""
     # The header has the largest timestamp, which is that of all records in these two cases.

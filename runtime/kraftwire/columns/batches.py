@@ -27,6 +27,7 @@ from kraftwire.log.batch import Batch
 from kraftwire.log.compression import DEFAULT_LIMIT, Arena
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.header import HEADER, BatchHeader, parse_header
+from kraftwire.log.order import BatchOrder
 from kraftwire.log.segment import BatchReader, Damage, DamageKind
 from kraftwire.log.selection import Selection
 from kraftwire.log.source import BytesSource, Source
@@ -35,6 +36,9 @@ from kraftwire_wire.errors import KraftwireError
 CHUNK = 2 << 20
 PIECE = 512 << 10
 """Bytes read at a time: few enough to stay in the cache while they are gone over twice."""
+
+LOOK_AHEAD = 17
+"""Bytes that the native engine reads of the batch after one: its offset, up to its magic."""
 
 _UNUSUAL_RUN = 31
 """Batches that plain Python reads on behind one that it had to read."""
@@ -58,14 +62,17 @@ def decode_batches(
     chunk: int = CHUNK,
     limit: int = DEFAULT_LIMIT,
     verify_crc: bool = True,
+    order: BatchOrder | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """The records of the batches that begin from `start` to before `end`, every CRC checked.
+    """Yield the records of the batches that begin from `start` to before `end`, CRCs checked.
 
     Only the columns asked for are built (`RECORD_COLUMNS`); `control` takes in the records of
     control batches, which a selection of what is committed never has. A `RecordBatch` has
     about `chunk` bytes (and as many rows at most), or what one batch has where that is more.
     `limit` is how many bytes one batch may decompress to. Without `verify_crc` a batch is
-    read as it is, and what is wrong in it may come out as a record.
+    read as it is, and what is wrong in it may come out as a record. A batch whose offsets do not
+    fit those around it is damage; `order` is what is known about the batches before `start`
+    (`Partition.order`).
 
     `CorruptBatch` at the first damage, behind the rows before it; with `on_damage`, that is
     called instead, for batches whose records cannot be read too, and reading goes on. It is
@@ -80,7 +87,9 @@ def decode_batches(
     wanted = _visible(selection or Selection())
     schema = record_schema(columns)
     reading = _Reading(
-        source, _Options(schema, wanted, control, on_damage, chunk, limit, verify_crc)
+        source,
+        _Options(schema, wanted, control, on_damage, chunk, limit, verify_crc),
+        order or BatchOrder(),
     )
     last = source.size if end is None else min(end, source.size)
     if NATIVE is None:
@@ -103,8 +112,9 @@ class _Options(NamedTuple):
 class _Reading:
     """One call of `decode_batches`."""
 
-    def __init__(self, source: Source, options: _Options) -> None:
+    def __init__(self, source: Source, options: _Options, order: BatchOrder) -> None:
         self._source = source
+        self._order = order
         self._options = options
         self._selection = options.selection
         self._slow = PythonRecords(options.schema, options.selection, options.chunk)
@@ -116,9 +126,17 @@ class _Reading:
         """Everything in plain Python."""
         good: BatchHeader | None = None
         while position < last and not self._is_over:
-            item = self._reader.read(position, good)
+            item = self._read(position, good)
             good, position = yield from self._one(item, good)
         yield from self._take_slow()
+
+    def _read(self, position: int, good: BatchHeader | None) -> Batch | Damage:
+        """Read what is at a position: a batch that can be there, or damage."""
+        item = self._reader.read(position, good)
+        if isinstance(item, Damage):
+            self._order.pass_damage()
+            return item
+        return self._order.judge(item.header, self._reader) or item
 
     def native(self, position: int, last: int) -> Iterator[pa.RecordBatch]:
         """What is as usual natively, single batches in Python in between."""
@@ -135,15 +153,22 @@ class _Reading:
         piece = bytearray(min(PIECE, max(self._source.size - position, 1)))
         good: BatchHeader | None = None
         begin = filled = 0
+        order = self._order
         while position < last and not self._is_over:
+            if not order.is_plain:
+                good, position = yield from self._unusual(position, last, good, rows, len(piece))
+                continue
             if not begin <= position < begin + filled:
                 begin, filled = position, self._source.read_into(position, piece)
                 filled = min(filled, self._source.size - begin)  # a live file grows
             stop = min(filled, last - begin)
-            at, last_batch = rows.read(piece, position - begin, stop, filled, begin)
+            bounds = order.next_offset, order.bound - 1, order.has_gaps, self._source.size - begin
+            at, last_batch, floor = rows.read(piece, position - begin, stop, filled, begin, bounds)
             position = begin + at
             if last_batch >= 0:
                 good = parse_header(piece, last_batch, begin + last_batch)
+                assert good is not None, "the native engine has read its header"
+                order.accept(good, floor)
                 yield from self._take_slow()
             if rows.is_full:
                 yield pa.record_batch(rows.take())
@@ -156,17 +181,17 @@ class _Reading:
             yield pa.record_batch(rows.take())
 
     def _is_cut_off(self, piece: bytearray, at: int, filled: int, begin: int) -> bool:
-        """Whether a batch within a piece may be whole in a piece that begins with it."""
+        """Whether a batch may be whole, and the next begin, in a piece that begins with it."""
         if begin + filled >= self._source.size:
             return False
         header = parse_header(piece[at : min(at + HEADER.size, filled)], 0, at)
-        return header is None or header.end > filled
+        return header is None or header.end + LOOK_AHEAD > filled
 
     def _unusual(
         self, position: int, last: int, good: BatchHeader | None, rows: Any, piece: int
     ) -> _GoingOn:
         """Go over what was not read from a piece, be it a batch too large for one."""
-        item = self._reader.read(position, good)
+        item = self._read(position, good)
         if isinstance(item, Damage):
             if rows.rows and self._options.on_damage is None:
                 yield pa.record_batch(rows.take())
@@ -174,7 +199,9 @@ class _Reading:
         if item.header.size > piece:
             yield from self._take_slow()
             size = len(item.data)
-            at, _ = rows.read(item.data, 0, size, size, position)
+            header = item.header  # which was found to be in order
+            bounds = header.base_offset, header.last_offset, True, size
+            at, _, _ = rows.read(item.data, 0, size, size, position, bounds)
             if at == size:
                 return item.header, item.header.end
         if rows.rows:
@@ -184,7 +211,7 @@ class _Reading:
         for _ in range(_UNUSUAL_RUN):
             if position >= last or self._is_over:
                 break
-            good, position = yield from self._one(self._reader.read(position, good), good)
+            good, position = yield from self._one(self._read(position, good), good)
         return good, position
 
     def _take_slow(self) -> Iterator[pa.RecordBatch]:
@@ -201,7 +228,9 @@ class _Reading:
             self._options.on_damage(damage)
         if self._slow.is_full:
             yield self._slow.take()
-        return (good, item.end) if isinstance(item, Damage) else (item.header, item.header.end)
+        if isinstance(item, Batch):
+            return item.header, item.header.end
+        return item.claimed if item.kind is DamageKind.DISORDER else good, item.end
 
     def _append(self, batch: Batch) -> Damage | None:
         """Have the twin take a batch; what is wrong with it."""

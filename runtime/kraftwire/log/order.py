@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from kraftwire.log.batch import Batch
 from kraftwire.log.header import BatchHeader
-from kraftwire.log.segment import Damage, DamageKind
+from kraftwire.log.segment import BatchReader, Damage, DamageKind
 
 MAX_RELATIVE_OFFSET = 0x7FFFFFFF
 """How far an offset can be from its segment's first; positions have the same limit."""
@@ -85,7 +85,8 @@ class BatchOrder:
     @property
     def is_plain(self) -> bool:
         """Whether `next_offset` is all there is to know about the batches so far."""
-        return self._doubtful == _NO_OFFSET and (self.has_gaps or self.is_next_known)
+        is_sure = self.has_gaps or self.is_next_known
+        return is_sure and self._doubtful == _NO_OFFSET and self.next_offset < _NO_BOUND
 
     def problem(
         self, header: BatchHeader, following: BatchHeader | None, first: int | None = None
@@ -119,9 +120,31 @@ class BatchOrder:
             return f"offsets {missing} are missing before {first}, and this log has no gaps"
         return None
 
-    def accept(self, header: BatchHeader) -> None:
-        """Go on after a batch that can be where it is."""
-        self._floor = self.next_offset
+    def judge(self, header: BatchHeader, reader: BatchReader) -> Damage | None:
+        """Go on with the next batch, and return the damage if it cannot be where it is.
+
+        `reader` has the batch after it, which is read only if one of the two is in doubt.
+        """
+        has_gap = header.base_offset > self.next_offset
+        is_in_doubt = self.problem(header, None) is not None
+
+        def is_suspect(after: BatchHeader) -> bool:
+            return is_in_doubt or (has_gap and after.base_offset <= header.last_offset)
+
+        following = reader.following(header, is_suspect)
+        reason = self.problem(header, following)
+        if reason is None:
+            self.accept(header)
+            return None
+        self.refuse(header, following)
+        return Damage(header.position, header.end, DamageKind.DISORDER, reason, header)
+
+    def accept(self, header: BatchHeader, floor: int | None = None) -> None:
+        """Go on after a batch that can be where it is.
+
+        `floor` is the offset that the batches before it left as the next, if others were passed.
+        """
+        self._floor = self.next_offset if floor is None else floor
         self.next_offset = header.last_offset + 1
         self._doubtful = _NO_OFFSET
         self.is_next_known = True
@@ -172,11 +195,6 @@ class EpochOrder:
         self.epoch = max(self.epoch, header.partition_leader_epoch)
 
 
-def disorder(header: BatchHeader, reason: str) -> Damage:
-    """Return the damage that stands for a batch that cannot be where it is."""
-    return Damage(header.position, header.end, DamageKind.DISORDER, reason, header)
-
-
 def in_order(items: Iterable[One | Damage], order: BatchOrder) -> Iterator[One | Damage]:
     """Yield the items of a scan, with damage for each batch that cannot be where it is."""
     for item, following in with_following(items):
@@ -191,4 +209,4 @@ def in_order(items: Iterable[One | Damage], order: BatchOrder) -> Iterator[One |
             yield item
         else:
             order.refuse(header, following)
-            yield disorder(header, reason)
+            yield Damage(header.position, header.end, DamageKind.DISORDER, reason, header)

@@ -12,7 +12,7 @@ the CRC of every batch before it hands it out. `read_batches` raises at the firs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
@@ -153,6 +153,23 @@ class BatchReader:
                     return batch
                 problem = _WRONG_CRC
         return _damage(self._source, self._resync, position, header, problem or "", good)
+
+    def following(
+        self, header: BatchHeader, is_suspect: Callable[[BatchHeader], bool]
+    ) -> BatchHeader | None:
+        """Return the header of the batch directly after one, if one with a matching CRC is there.
+
+        Only a header that `is_suspect` has its CRC checked; others are not returned.
+        """
+        position, size = header.end, self._source.size
+        data, at = self._window.at(position, HEADER.size)
+        found = parse_header(data, at, position)
+        if found is None or problem_of(found) is not None or found.end > size:
+            return None
+        if not is_suspect(found):
+            return None
+        is_whole = not self._verify_crc or self._resync.has_valid_crc(found)
+        return found if is_whole else None
 
 
 def read_batches(source: Source, *, limit: int = DEFAULT_LIMIT) -> Iterator[Batch]:
