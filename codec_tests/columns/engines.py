@@ -19,6 +19,7 @@ from kraftwire.columns import (
 )
 from kraftwire.columns.engine import native_columns
 from kraftwire.log import BytesSource, CorruptBatch, Damage
+from kraftwire.log.order import BatchOrder
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 
@@ -46,9 +47,16 @@ class Batches(NamedTuple):
 
 
 def read_batches_by(
-    name: str, data: bytes, columns: tuple[str, ...] = ALL, *, raises: bool = False, **more: Any
+    name: str,
+    data: bytes,
+    columns: tuple[str, ...] = ALL,
+    *,
+    raises: bool = False,
+    make_order: Callable[[], BatchOrder] = BatchOrder,
+    **more: Any,
 ) -> Batches:
     """What an engine makes of a file of batches."""
+    more["order"] = make_order()  # each reading goes on with one of its own
     damage: list[Damage] = []
     chunks, error = [], None
     told = None if raises else damage.append

@@ -14,9 +14,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kraftwire.columns import decode_batches
-from kraftwire.log import BytesSource, CorruptBatch, Damage, Record, scan_batches
+from kraftwire.log import BytesSource, CorruptBatch, Damage, Record, find_partitions, scan_batches
 from kraftwire.log.compression import Compression, compress
 from kraftwire.log.encode import BatchSettings, encode_batch
+from kraftwire.log.order import in_order
 from kraftwire.log.segment import DamageKind
 from kraftwire_messages.kafka import TopicRecord
 from kraftwire_wire.errors import KraftwireError
@@ -40,11 +41,13 @@ class Told(NamedTuple):
     regions: list[tuple[int, int]]
 
 
-def told_of(data: bytes, *, is_tail: bool = True) -> Told:
-    """As `scan_batches` has it; zeros at the end of a partition are no damage."""
+def told_of(data: bytes, path: Path, *, is_tail: bool = True) -> Told:
+    """As `scan_batches` has it, in order; zeros at the end of a partition are no damage."""
+    (partition,) = find_partitions([path])
+    order = partition.order(partition.segments[0])
     offsets: list[int] = []
     regions = []
-    for item in scan_batches(BytesSource(data)):
+    for item in in_order(scan_batches(BytesSource(data)), order):
         if isinstance(item, Damage):
             if item.kind is not DamageKind.ZEROS or not is_tail:
                 regions.append((item.start, item.end))
@@ -70,7 +73,7 @@ def permissive(path: Path, **given: Any) -> tuple[list[Row], list[Row]]:
 def check(path: Path, **given: Any) -> Told:
     """Each mode does with a file as `scan_batches` tells."""
     data = path.read_bytes()
-    told = told_of(data)
+    told = told_of(data, path)
     good, bad = permissive(path, **given)
     assert [row["offset"] for row in good] == told.offsets
     assert [(one["position"], one["position"] + len(one["bytes"])) for one in bad] == told.regions
@@ -272,7 +275,7 @@ def test_damage_over_the_border_of_splits_is_told_once(tmp_path: Path, has_index
         size = chance.choice((1, 30, 400, 1500))
         data[at : at + size] = chance.choice((bytes, chance.randbytes))(len(data[at : at + size]))
         path.write_bytes(data)
-        told = told_of(bytes(data), is_tail=True)
+        told = told_of(bytes(data), path, is_tail=True)
         good, bad = permissive(path.parent, maxSplitBytes=chance.choice((1, 300, 900, 2500)))
         # A batch that stands alone among damage may be told from noise where a split begins.
         assert not set(told.offsets) - {row["offset"] for row in good}

@@ -147,9 +147,11 @@ def test_a_damaged_offset_does_not_carry_the_stream_away(tmp_path: Path) -> None
     damaged[5] ^= 1  # of the base offset, which is not under the CRC: 65536 further on
     log.write(bytes(damaged))
     log.append(3)
-    stream = FollowingStream(tmp_path)
+    with pytest.raises(KraftwireError, match="out of order"):
+        FollowingStream(tmp_path).trigger()
+    stream = FollowingStream(tmp_path, mode="DROPMALFORMED")
     offsets = [row[2] for row in stream.trigger()]
-    assert offsets == [0, 1, 2 + (1 << 16), 3, 4, 5]
+    assert offsets == [0, 1, 3, 4, 5]
     assert stream.offset["next"] == {"orders": {"0": 6}}
     log.append(1)
     assert stream.trigger() == log.records[6:]
@@ -163,9 +165,25 @@ def test_a_damaged_offset_at_the_end_of_a_segment_does_not_either(tmp_path: Path
     log.write(bytes(damaged))
     log.roll(index_interval=None)
     log.append(3, 1)
-    stream = FollowingStream(tmp_path, maxRecordsPerTrigger=5)
-    assert [row[2] for row in stream.trigger()] == [0, 1, 2 + (1 << 16), 3, 4, 5]
+    with pytest.raises(KraftwireError, match="out of order"):
+        FollowingStream(tmp_path).trigger()
+    stream = FollowingStream(tmp_path, maxRecordsPerTrigger=5, mode="DROPMALFORMED")
+    assert [row[2] for row in stream.trigger()] == [0, 1, 3, 4, 5]
     assert stream.trigger() == log.records[6:]
+
+
+def test_an_offset_that_the_next_batch_contradicts_is_reported(tmp_path: Path) -> None:
+    """The stream had believed it, since no batch came after it yet."""
+    log = GrowingLog(tmp_path, "orders-0")
+    log.append(2)
+    damaged = bytearray(log.batch(1))
+    damaged[5] ^= 1
+    log.write(bytes(damaged))
+    stream = FollowingStream(tmp_path)
+    assert [row[2] for row in stream.trigger()] == [0, 1, 2 + (1 << 16)]
+    log.append(3)
+    with pytest.raises(KraftwireError, match="ends at offset 6, and the stream is at 65539"):
+        stream.trigger()
 
 
 def test_an_idle_log_costs_no_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,18 +2,21 @@
 
 A split is a part of one segment that begins and ends between two batches. What options rule
 out is not planned: topics and partitions by the names of directories, segments by the
-offsets in their names and by their time index, the start of a segment by its offset index.
+offsets in their names and by the times in their headers, the start of a segment by its offset
+index.
 
 Splits are cut where the offset index points, and only where a batch with a matching CRC
-stands there. A large segment without an index is gone over by its headers on this machine,
-and is one split elsewhere, where that would read all of it.
+stands there and the batches before lead to it. Their offsets go with the split, so that the
+order of batches is checked from one split to the next. A large segment without an index is gone
+over by its headers on this machine, and is one split elsewhere, where that would read all of it.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition, find_partitions
@@ -21,8 +24,9 @@ from kraftwire.log.file_names import FileKind, FileName, PartitionName
 from kraftwire.log.header import HEADER, BatchHeader, parse_sound_header
 from kraftwire.log.indexes import TIME_ENTRY, OffsetIndex
 from kraftwire.log.isolation import Transactions, indexed_transactions
-from kraftwire.log.segment import ZEROS_REASON, scan_headers
-from kraftwire.log.selection import Selection, batch_at, open_index, select_segments, start_position
+from kraftwire.log.order import BatchOrder, with_following
+from kraftwire.log.segment import ZEROS_REASON, Damage, scan_headers
+from kraftwire.log.selection import Selection, batch_at, indexed_start, open_index, select_segments
 from kraftwire.log.source import Source
 from kraftwire.log.storage import LOCAL
 from kraftwire.log.typed import LOGS, log_of_topic
@@ -37,6 +41,8 @@ MIN_SPLIT = 16 * MEBIBYTE
 """Bounds of what a task reads where nothing is asked for: one costs about 50 ms to start."""
 _TASKS = 8
 """How many tasks a small read is made into, as far as the bounds go."""
+_BEFORE = 2
+"""How many batches, or entries of an index, are read before a split to know where they lead."""
 
 Task = tuple[Split, ...]
 """What one task reads."""
@@ -202,7 +208,8 @@ def plan_partition(
         total = segment.size
         if total == 0 or (not is_tail and _is_before(partition, segment, selection.since)):
             continue
-        whole = Split(segment, 0, total, selection, log, is_tail, file_size=total)
+        order = partition.order(segment)
+        whole = Split(segment, 0, total, selection, log, is_tail, file_size=total, order=order)
         if selection.from_offset is None and total <= _most(size):
             yield whole  # as it is: opening a file costs a store a request
         else:
@@ -214,11 +221,13 @@ def _parts_of(partition: Partition, whole: Split, size: int) -> Iterator[Split]:
     segment, selection = whole.file, whole.selection
     with segment.open() as source:
         index = partition.beside(segment, FileKind.OFFSET_INDEX)
-        first = start_position(source, index, selection.from_offset)
-        for start, end in _cut(source, segment, index, first, size):
+        cutting = _Cutting(partition, segment, source, open_index(index))
+        for start, end, order in cutting.parts(selection.from_offset, size):
             if not _is_behind(source, start, selection):
                 mark = mark_at(source, start)
-                yield replace(whole, start=start, end=end, file_size=source.size, mark=mark)
+                yield replace(
+                    whole, start=start, end=end, file_size=source.size, mark=mark, order=order
+                )
 
 
 def mark_at(source: Source, start: int) -> bytes:
@@ -232,9 +241,26 @@ def _most(size: int) -> int:
 
 
 def _is_before(partition: Partition, segment: LogFile, since: int | None) -> bool:
-    """Whether all of a segment is older than what is wanted, as its time index has it."""
-    index = partition.beside(segment, FileKind.TIME_INDEX) if since is not None else None
-    if index is None or since is None:
+    """Whether all of a segment is older than `since`.
+
+    Its time index says so, and the headers of all batches confirm it. An index has no checksum,
+    and one that ends too early would hide records. Elsewhere than on this machine reading the
+    headers means reading the file, so that is left to the tasks.
+    """
+    if since is None or segment.storage is not LOCAL:
+        return False
+    if not _claims_before(partition.beside(segment, FileKind.TIME_INDEX), since):
+        return False
+    with segment.open() as source:
+        return all(
+            isinstance(item, BatchHeader) and item.max_timestamp < since
+            for item in scan_headers(source)
+        )
+
+
+def _claims_before(index: LogFile | None, since: int) -> bool:
+    """Whether the last entry of a time index is older than `since`."""
+    if index is None:
         return False
     with index.open() as source:
         if source.size == 0 or source.size % TIME_ENTRY.size:
@@ -254,48 +280,95 @@ def _is_behind(source: Source, start: int, selection: Selection) -> bool:
     return header is not None and header.base_offset >= selection.to_offset
 
 
-def _cut(
-    source: Source, segment: LogFile, index: LogFile | None, first: int, size: int
-) -> Iterator[tuple[int, int]]:
-    """Where parts of about `size` bytes begin and end."""
-    if source.size - first <= _most(size):
-        yield first, source.size
-        return
-    entries = open_index(index)
-    if entries is not None and entries.count:
-        cuts = _indexed_cuts(source, entries, first, size)
-    elif segment.storage is LOCAL:
-        cuts = _scanned_cuts(source, first, size)
-    else:
-        cuts = iter(())
-    start = first
-    for cut in cuts:
-        yield start, cut
-        start = cut
-    yield start, source.size
+@dataclass(frozen=True, slots=True)
+class _Cutting:
+    """A segment that is cut into parts, and its offset index, if that can be read."""
 
+    partition: Partition
+    segment: LogFile
+    source: Source
+    entries: OffsetIndex | None
 
-def _indexed_cuts(source: Source, entries: OffsetIndex, first: int, size: int) -> Iterator[int]:
-    at = first
-    while source.size - at > _most(size):
-        entry = entries.at_position(at + size)
-        if entry is None or entry.position <= at:
-            return  # batches are larger than splits, or the index ends here
-        if batch_at(source, entry.position, entry.offset) is None:
-            return  # it is not the index of this file
-        at = entry.position
-        yield at
+    def parts(self, from_offset: int | None, size: int) -> Iterator[tuple[int, int, BatchOrder]]:
+        """Where parts of about `size` bytes begin and end, and the order before each."""
+        first, order = self._first(from_offset)
+        at = first
+        for cut, before in self._cuts(first, size):
+            following = self._order_at(cut, before)
+            if following is None:
+                break  # no batch ends there: what stands there is in a record's value
+            yield at, cut, order
+            at, order = cut, following
+        yield at, self.source.size, order
 
+    def _first(self, from_offset: int | None) -> tuple[int, BatchOrder]:
+        """Where to start reading for an offset, and the order before it."""
+        if from_offset is not None:
+            start = indexed_start(self.source, self.entries, from_offset)
+            order = self._order_at(start, self._before(start)) if start else None
+            if order is not None:
+                return start, order
+        return 0, self.partition.order(self.segment)
 
-def _scanned_cuts(source: Source, first: int, size: int) -> Iterator[int]:
-    at = first
-    for item in scan_headers(source, first):
-        if isinstance(item, BatchHeader) and item.position >= at + size:
-            if source.size - item.position <= size // 2:
-                return
-            if batch_at(source, item.position, item.base_offset) is not None:
-                at = item.position
-                yield at
+    def _cuts(self, first: int, size: int) -> Iterator[tuple[int, int]]:
+        """Where batches begin, and where one of those before them does."""
+        if self.source.size - first <= _most(size):
+            return iter(())
+        if self.entries is not None and self.entries.count:
+            return self._indexed_cuts(self.entries, first, size)
+        return self._scanned_cuts(first, size) if self.segment.storage is LOCAL else iter(())
+
+    def _indexed_cuts(
+        self, entries: OffsetIndex, first: int, size: int
+    ) -> Iterator[tuple[int, int]]:
+        at, source = first, self.source
+        while source.size - at > _most(size):
+            entry = entries.at_position(at + size)
+            if entry is None or entry.position <= at:
+                return  # batches are larger than splits, or the index ends here
+            if batch_at(source, entry.position, entry.offset) is None:
+                return  # it is not the index of this file
+            at = entry.position
+            yield at, self._before(at)
+
+    def _scanned_cuts(self, first: int, size: int) -> Iterator[tuple[int, int]]:
+        at, source = first, self.source
+        last: deque[int] = deque([first], maxlen=_BEFORE)
+        for item in scan_headers(source, first):
+            if not isinstance(item, BatchHeader):
+                continue
+            if item.position >= at + size:
+                if source.size - item.position <= size // 2:
+                    return
+                if batch_at(source, item.position, item.base_offset) is not None:
+                    at = item.position
+                    yield at, last[0]
+            last.append(item.position)
+
+    def _before(self, start: int) -> int:
+        """Where a batch begins that is two entries of the index before a position, or 0."""
+        for _ in range(_BEFORE):
+            entry = self.entries.at_position(start - 1) if self.entries and start else None
+            start = entry.position if entry is not None else 0
+        return start
+
+    def _order_at(self, start: int, before: int) -> BatchOrder | None:
+        """The order before a batch, by the headers from `before` on.
+
+        None if the position is within another batch, and so in the value of a record.
+        """
+        order = self.partition.order(self.segment, before)
+        is_damaged = False
+        for item, following in with_following(scan_headers(self.source, before, start + 1)):
+            position = item.start if isinstance(item, Damage) else item.position
+            if position >= start:
+                return order if position == start or is_damaged else None
+            is_damaged = isinstance(item, Damage)
+            if isinstance(item, Damage):
+                order.pass_damage()
+            else:
+                order.go_on(item, following)
+        return order if is_damaged else None
 
 
 def pack(splits: Iterable[Split], size: int) -> list[Task]:

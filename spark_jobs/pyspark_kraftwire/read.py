@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -77,6 +78,7 @@ class _SplitReading:
             control=self._options.include_control,
             on_damage=self._on_damage,
             verify_crc=self._options.verify_crc,
+            order=copy(split.order),
         )
         for chunk in chunks:
             if self._corrupt:

@@ -6,9 +6,10 @@ planned. A file of another size, or with other bytes where a split begins, is an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kraftwire.log.directory import LogFile
+from kraftwire.log.order import BatchOrder
 from kraftwire.log.selection import Selection
 from kraftwire.log.storage import OpenSource
 from kraftwire_wire.errors import KraftwireError
@@ -34,6 +35,8 @@ class Split:
     """Bytes of the whole file when it was planned; behind a tail there may be more since."""
     mark: bytes = b""
     """What stood at `start`; empty where planning had no need to open the file."""
+    order: BatchOrder = field(default_factory=BatchOrder, compare=False)
+    """What is known about the batches before `start`; whoever reads goes on with a copy."""
 
     @property
     def size(self) -> int:

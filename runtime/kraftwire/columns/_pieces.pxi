@@ -10,7 +10,6 @@ cdef struct Order:
     # What the offsets of the next batch may be; see `kraftwire.log.order`.
     int64_t next_offset
     int64_t last_offset
-    int64_t floor
     bint has_gaps
     Py_ssize_t file_end
 
@@ -97,8 +96,7 @@ cdef class RecordColumns:
         `piece[0]` is the file's byte `position`. `order` has the least offset that the first
         batch may have and the largest of all, whether there may be gaps, and where in the piece
         the file ends, which may be after it.
-        Return where it stopped, the start of the last batch that it read, or -1, and the offset
-        that the batches before that one left as the next.
+        Return where it stopped, and the start of the last batch that it read, or -1.
         It stops at the end, after a batch that fills a chunk, and before a batch that is
         cut off, that begins after the last wanted offset, or that is not as usual: of
         another magic, damaged, out of order, with a key of a header that is not UTF-8.
@@ -108,7 +106,6 @@ cdef class RecordColumns:
             raise IndexError(start, stop, filled)
         check_idle(self.is_busy)
         self.order.next_offset, self.order.last_offset = order[:2]
-        self.order.floor = self.order.next_offset
         self.order.has_gaps, self.order.file_end = order[2:]
         self.is_busy = True
         try:
@@ -130,19 +127,12 @@ cdef class RecordColumns:
                 sound += 1
             appended = self._append(&data[0], sound)
             if appended:
-                self._go_on(appended)
+                self.order.next_offset = last_offset_of(&self.spans[appended - 1]) + 1
                 last = self.spans[appended - 1].start
                 start = self.spans[appended - 1].end
             if appended < found or found == 0 or self._is_full():
                 break
-        return start, last, self.order.floor
-
-    cdef void _go_on(self, int appended) noexcept nogil:
-        """Have the order go on after so many batches."""
-        if appended > 1:
-            self.order.next_offset = last_offset_of(&self.spans[appended - 2]) + 1
-        self.order.floor = self.order.next_offset
-        self.order.next_offset = last_offset_of(&self.spans[appended - 1]) + 1
+        return start, last
 
     cdef int _find(
         self, const uint8_t *data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t filled,

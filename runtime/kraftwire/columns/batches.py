@@ -163,12 +163,12 @@ class _Reading:
                 filled = min(filled, self._source.size - begin)  # a live file grows
             stop = min(filled, last - begin)
             bounds = order.next_offset, order.bound - 1, order.has_gaps, self._source.size - begin
-            at, last_batch, floor = rows.read(piece, position - begin, stop, filled, begin, bounds)
+            at, last_batch = rows.read(piece, position - begin, stop, filled, begin, bounds)
             position = begin + at
             if last_batch >= 0:
                 good = parse_header(piece, last_batch, begin + last_batch)
                 assert good is not None, "the native engine has read its header"
-                order.accept(good, floor)
+                order.accept(good)
                 yield from self._take_slow()
             if rows.is_full:
                 yield pa.record_batch(rows.take())
@@ -201,7 +201,7 @@ class _Reading:
             size = len(item.data)
             header = item.header  # which was found to be in order
             bounds = header.base_offset, header.last_offset, True, size
-            at, _, _ = rows.read(item.data, 0, size, size, position, bounds)
+            at, _ = rows.read(item.data, 0, size, size, position, bounds)
             if at == size:
                 return item.header, item.header.end
         if rows.rows:

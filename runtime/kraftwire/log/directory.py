@@ -142,20 +142,20 @@ class Partition:
         bases = [segment.base_offset for segment in self.segments]
         return dict(pairwise(bases))
 
-    def order(self, file: LogFile, start: int = 0) -> BatchOrder:
+    def order(self, file: LogFile, start: int = 0, next_offset: int | None = None) -> BatchOrder:
         """Return the order of a file's batches, before the one at position `start`.
 
-        Snapshots and the metadata log have no gaps. Of other logs that cannot be known from their
-        files: a topic that is not compacted now may have been once.
+        `next_offset` is the one after the batch before that, if it is known. Snapshots and the
+        metadata log have no gaps. Other logs do not say: a topic may have been compacted once.
         """
         if file.kind is FileKind.SNAPSHOT:
-            return BatchOrder(next_offset=None if start else 0, has_gaps=False)
+            return BatchOrder(next_offset=next_offset if start else 0, has_gaps=False)
         has_base = _OFFSET.match(file.path.name) is not None
         base = file.base_offset if has_base else None
         return BatchOrder(
             base,
             self.end_of(file) if file.in_use else None,
-            next_offset=None if start or not has_base else base,
+            next_offset=next_offset if start else base,
             has_gaps=file.topic != METADATA_TOPIC,
         )
 

@@ -51,8 +51,8 @@ def with_following(
 class BatchOrder:
     """The offsets of a file's batches so far, and which batch may come next.
 
-    For each batch in turn: ask `problem`, then call `accept` or `refuse`. Call `pass_damage` for
-    bytes that cannot be read.
+    Call `go_on` for each batch in turn, or `problem` and then `accept` or `refuse`. Call
+    `pass_damage` for bytes that cannot be read.
     """
 
     def __init__(
@@ -79,7 +79,6 @@ class BatchOrder:
         self.is_next_known = next_offset is not None
         """Whether nothing that was not accepted came after that batch."""
         self._end = end
-        self._floor = self.next_offset
         self._doubtful = _NO_OFFSET
 
     @property
@@ -121,9 +120,9 @@ class BatchOrder:
         return None
 
     def judge(self, header: BatchHeader, reader: BatchReader) -> Damage | None:
-        """Go on with the next batch, and return the damage if it cannot be where it is.
+        """Do the same as `go_on`, with a reader that finds the following batch.
 
-        `reader` has the batch after it, which is read only if one of the two is in doubt.
+        That batch is read only if one of the two is in doubt.
         """
         has_gap = header.base_offset > self.next_offset
         is_in_doubt = self.problem(header, None) is not None
@@ -131,7 +130,10 @@ class BatchOrder:
         def is_suspect(after: BatchHeader) -> bool:
             return is_in_doubt or (has_gap and after.base_offset <= header.last_offset)
 
-        following = reader.following(header, is_suspect)
+        return self.go_on(header, reader.following(header, is_suspect))
+
+    def go_on(self, header: BatchHeader, following: BatchHeader | None) -> Damage | None:
+        """Go on with the next batch, and return the damage if it cannot be where it is."""
         reason = self.problem(header, following)
         if reason is None:
             self.accept(header)
@@ -139,12 +141,8 @@ class BatchOrder:
         self.refuse(header, following)
         return Damage(header.position, header.end, DamageKind.DISORDER, reason, header)
 
-    def accept(self, header: BatchHeader, floor: int | None = None) -> None:
-        """Go on after a batch that can be where it is.
-
-        `floor` is the offset that the batches before it left as the next, if others were passed.
-        """
-        self._floor = self.next_offset if floor is None else floor
+    def accept(self, header: BatchHeader) -> None:
+        """Go on after a batch that can be where it is, and others that were before it."""
         self.next_offset = header.last_offset + 1
         self._doubtful = _NO_OFFSET
         self.is_next_known = True
@@ -154,15 +152,10 @@ class BatchOrder:
         first, last = header.base_offset, header.last_offset
         self._doubtful = _NO_OFFSET
         self.is_next_known = False
-        if following is None:
-            return
-        after = following.base_offset
-        if self._floor <= first and last < after < self.next_offset:
-            self.next_offset = last + 1  # two against one: the batch before claimed too much
-            return
-        fits_if_moved = after - self.next_offset == last - first + 1
-        if self.next_offset <= after <= last < self.bound and not fits_if_moved:
-            self._doubtful = last  # it may as well be the next batch that is wrong
+        if following is not None and self.next_offset <= following.base_offset <= last < self.bound:
+            fits_if_moved = following.base_offset - self.next_offset == last - first + 1
+            if not fits_if_moved:
+                self._doubtful = last  # it may as well be the next batch that is wrong
 
     def pass_damage(self) -> None:
         """Go on after bytes that cannot be read: the batches in them are not known."""
@@ -201,12 +194,5 @@ def in_order(items: Iterable[One | Damage], order: BatchOrder) -> Iterator[One |
         if isinstance(item, Damage):
             order.pass_damage()
             yield item
-            continue
-        header = header_of(item)
-        reason = order.problem(header, following)
-        if reason is None:
-            order.accept(header)
-            yield item
         else:
-            order.refuse(header, following)
-            yield Damage(header.position, header.end, DamageKind.DISORDER, reason, header)
+            yield order.go_on(header_of(item), following) or item

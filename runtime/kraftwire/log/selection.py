@@ -114,10 +114,12 @@ def _is_past(header: BatchHeader, to_offset: int | None) -> bool:
 
 def start_position(source: Source, index: LogFile | None, from_offset: int | None) -> int:
     """Where in a segment to start reading for an offset: at a batch, or at 0."""
-    if from_offset is None:
-        return 0
-    found = open_index(index)
-    entry = found.at_offset(from_offset) if found is not None else None
+    return 0 if from_offset is None else indexed_start(source, open_index(index), from_offset)
+
+
+def indexed_start(source: Source, index: OffsetIndex | None, from_offset: int) -> int:
+    """The same for an index that was opened, if it could be."""
+    entry = index.at_offset(from_offset) if index is not None else None
     if entry is None or batch_at(source, entry.position, from_offset) is None:
         return 0
     return entry.position

@@ -4,8 +4,8 @@ What a broker has not finished is the end for now: a torn batch, zeros allocated
 last batch whose CRC does not match yet. Damage with batches behind it is not: reading goes on
 there, and says what is lost when those bytes are read.
 
-The base offset of a batch is not under its CRC, so a header is believed only where its offsets
-come behind those before it and below those of the next batch or segment.
+The base offset of a batch is not under its CRC, so a header is believed only if it is in order
+(`kraftwire.log.order`).
 
 What was found is kept as a `Place`, so that nothing is gone over twice; it is looked at again
 before it is used, since logs are cut and compacted. Without one the offset index leads there.
@@ -21,9 +21,9 @@ from kraftwire.log.batch import Batch
 from kraftwire.log.directory import LogFile, Partition
 from kraftwire.log.file_names import FileKind
 from kraftwire.log.header import HEADER, BatchHeader, parse_header, problem_of
+from kraftwire.log.order import MAX_RELATIVE_OFFSET, BatchOrder, in_order
 from kraftwire.log.resync import Resync
 from kraftwire.log.segment import scan_headers
-from kraftwire.log.segment_writer import MAX_RELATIVE_OFFSET
 from kraftwire.log.selection import start_position
 from kraftwire.log.source import Source
 from kraftwire.log.window import Window
@@ -43,6 +43,11 @@ class Place(NamedTuple):
     def position(self) -> int:
         """In bytes from the start of the segment."""
         return self.last.end if self.last is not None else 0
+
+    @property
+    def next_offset(self) -> int:
+        """The first offset that the next batch may have."""
+        return self.last.last_offset + 1 if self.last is not None else self.base
 
     def holds(self, source: Source) -> bool:
         """Whether the last batch still stands there in the segment."""
@@ -67,28 +72,46 @@ class Tail:
     def __init__(self) -> None:
         """Nothing known."""
         self._places: dict[int, Place] = {}
-        self._end: tuple[int, Place] | None = None
+        self._end: Place | None = None
         self._stop: _Stop | None = None
 
     def end(self, partition: Partition) -> int:
         """The offset behind the last batch that is whole."""
         segment = partition.segments[-1]
-        base = segment.base_offset
-        end, place = self._end or (base, None)
-        if place is not None and place.base == base and place.position == segment.size:
-            return end
+        base, place = segment.base_offset, self._end
+        if place is None or place.base != base:
+            place = None
+        elif place.position == segment.size:
+            return place.next_offset
         with segment.open() as source:
-            if place is not None and place.base == base and place.holds(source):
-                position = place.position
+            if place is not None and place.holds(source):
+                place = self._last(partition, segment, source, place)
             else:
-                end, place = base, Place(base)
-                index = partition.beside(segment, FileKind.OFFSET_INDEX)
-                position = start_position(source, index, base + MAX_RELATIVE_OFFSET)
-            for header in _in_order(self._live(source, position), end, _bound(partition, segment)):
-                end, place = header.last_offset + 1, Place(base, header)
-        self._end = end, place
-        self.remember(end, place)
-        return end
+                place = None
+            if place is None:
+                place = self._last(partition, segment, source, None) or Place(base)
+        self._end = place
+        self.remember(place.next_offset, place)
+        return place.next_offset
+
+    def _last(
+        self, partition: Partition, segment: LogFile, source: Source, known: Place | None
+    ) -> Place | None:
+        """Behind the last batch, from a known place on; None if the next one contradicts that."""
+        place = known
+        if known is not None:
+            position, next_offset = known.position, known.next_offset
+        else:
+            index = partition.beside(segment, FileKind.OFFSET_INDEX)
+            far = segment.base_offset + MAX_RELATIVE_OFFSET
+            position, next_offset = start_position(source, index, far), None
+        order = partition.order(segment, position, next_offset)
+        for item in in_order(self._live(source, position), order):
+            if isinstance(item, BatchHeader):
+                place = Place(segment.base_offset, item)
+            elif known is not None and place is known:
+                return None
+        return place
 
     def locate(self, partition: Partition, offset: int) -> Place:
         """Behind the last batch before an offset; at the start of the log for one before it."""
@@ -118,7 +141,8 @@ class Tail:
         """The last batch before an offset, from a position on."""
         last: BatchHeader | None = None
         headers = self._headers(partition, segment, source, position)
-        for header in _in_order(headers, segment.base_offset, _bound(partition, segment)):
+        order = partition.order(segment, position)
+        for header in _in_order(headers, order, segment.base_offset):
             if header.last_offset >= offset:
                 break
             last = header
@@ -141,8 +165,8 @@ class Tail:
             with segment.open() as source:
                 position = begin.position if base == begin.base else 0
                 headers = self._headers(partition, segment, source, position)
-                bound = _bound(partition, segment)
-                for header in _in_order(headers, max(offset, base), bound):
+                order = partition.order(segment, position, begin.next_offset)
+                for header in _in_order(headers, order, max(offset, base)):
                     if header.base_offset >= stop:
                         return
                     yield source, Place(base, header)
@@ -218,27 +242,10 @@ def _has_valid_crc(source: Source, header: BatchHeader) -> bool:
     return len(data) == header.size and Batch(header, data, source.name).has_valid_crc
 
 
-def _bound(partition: Partition, segment: LogFile) -> int:
-    """The offset before which those of a segment lie."""
-    following = partition.end_of(segment)
-    return segment.base_offset + MAX_RELATIVE_OFFSET + 1 if following is None else following
-
-
 def _in_order(
-    headers: Iterable[BatchHeader], next_offset: int, bound: int
+    headers: Iterable[BatchHeader], order: BatchOrder, next_offset: int
 ) -> Iterator[BatchHeader]:
-    """The headers whose offsets go up from `next_offset` and stay below `bound`."""
-    held: BatchHeader | None = None
-    for header in headers:
-        if not next_offset <= header.last_offset < bound:
-            continue
-        if held is not None:
-            if header.base_offset > held.last_offset:
-                yield held
-                next_offset = held.last_offset + 1
-            elif header.base_offset < next_offset:
-                continue
-            # Otherwise the one before jumped too far, and this one says so.
-        held = header
-    if held is not None:
-        yield held
+    """The headers that can be where they are, from the one that has `next_offset` on."""
+    for header in in_order(headers, order):
+        if isinstance(header, BatchHeader) and header.last_offset >= next_offset:
+            yield header

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 from kraftwire.log.directory import Partition
 from kraftwire.log.file_names import FileKind
+from kraftwire.log.order import BatchOrder
 from kraftwire.log.selection import Selection
 from pyspark_kraftwire.options import Options
 from pyspark_kraftwire.plan import Task, mark_at, pack, plan_partition, split_size
 from pyspark_kraftwire.split import Split
-from pyspark_kraftwire.streaming.tail import Tail
+from pyspark_kraftwire.streaming.tail import Place, Tail
 
 _UNCUT = 1 << 62
 
@@ -28,6 +29,8 @@ class Span:
 
     partition: Partition
     selection: Selection
+    begin: Place
+    """Behind the last batch before the trigger's first."""
     bytes: dict[int, tuple[int, int]]
 
     @property
@@ -48,7 +51,7 @@ def span_of(tail: Tail, partition: Partition, start: int, stop: int, selection: 
             if begin < end:
                 found[base] = begin, end
     # The end is told by its position: an offset that is damaged must not end the read.
-    return Span(partition, replace(selection, from_offset=start, to_offset=None), found)
+    return Span(partition, replace(selection, from_offset=start, to_offset=None), first, found)
 
 
 def plan_spans(spans: Iterable[Span], options: Options) -> list[Task]:
@@ -78,4 +81,19 @@ def _splits(span: Span, options: Options, size: int) -> Iterator[Split]:
         if start < end:
             with split.file.open() as source:
                 mark = mark_at(source, start)[: end - start]
-            yield replace(split, start=start, end=end, selection=span.selection, mark=mark)
+            order = _order(span, split, start)
+            yield replace(
+                split, start=start, end=end, selection=span.selection, mark=mark, order=order
+            )
+
+
+def _order(span: Span, split: Split, start: int) -> BatchOrder:
+    """What is known about the batches before a position of a split."""
+    begin, file = span.begin, split.file
+    if (file.base_offset, start) == (begin.base, begin.position):
+        return span.partition.order(file, start, begin.next_offset)
+    if start != split.start:
+        return span.partition.order(file, start)
+    # The split was planned without the segments that the trigger does not read.
+    split.order.bound = min(split.order.bound, span.partition.order(file).bound)
+    return split.order
