@@ -23,9 +23,9 @@ from kraftwire.log import (
 )
 from kraftwire.log.encode import encode_batch
 from kraftwire.log.fsck import Check, Severity
-from kraftwire.log.order import BatchOrder, in_order
+from kraftwire.log.order import MAX_RELATIVE_OFFSET, BatchOrder, in_order
 from kraftwire.log.segment import DamageKind
-from kraftwire.log.segment_writer import MAX_RELATIVE_OFFSET, SegmentWriter
+from kraftwire.log.segment_writer import SegmentWriter
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.plan import plan
 
@@ -293,8 +293,9 @@ def test_headers_alone_are_in_order_too(tmp_path: Path) -> None:
         assert (done.exit_code, len(done.stdout.splitlines())) == (1, 3)
         assert "out of order" in done.stderr
     source = BytesSource(path.read_bytes())
-    for scan in (scan_headers, scan_batches):
-        items: list[Any] = list(in_order(scan(source), BatchOrder()))
+    headers = list(in_order(scan_headers(source), BatchOrder()))
+    batches_too = list(in_order(scan_batches(source), BatchOrder()))
+    for items in (headers, batches_too):
         assert [one.kind for one in items if isinstance(one, Damage)] == [DamageKind.DISORDER]
 
 

@@ -75,13 +75,11 @@ def test_an_index_that_lies_leaves_nothing_out(
         for path, data in zip(indexes, honest, strict=True):
             path.write_bytes(lie(rng, data, entry) if rng.random() < 0.7 else data)
         since, first = rng.randrange(130), rng.randrange(130)
-        for given in (
-            {"startingTimestamp": since},
-            {"startingOffsets": first},
-            {"startingTimestamp": since, "startingOffsets": first, "maxSplitBytes": "300"},
-        ):
-            begin = max(given.get("startingTimestamp", 0), given.get("startingOffsets", 0))
-            assert offsets_of(tea, **given) == list(range(int(begin), 120)), given
+        by_time, by_offset = {"startingTimestamp": since}, {"startingOffsets": first}
+        assert offsets_of(tea, **by_time) == list(range(since, 120))
+        assert offsets_of(tea, **by_offset) == list(range(first, 120))
+        both = offsets_of(tea, maxSplitBytes=300, **by_time, **by_offset)
+        assert both == list(range(max(since, first), 120))
         printed = done("log", "dump", str(tea), "--from-offset", str(first), "-o", "json").stdout
         assert len(printed.splitlines()) == max(120 - first, 0)
 

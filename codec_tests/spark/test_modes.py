@@ -390,6 +390,28 @@ def test_modes_in_spark(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @spark_group
+def test_a_wrong_offset_below_the_root_of_a_volume_in_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "lost+found").mkdir()
+    (path,) = write_segments(tmp_path / "kafka-log0" / "tea-0", THREE)
+    path.write_bytes(flipped(path.read_bytes(), SECOND + 4))  # an offset 2**30 further on
+    reader = spark.read.format("kraftwire")
+    with pytest.raises(PySparkException) as caught:
+        reader.load(str(tmp_path)).collect()
+    assert f"{path}, byte {SECOND}: out of order" in str(caught.value)
+    assert reader.option("mode", "dropmalformed").load(str(tmp_path)).count() == 6
+    (row,) = (
+        reader.option("mode", "PERMISSIVE")
+        .load(str(tmp_path))
+        .where("_corrupt_record is not null")
+        .collect()
+    )
+    assert row._corrupt_record.position == SECOND
+    assert bytes(row._corrupt_record.bytes) == path.read_bytes()[SECOND:THIRD]
+
+
+@spark_group
 def test_a_whole_broker_is_well_in_every_mode(spark: SparkSession) -> None:
     reader = spark.read.format("kraftwire").option("mode", "PERMISSIVE")
     frame = reader.load(str(BROKER))

@@ -8,7 +8,7 @@ From the bytes up, each importing only what is above it:
     checked, positions                      what a log on disk is opened with: headers, places
     indexes, producer_snapshot, checkpoints, java_properties, properties, quorum_state
                                             the files beside them, one module each
-    storage, file_names, directory          what lies where
+    storage, file_names, search, directory  which files are where
     typed, isolation, selection             what records mean, and which of them are wanted
     encode, segment_writer, snapshot_writer the other way: batches, segments, snapshots
     scan, fsck, salvage                     counting, checking, repairing whole logs

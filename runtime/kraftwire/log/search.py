@@ -79,33 +79,38 @@ class DirectorySearch:
     def listings(self, partition: PartitionName | None) -> Iterator[Listing]:
         """The path's own listing, then those below it; `partition` is what its name says."""
         own = self._list(self._root, partition, is_bounded=False)
-        yield from self._below(own, MAX_DEPTH)
+        yield from self._below(own, next(self._storage.identities([self._root])), MAX_DEPTH)
 
-    def _below(self, listing: Listing, depth: int) -> Iterator[Listing]:
-        """A directory that is not a partition below the path, and the directories in it."""
-        self._visited.add(self._identity(listing.path))
+    def _below(self, listing: Listing, identity: Path, depth: int) -> Iterator[Listing]:
+        """Yield a directory that is not a partition below the path, and those in it."""
+        self._visited.add(identity)
         yield listing
         if depth == 0:
             return
-        below = [one for name in listing.directories if (one := self._enter(listing, name))]
-        below.sort(key=_in_order)
-        is_data = bool(listing.files) or any(one.is_partition and one.partition for one in below)
+        below = sorted(self._entered(listing), key=_in_order)
+        is_data = bool(listing.files) or any(one.is_partition and one.partition for one, _ in below)
         if is_data:
             self._found.append(listing.path)
-        for one in below:
-            if one.is_data_directory or not (is_data or one.is_partition):
-                if self._identity(one.path) not in self._visited:
-                    yield from self._below(one, depth - 1)
-            else:
+        for one, known_as in below:
+            if not one.is_data_directory and (is_data or one.is_partition):
                 yield one
+            elif known_as not in self._visited:
+                yield from self._below(one, known_as, depth - 1)
 
-    def _enter(self, listing: Listing, name: str) -> Listing | None:
-        """The listing of a directory in another one; None if it may not be listed."""
-        path = listing.path / name
+    def _entered(self, listing: Listing) -> Iterator[tuple[Listing, Path]]:
+        """Yield the listings of the directories in another, with the path each is known by."""
+        paths = [listing.path / name for name in listing.directories]
+        for path, identity in zip(paths, self._storage.identities(paths), strict=True):
+            one = None if identity in self._visited else self._enter(path)
+            if one is not None:
+                yield one, identity
+
+    def _enter(self, path: Path) -> Listing | None:
+        """Return the listing of a directory; None if it may not be listed."""
         try:
-            return self._list(path, parse_partition_name(name), is_bounded=True)
+            return self._list(path, parse_partition_name(path.name), is_bounded=True)
         except PermissionError as error:
-            if name != _LOST_AND_FOUND:
+            if path.name != _LOST_AND_FOUND:
                 name = self._storage.name_of(path)
                 self._report(UnreadableFile(name, f"cannot be listed: {error.strerror}"))
             return None
@@ -136,11 +141,9 @@ class DirectorySearch:
                 f"name the data directories (found: {seen})"
             )
 
-    def _identity(self, path: Path) -> Path:
-        return next(self._storage.identities([path]))
 
-
-def _in_order(listing: Listing) -> tuple[bool, PartitionName, str]:
+def _in_order(entered: tuple[Listing, Path]) -> tuple[bool, PartitionName, str]:
     """Partitions by topic and number, then directories of other names."""
+    listing, _ = entered
     name = listing.partition
     return name is None, name or PartitionName("", 0), listing.path.name

@@ -61,7 +61,8 @@ class _IndexCheck(Generic[E]):
 
     def _advance(self) -> tuple[int, E] | None:
         """Return the next entry that goes up; note those before it, which do not."""
-        refused: list[tuple[int, E]] = []  # the first of them, and the last
+        first: tuple[int, E] | None = None
+        last: E | None = None
         count = 0
         found = None
         for at, entry in self._entries:
@@ -69,18 +70,19 @@ class _IndexCheck(Generic[E]):
                 self._before = entry
                 found = at, entry
                 break
-            refused = [*refused[:1], (at, entry)]
+            first = first or (at, entry)
+            last = entry
             count += 1
-        if refused:
-            self._refuse(*refused[0], count, refused[-1][1])
+        if first is not None:
+            self._refuse(*first, count, is_same=first[1] == last)
         return found
 
-    def _refuse(self, at: int, entry: E, count: int, last: E) -> None:
+    def _refuse(self, at: int, entry: E, count: int, *, is_same: bool) -> None:
         """Note entries that do not go up, one after the other, in one line."""
         facts = ", ".join(f"{key} {value}" for key, value in entry._asdict().items())
         if count == 1:
             self._add(at, f"{facts} does not go up")
-        elif entry == last:
+        elif is_same:
             self._add(at, f"{facts} {count} times, which does not go up")
         else:
             self._add(at, f"{facts} does not go up, nor do the {count - 1} entries after it")
