@@ -18,9 +18,9 @@ from kraftwire.log.checked import scan_checked
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import segment_name
 from kraftwire.log.header import LOG_OVERHEAD, NO_TIMESTAMP, BatchHeader
+from kraftwire.log.order import MAX_RELATIVE_OFFSET
 from kraftwire.log.positions import BatchPositions
 from kraftwire.log.segment import Damage, scan_headers
-from kraftwire.log.order import MAX_RELATIVE_OFFSET
 from kraftwire.log.segment_writer import INDEX_INTERVAL
 from kraftwire.log.source import FileSource
 from kraftwire.node.files import read_at, sync, sync_directory, truncate, write_at
