@@ -197,9 +197,7 @@ class _ReaderSource:
         word = "if"
         for field in known:
             with source.block(f"{word} {tag} == {field.tag}:"):
-                self._field(f"{var}.{field.name}", field)
-                self._flush()
-                self._forget_defaults(f"{var}.{field.name}", field)
+                self._payload(f"{var}.{field.name}", field)
             word = "elif"
         for number in self._of.foreign_tags(layout):
             with source.block(f"{word} {tag} == {number}:"):
@@ -209,14 +207,21 @@ class _ReaderSource:
             source.line(f"{var}.unknown_tagged_fields.append(({tag}, data[pos:{stop}]))")
             source.line(f"pos = {stop}")
 
-    def _forget_defaults(self, target: str, field: Field) -> None:
-        """Set a struct that was sent with defaults only to what it is if it was not sent."""
+    def _payload(self, target: str, field: Field) -> None:
+        """Read the value of a tag; a struct of defaults is read as if it was not sent."""
         is_struct = field.is_struct and not field.is_array
-        if is_struct and (field.is_optional_struct or field.default == ()):
-            cls = self._of.struct_class(field)
-            differs = self._source.struct_differs(target, self._of, cls)
-            with self._source.block(f"if {target} is not None and not {differs}:"):
-                self._source.line(f"{target} = {self._default(field)}")
+        if not is_struct or not (field.is_optional_struct or field.default == ()):
+            self._field(target, field)
+            self._flush()
+            return
+        var = self._source.fresh("value")
+        self._one_struct(var, field)
+        self._flush()
+        null = f"{var} is None or " if self._of.is_nullable(field) else ""
+        cls = self._of.struct_class(field)
+        differs = self._source.struct_differs(var, self._of, cls, is_struct=True)
+        with self._source.block(f"if {null}{differs}:"):  # the default is there already
+            self._source.line(f"{target} = {var}")
 
     # -- fields ----------------------------------------------------------------------------
 

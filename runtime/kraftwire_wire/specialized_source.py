@@ -80,20 +80,30 @@ class Source:
         return name
 
     def constant(self, value: object) -> str:
-        """The name of a default; told apart by its text, as 0.0 equals -0.0 and NaN nothing."""
+        """A default as an expression: an int as itself, which is faster, others by a name.
+
+        They are told apart by their text, as 0.0 equals -0.0 and NaN nothing.
+        """
+        if type(value) is int:
+            return repr(value)
         return self.bind("default", (type(value), repr(value)), lambda: value)
 
     def class_name(self, cls: type[Any]) -> str:
         """The name of a class."""
         return self.bind("cls", cls, lambda: cls)
 
-    def struct_differs(self, value: str, of: VersionOf, cls: type[Any]) -> str:
-        """The test that says whether a struct has anything but defaults."""
+    def struct_differs(
+        self, value: str, of: VersionOf, cls: type[Any], *, is_struct: bool = False
+    ) -> str:
+        """The test that says whether a struct has anything but defaults.
+
+        `is_struct` is for a value that is known to be of this very class.
+        """
         fields = cls.LAYOUT.fields
         if any(field.default is None or field.default == () for field in fields):
             message, struct = self.class_name(of.message), self.class_name(cls)
             return f"struct_differs({message}, {struct}, {value})"
-        tests = [f"type({value}) is not {self.class_name(cls)}"]
+        tests = [] if is_struct else [f"type({value}) is not {self.class_name(cls)}"]
         tests += [f"{value}.{field.name} != {self.constant(field.default)}" for field in fields]
         return f"({' or '.join(tests)} or {value}.unknown_tagged_fields)"
 

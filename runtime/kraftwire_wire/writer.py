@@ -148,7 +148,7 @@ class Writer(PrimitiveWriter):
         """Write the count of an array; return its elements as a list that nobody else has."""
         if items is None:
             raise self.null_not_allowed(field)
-        items = items[:] if type(items) is list else exact_list(field, items)
+        items = [*items] if type(items) is list else exact_list(field, items)
         if len(items) >= MAX_LENGTH:
             raise EncodeError(f"{len(items)} elements, more than a count can say", field)
         self._write_length(len(items))
@@ -160,12 +160,10 @@ class Writer(PrimitiveWriter):
         code = FIXED_FORMATS.get(element)
         if code is not None and code != "?":
             try:
-                packed = struct.pack(f">{len(items)}{code}", *items)
-            except Exception:  # noqa: BLE001 - of an `__index__`; the loop finds the element
-                packed = None
-            if packed is not None:
-                self.buffer += packed
+                self.buffer += struct.pack(f">{len(items)}{code}", *items)
                 return
+            except Exception:  # noqa: BLE001, S110 - of an `__index__`; the loop finds the element
+                pass
         write = getattr(self, f"write_{element}")
         for index, item in enumerate(items):
             write(f"{field}[{index}]", item)
