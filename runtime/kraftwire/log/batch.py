@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from crc32c import crc32c
 
-from kraftwire.log.compression import DEFAULT_LIMIT, CompressionError, decompress
+from kraftwire.log.compression import DEFAULT_LIMIT, CompressionError, unpack
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.header import (
     CRC_FROM,
@@ -16,8 +17,9 @@ from kraftwire.log.header import (
     parse_header,
     problem_of,
 )
-from kraftwire.log.legacy import decode_legacy, legacy_crc
-from kraftwire.log.record import Record, decode_records
+from kraftwire.log.large_records import collect
+from kraftwire.log.legacy import compressed_value, decode_legacy, legacy_crc
+from kraftwire.log.record import Piece, Record, decode_records
 
 
 class Batch:
@@ -30,7 +32,7 @@ class Batch:
     def __init__(
         self, header: BatchHeader, data: bytes, file: str, *, limit: int = DEFAULT_LIMIT
     ) -> None:
-        """`limit` is how many bytes the records may decompress to."""
+        """`limit` is how many bytes the records may take; see `compression.DEFAULT_LIMIT`."""
         self.header = header
         self.data = data
         self.file = file
@@ -44,22 +46,39 @@ class Batch:
         return bool(crc32c(memoryview(self.data)[CRC_FROM:]) == self.header.crc)
 
     @cached_property
-    def records(self) -> list[Record]:
-        """The records, control records among them; `CorruptBatch` where they cannot be read.
+    def records(self) -> Sequence[Record]:
+        """The records, control records among them; raises `CorruptBatch` if one is not readable.
 
-        The CRC is not looked at: segments check it before they hand a batch out.
+        A list, unless that would take much memory: see `LargeRecords`. The CRC is not checked
+        here: segments check it before they return a batch.
         """
         header = self.header
+        data: bytes | bytearray = self.data
+        if header.codec:
+            data = self._unpacked()
+        start = HEADER.size if header.magic >= 2 and not header.codec else 0
+
+        def decode() -> Iterator[Piece]:
+            if header.magic >= 2:
+                return decode_records(data, start, header, self.file, self.limit)
+            return decode_legacy(data, header, self.file)
+
+        return collect(decode, len(data))
+
+    def unpacked_size(self) -> int:
+        """Return the batch's size, or what it decompresses to; raises `CorruptBatch`."""
+        return len(self._unpacked()) if self.header.codec else self.header.size
+
+    def _unpacked(self) -> bytes | bytearray:
+        """Return what the compressed part of the batch decompresses to."""
+        header = self.header
+        packed: bytes | memoryview = memoryview(self.data)[HEADER.size :]
         if header.magic < 2:
-            return decode_legacy(self.data, header, self.file, self.limit)
-        if not header.codec:
-            return decode_records(self.data, HEADER.size, header, self.file)
-        packed = memoryview(self.data)[HEADER.size :]
+            packed = compressed_value(self.data, header, self.file)
         try:
-            data = decompress(header.codec, packed, limit=self.limit)
+            return unpack(header.codec, packed, limit=self.limit, magic=header.magic)
         except CompressionError as error:
             raise CorruptBatch(self.file, header.position, str(error)) from None
-        return decode_records(data, 0, header, self.file)
 
     @property
     def base_offset(self) -> int:
@@ -76,11 +95,13 @@ class Batch:
         return self.header.record_count
 
 
-def parse_batch(data: bytes, position: int = 0, file: str = "<bytes>") -> Batch:
-    """The batch that starts at a position of bytes in memory, its CRC checked.
+def parse_batch(
+    data: bytes, position: int = 0, file: str = "<bytes>", *, limit: int = DEFAULT_LIMIT
+) -> Batch:
+    """Return the batch that starts at a position of bytes in memory, its CRC checked.
 
-    `CorruptBatch` where there is none. The records of a produce request or of a fetch
-    response are such bytes, one batch behind the other.
+    The records of a produce request or of a fetch response are such bytes, one batch after the
+    other. `limit` is that of `Batch`. Raises `CorruptBatch` if no batch is there.
     """
     header = parse_header(data, position, position)
     if header is None:
@@ -90,7 +111,7 @@ def parse_batch(data: bytes, position: int = 0, file: str = "<bytes>") -> Batch:
         problem = f"a batch of {header.size} bytes, {len(data) - position} left"
     if problem is not None:
         raise CorruptBatch(file, position, problem)
-    batch = Batch(header, data[position : header.end], file)
+    batch = Batch(header, data[position : header.end], file, limit=limit)
     if not batch.has_valid_crc:
         raise CorruptBatch(file, position, "its CRC does not match")
     return batch

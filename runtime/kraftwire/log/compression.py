@@ -20,8 +20,15 @@ import cramjam
 
 from kraftwire_wire.errors import KraftwireError
 
-DEFAULT_LIMIT = 256 << 20
-"""Bytes that one batch may decompress to unless the caller says otherwise."""
+DEFAULT_LIMIT = 128 << 20
+"""Bytes that one batch may take unless the caller says otherwise.
+
+The limit holds for what the batch decompresses to, and for the objects that must be in memory
+together: the headers of one record.
+"""
+
+_LARGE = 16 << 20
+"""Bytes that are not copied: the arena gives its buffer away instead."""
 
 _FIRST_GUESS = 64 << 10
 _GROWTH = 4
@@ -29,6 +36,14 @@ _GROWTH = 4
 
 class CompressionError(KraftwireError):
     """Bytes that do not decompress, or not within the limit."""
+
+
+def over_limit(what: str, limit: int) -> str:
+    """Return the reason for an error about the limit of a batch, with how to raise it."""
+    return (
+        f"{what}; to raise the limit of {limit} bytes for a batch: --max-batch-bytes, in Spark "
+        "maxBatchBytes, of a node kraftwire.max.batch.bytes, in Python limit="
+    )
 
 
 class Compression(IntEnum):
@@ -49,10 +64,17 @@ class Compression(IntEnum):
 def decompress(
     codec: int, data: bytes | memoryview, *, limit: int = DEFAULT_LIMIT, magic: int = 2
 ) -> bytes:
-    """What `data` decompresses to; `magic` is that of its batch."""
+    """Return what `data` decompresses to; `magic` is that of its batch."""
+    return bytes(unpack(codec, data, limit=limit, magic=magic))
+
+
+def unpack(
+    codec: int, data: bytes | memoryview, *, limit: int = DEFAULT_LIMIT, magic: int = 2
+) -> bytes | bytearray:
+    """Return what `data` decompresses to, as a bytearray if a copy would take much memory."""
     if codec == Compression.NONE:
         return bytes(data)
-    return bytes(Arena(limit).decompress(codec, data, magic))
+    return Arena(limit).unpack(codec, data, magic)
 
 
 class Arena:
@@ -64,9 +86,28 @@ class Arena:
         self._buffer = bytearray()
 
     def decompress(self, codec: int, data: bytes | memoryview, magic: int = 2) -> memoryview:
-        """What `data` decompresses to; it stands there until the next call."""
+        """Return what `data` decompresses to; it is valid until the next call."""
+        size = self._fill(codec, data, magic)
+        return memoryview(self._buffer)[:size]
+
+    def release(self) -> None:
+        """Give a large buffer back to the system."""
+        if len(self._buffer) >= _LARGE:
+            self._buffer = bytearray()
+
+    def unpack(self, codec: int, data: bytes | memoryview, magic: int) -> bytes | bytearray:
+        """Return what `data` decompresses to; if it is large, the arena gives its buffer away."""
+        size = self._fill(codec, data, magic)
+        if size < _LARGE:
+            return bytes(memoryview(self._buffer)[:size])
+        unpacked, self._buffer = self._buffer, bytearray()
+        del unpacked[size:]
+        return unpacked
+
+    def _fill(self, codec: int, data: bytes | memoryview, magic: int) -> int:
+        """Decompress `data` into the buffer and return how many bytes it has now."""
         if codec == Compression.SNAPPY:
-            return self._decompress_snappy(data)
+            return self._fill_snappy(data)
         into = _INTO.get(codec)
         if into is None:
             raise CompressionError(f"no codec has number {codec}")
@@ -79,55 +120,65 @@ class Arena:
         label, limit = Compression(codec).label, self._limit
         size = min(max(_FIRST_GUESS, _GROWTH * len(data)), limit)
         while True:
-            buffer = self._room(size)
+            room = self._room(size)
+            size = len(room)
             try:
-                return buffer[: into(data, buffer)]
+                return into(data, room)
             except cramjam.DecompressionError as error:
                 if _TOO_SMALL not in str(error):
                     raise CompressionError(f"{label}: {error}") from None
-            if len(buffer) >= limit:
-                reason = f"{label}: more than the limit of {limit} bytes comes out"
-                raise CompressionError(reason)
-            size = min(len(buffer) * _GROWTH, limit)
+            finally:
+                del room  # the buffer is freed before a larger one is made
+            if size >= limit:
+                raise CompressionError(_too_much(label, limit))
+            size = min(size * _GROWTH, limit)
 
     def _room(self, size: int) -> memoryview:
-        """The buffer, of at least `size` bytes; what it held is kept."""
+        """Return the buffer, of at least `size` bytes; growing it forgets its content."""
         if len(self._buffer) < size:
-            grown = bytearray(size)
-            grown[: len(self._buffer)] = self._buffer
-            self._buffer = grown
+            self._buffer = bytearray()  # two large buffers never exist together
+            self._buffer = bytearray(size)
         return memoryview(self._buffer)
 
-    def _decompress_snappy(self, data: bytes | memoryview) -> memoryview:
-        if bytes(data[: len(_XERIAL)]) != _XERIAL:
-            used = self._append_snappy_block(data, 0)
-            return self._room(used)[:used]
-        data = memoryview(data)
-        position, used = len(_XERIAL_HEADER), 0
-        while position < len(data):
-            if position + _SIZE.size > len(data):
-                raise CompressionError("snappy: a block's size is cut off")
-            size: int = _SIZE.unpack_from(data, position)[0]
-            position += _SIZE.size
-            left = len(data) - position
-            if not 0 < size <= left:
-                raise CompressionError(f"snappy: a block of {size} bytes, {left} left")
-            used = self._append_snappy_block(data[position : position + size], used)
-            position += size
-        return self._room(used)[:used]
-
-    def _append_snappy_block(self, data: bytes | memoryview, used: int) -> int:
-        """Decompress a block behind what is used already; how much is used then."""
+    def _fill_snappy(self, data: bytes | memoryview) -> int:
+        blocks = _snappy_blocks(data)
+        used = 0
         try:
-            end = used + cramjam.snappy.decompress_raw_len(data)
-            if end > self._limit:
-                raise CompressionError(f"snappy: {end} bytes come out, more than the limit")
-            if end > len(self._buffer):
-                self._room(max(end, min(2 * len(self._buffer), self._limit)))
-            cramjam.snappy.decompress_raw_into(data, self._room(end)[used:end])
+            sizes = [cramjam.snappy.decompress_raw_len(block) for block in blocks]
+            size = sum(sizes)
+            if size > self._limit:
+                raise CompressionError(_too_much("snappy", self._limit))
+            room = self._room(size)
+            for block, length in zip(blocks, sizes, strict=True):
+                cramjam.snappy.decompress_raw_into(block, room[used : used + length])
+                used += length
         except cramjam.DecompressionError as error:
             raise CompressionError(f"snappy: {error}") from None
-        return int(end)
+        return used
+
+
+def _too_much(label: str, limit: int) -> str:
+    return over_limit(f"{label}: more than the limit of {limit} bytes comes out", limit)
+
+
+def _snappy_blocks(data: bytes | memoryview) -> list[bytes | memoryview]:
+    """Return the raw blocks in the framing of xerial, or all of `data` if it has none."""
+    if bytes(data[: len(_XERIAL)]) != _XERIAL:
+        return [data]
+    data = memoryview(data)
+    blocks: list[bytes | memoryview] = []
+    position = len(_XERIAL_HEADER)
+    while position < len(data):
+        if position + _SIZE.size > len(data):
+            raise CompressionError("snappy: a block's size is cut off")
+        size: int = _SIZE.unpack_from(data, position)[0]
+        position += _SIZE.size
+        left = len(data) - position
+        if not 0 < size <= left:
+            raise CompressionError(f"snappy: a block of {size} bytes, {left} left")
+        blocks.append(data[position : position + size])
+        position += size
+    return blocks
 
 
 _TOO_SMALL = "failed to write whole buffer"

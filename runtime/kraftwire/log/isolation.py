@@ -70,11 +70,14 @@ class Transactions:
             self._open.setdefault(header.producer_id, header.base_offset)
 
     def marker(self, batch: Batch) -> None:
-        """A control batch; those that end no transaction change nothing."""
+        """Apply a control batch; those that end no transaction change nothing.
+
+        As in Kafka, its first record is the marker, and others mean nothing.
+        """
         header = batch.header
         if not header.is_transactional:
             return
-        for record in batch.records:
+        for record in batch.records[:1]:
             kind = decode_control_key(record.key or b"")
             if kind not in (ControlType.ABORT, ControlType.COMMIT):
                 continue

@@ -11,45 +11,65 @@ timestamp, it holds for all of them that have one (KIP-32).
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 from struct import Struct
 
-from kraftwire.log.compression import CompressionError, decompress
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.header import (
     LEGACY_CRC_FROM,
+    LOG_OVERHEAD,
     BatchHeader,
     parse_header,
     problem_of,
 )
-from kraftwire.log.record import Record
+from kraftwire.log.record import Piece, Record
 
 _SIZE = Struct(">i")
+_PIECE = 1000
+"""How many messages are read at a time."""
 
 
-def decode_legacy(data: bytes, header: BatchHeader, file: str, limit: int) -> list[Record]:
-    """Return the record of one message, or those of the messages within it.
+def decode_legacy(data: bytes | bytearray, header: BatchHeader, file: str) -> Iterator[Piece]:
+    """Yield the records of a message, or of those within it if it is compressed.
 
-    `data` is the whole message.
+    `data` is the whole message, or what `compressed_value` decompresses to.
     """
-    key, value = _key_and_value(data, header, file, header.position)
     if not header.codec:
-        return [Record(header.base_offset, header.max_timestamp, key, value, ())]
-    if value is None:
-        raise CorruptBatch(file, header.position, "a compressed message without a value")
-    try:
-        inside = decompress(header.codec, value, limit=limit, magic=header.magic)
-    except CompressionError as error:
-        raise CorruptBatch(file, header.position, str(error)) from None
-    records = _inner_records(inside, header, file)
+        key, value = _key_and_value(bytes(data), header, file, header.position)
+        yield Piece([Record(header.base_offset, header.max_timestamp, key, value, ())], 0)
+        return
+    shift = 0
     if header.magic >= 1 and header.base_offset > 0:
         # The outer offset is that of the last; 0 where a client that is old left it so.
-        shift = header.base_offset - records[-1].offset
-        records = [record._replace(offset=record.offset + shift) for record in records]
-    return records
+        shift = header.base_offset - _last_offset(data)
+    for records in _inner_records(data, header, file):
+        if shift:
+            records = [record._replace(offset=record.offset + shift) for record in records]
+        yield Piece(records, 0)
 
 
-def _inner_records(data: bytes, outer: BatchHeader, file: str) -> list[Record]:
-    records = []
+def compressed_value(data: bytes, header: BatchHeader, file: str) -> bytes:
+    """Return the value of a compressed message, which is messages; `data` is all of it."""
+    value = _key_and_value(data, header, file, header.position)[1]
+    if value is None:
+        raise CorruptBatch(file, header.position, "a compressed message without a value")
+    return value
+
+
+def _last_offset(data: bytes | bytearray) -> int:
+    """Return the offset of the last message, as far as their sizes lead to it."""
+    position = last = 0
+    while 0 <= position <= len(data) - LOG_OVERHEAD:
+        last = position
+        position += LOG_OVERHEAD + max(_SIZE.unpack_from(data, position + LOG_OVERHEAD - 4)[0], 0)
+    return int.from_bytes(data[last : last + 8], signed=True)
+
+
+def _inner_records(
+    data: bytes | bytearray, outer: BatchHeader, file: str
+) -> Iterator[list[Record]]:
+    """Yield the messages within a compressed one, some at a time."""
+    records: list[Record] = []
     position = 0
     while position < len(data):
         header = parse_header(data, position, position)
@@ -59,7 +79,7 @@ def _inner_records(data: bytes, outer: BatchHeader, file: str) -> list[Record]:
         problem = problem_of(header)
         if problem is None and (header.magic > 1 or header.codec):
             problem = f"a message of magic {header.magic} with codec {header.codec}"
-        message = data[position : header.end]
+        message = bytes(data[position : header.end])
         if problem is None and legacy_crc(message) != header.crc:
             problem = "a message whose CRC does not match"
         if problem is not None:
@@ -68,9 +88,12 @@ def _inner_records(data: bytes, outer: BatchHeader, file: str) -> list[Record]:
         timed = outer if outer.has_log_append_time and header.magic else header
         records.append(Record(header.base_offset, timed.max_timestamp, key, value, ()))
         position = header.end
-    if not records:
+        if len(records) == _PIECE:
+            yield records
+            records = []
+    if not position:
         raise CorruptBatch(file, outer.position, "a compressed message that holds none")
-    return records
+    yield records
 
 
 def _key_and_value(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kraftwire.log.batch import Batch
 from kraftwire.log.errors import CorruptBatch
@@ -46,10 +46,11 @@ class BatchChecks:
             yield error("record", batch.file, header.position, reason)
 
 
-def _record_problems(header: BatchHeader, records: list[Record]) -> Iterator[str]:
+def _record_problems(header: BatchHeader, records: Iterable[Record]) -> Iterator[str]:
+    """Yield what the records of a batch contradict in its header; iterates over them once."""
     if header.magic < 2:
         return
-    previous = header.base_offset - 1
+    previous, largest = header.base_offset - 1, header.max_timestamp
     for record in records:
         if not previous < record.offset <= header.last_offset:
             yield (
@@ -58,6 +59,7 @@ def _record_problems(header: BatchHeader, records: list[Record]) -> Iterator[str
             )
             return
         previous = record.offset
-    largest = max((record.timestamp for record in records), default=header.max_timestamp)
+        if record.timestamp > largest:
+            largest = record.timestamp
     if largest > header.max_timestamp:
         yield f"a record has timestamp {largest}, above the batch's largest {header.max_timestamp}"
