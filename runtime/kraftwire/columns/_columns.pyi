@@ -15,6 +15,7 @@ class HandedOver:
 class RecordColumns:
     rows: int
     is_full: bool
+    has_more: bool
     def __init__(
         self,
         columns: list[str],
@@ -24,11 +25,13 @@ class RecordColumns:
         crc_of: Callable[[memoryview], int],
         decompress: Callable[[int, memoryview], memoryview],
         is_visible: Callable[[memoryview, int], bool] | None,
+        limit: int = ...,
     ) -> None: ...
     def take(self) -> HandedOver: ...
     def read(
         self, piece: bytes | bytearray, start: int, stop: int, filled: int, position: int
     ) -> tuple[int, int]: ...
+    def read_more(self) -> None: ...
 
 @final
 class MessageColumns:

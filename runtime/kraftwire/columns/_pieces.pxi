@@ -4,6 +4,8 @@
 cdef enum:
     MOST_SPANS = 1024
     LOOK_AHEAD = 17
+    LARGE_BATCH = 4 << 20
+    LARGE_PART = 1 << 20
 
 
 cdef struct Order:
@@ -26,12 +28,21 @@ cdef class RecordColumns:
     cdef bint has_control
     cdef Order order
     cdef Py_ssize_t room
+    cdef int64_t limit
     cdef bint is_busy
+    # What is left of a large batch, whose records were found to be as usual.
+    cdef object rest
+    cdef Span rest_span
+    cdef Py_ssize_t rest_start
 
-    def __cinit__(self, columns, bounds, room, has_control, crc_of, decompress, is_visible):
+    def __cinit__(
+        self, columns, bounds, room, has_control, crc_of, decompress, is_visible,
+        limit=DEFAULT_LIMIT
+    ):
         """`columns` are names; `bounds` the four of `Wanted`.
 
-        `room` is when a chunk is full, in bytes and in rows. `crc_of(view)`, None where CRCs
+        `room` is when a chunk is full, in bytes and in rows; `limit` is how many bytes the
+        headers of one record may take. `crc_of(view)`, None where CRCs
         are not checked, and `decompress(codec, view)` do what they say; `is_visible(view, position)`, unless
         None, tells of a transactional or control batch whether it is to be read.
         """
@@ -55,6 +66,7 @@ cdef class RecordColumns:
         self.sinks.position = self._sink(schema, "batch_position")
         self.schema = schema
         self.room = room
+        self.limit = limit
         self.has_control = has_control
         self.crc_of = crc_of
         self.decompress = decompress
@@ -99,23 +111,63 @@ cdef class RecordColumns:
         Return where it stopped, and the start of the last batch that it read, or -1.
         It stops at the end, after a batch that fills a chunk, and before a batch that is
         cut off, that begins after the last wanted offset, or that is not as usual: of
-        another magic, damaged, out of order, with a key of a header that is not UTF-8.
+        another magic, damaged, out of order, with a key of a header that is not UTF-8. It also
+        stops after a large batch, whose rows `read_more` must append first.
         """
         cdef const uint8_t[::1] data = piece
         if not 0 <= start <= stop <= filled <= data.shape[0]:
             raise IndexError(start, stop, filled)
-        check_idle(self.is_busy)
+        check_idle(self.is_busy or self.rest is not None)
         self.order.next_offset, self.order.last_offset = order[:2]
         self.order.has_gaps, self.order.file_end = order[2:]
         self.is_busy = True
         try:
-            return self._read(data, start, stop, filled, position)
+            return self._read(piece, data, start, stop, filled, position)
         finally:
             self.is_busy = False
 
+    @property
+    def has_more(self):
+        """Whether a large batch is to be read on by `read_more`."""
+        return self.rest is not None
+
+    def read_more(self):
+        """Append some more rows of a large batch."""
+        check_idle(self.is_busy or self.rest is None)
+        self.is_busy = True
+        try:
+            self._read_more()
+        finally:
+            self.is_busy = False
+
+    cdef int _read_more(self) except -1:
+        cdef Py_buffer buffer
+        cdef Span part = self.rest_span
+        cdef const uint8_t *start
+        cdef const uint8_t *end
+        cdef int outcome
+        PyObject_GetBuffer(self.rest, &buffer, PyBUF_SIMPLE)
+        with nogil:
+            start = <const uint8_t *>buffer.buf + self.rest_start
+            end = start
+            part.count = count_records(
+                &end, <const uint8_t *>buffer.buf + buffer.len, part.count, LARGE_PART
+            )
+            outcome = read_records(
+                &self.sinks, &self.root, &self.wanted, &part, start, end, self.limit
+            )
+        self.rest_start += end - start
+        self.rest_span.count -= part.count
+        PyBuffer_Release(&buffer)
+        if outcome < 0 or self.rest_span.count == 0:
+            self.rest = None
+        if outcome < 0:  # its records have been checked
+            raise MemoryError
+        return 0
+
     cdef tuple _read(
-        self, const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t filled,
-        int64_t position
+        self, object piece, const uint8_t[::1] data, Py_ssize_t start, Py_ssize_t stop,
+        Py_ssize_t filled, int64_t position
     ):
         cdef Py_ssize_t last = -1
         cdef int found, sound, appended
@@ -125,12 +177,12 @@ cdef class RecordColumns:
             sound = 0
             while sound < found and self._check(&data[0], &self.spans[sound]):
                 sound += 1
-            appended = self._append(&data[0], sound)
+            appended = self._append(piece, &data[0], sound)
             if appended:
                 self.order.next_offset = last_offset_of(&self.spans[appended - 1]) + 1
                 last = self.spans[appended - 1].start
                 start = self.spans[appended - 1].end
-            if appended < found or found == 0 or self._is_full():
+            if appended < found or found == 0 or self._is_full() or self.rest is not None:
                 break
         return start, last
 
@@ -188,7 +240,7 @@ cdef class RecordColumns:
                 span.is_wanted = self.is_visible(header, span.position)
         return True
 
-    cdef int _append(self, const uint8_t *data, int count) except -1:
+    cdef int _append(self, object piece, const uint8_t *data, int count) except -1:
         """Append checked batches; how many were as usual."""
         cdef int i = 0, outcome = 0
         cdef Span *span
@@ -197,40 +249,51 @@ cdef class RecordColumns:
                 while i < count:
                     span = &self.spans[i]
                     if span.is_wanted:
-                        if span.attributes & CODEC_BITS:
+                        if span.attributes & CODEC_BITS or span.end - span.start > LARGE_BATCH:
                             break
                         outcome = read_records(
                             &self.sinks, &self.root, &self.wanted, span,
-                            data + span.start + HEADER_SIZE, data + span.end
+                            data + span.start + HEADER_SIZE, data + span.end, self.limit
                         )
                         if outcome < 0:
                             break
                     i += 1
-            if i == count or outcome < 0 or not self._append_packed(data, span):
+            if i == count or outcome < 0 or not self._append_alone(piece, data, span):
                 break
             i += 1
-            if self._is_full():
+            if self._is_full() or self.rest is not None:
                 break
         return i
 
-    cdef bint _append_packed(self, const uint8_t *data, Span *span) except -1:
-        """Append a compressed batch; False where it is not as usual."""
+    cdef bint _append_alone(self, object piece, const uint8_t *data, Span *span) except -1:
+        """Append a batch that is compressed or large, or begin to; False if it is not as usual."""
         cdef Py_buffer records
-        cdef int outcome
-        try:
-            unpacked = self.decompress(
-                span.attributes & CODEC_BITS, view_of(data, span.start + HEADER_SIZE, span.end)
-            )
-        except KraftwireError:
-            return False
+        cdef const uint8_t *start
+        cdef bint is_large, is_usual
+        if span.attributes & CODEC_BITS:
+            try:
+                unpacked = self.decompress(
+                    span.attributes & CODEC_BITS, view_of(data, span.start + HEADER_SIZE, span.end)
+                )
+            except KraftwireError:
+                return False
+        else:
+            unpacked = memoryview(piece)[span.start + HEADER_SIZE : span.end]
         PyObject_GetBuffer(unpacked, &records, PyBUF_SIMPLE)
+        start = <const uint8_t *>records.buf
         with nogil:
-            outcome = read_records(
-                &self.sinks, &self.root, &self.wanted, span,
-                <const uint8_t *>records.buf, <const uint8_t *>records.buf + records.len
-            )
+            is_large = records.len > LARGE_BATCH
+            if is_large:
+                is_usual = are_usual(span, start, start + records.len, self.limit)
+            else:
+                is_usual = read_records(
+                    &self.sinks, &self.root, &self.wanted, span,
+                    start, start + records.len, self.limit
+                ) == 0
         PyBuffer_Release(&records)
-        return outcome == 0
+        if is_large and is_usual:
+            self.rest, self.rest_span, self.rest_start = unpacked, span[0], 0
+        return is_usual
 
 
 cdef inline object view_of(const uint8_t *data, Py_ssize_t start, Py_ssize_t end):

@@ -6,6 +6,7 @@ cdef enum:
     CRC_START = 21
     MIN_BATCH_LENGTH = 49
     MIN_RECORD = 7
+    OBJECT_BYTES = 512
     CODEC_BITS = 0x07
     LOG_APPEND_TIME = 0x08
     TRANSACTIONAL = 0x10
@@ -189,9 +190,12 @@ cdef inline void put_bytes(
 
 
 cdef const uint8_t *read_headers(
-    const uint8_t *p, const uint8_t *end, Column *column
+    const uint8_t *p, const uint8_t *end, Column *column, int64_t limit
 ) noexcept nogil:
-    """The headers of a record, into a list's child unless it is NULL; where they end, or NULL."""
+    """Read the headers of a record, into a list's child unless it is NULL.
+
+    Returns where they end, or NULL if they are not as usual or too many for the limit.
+    """
     cdef int64_t count, size, value_size, i
     cdef Column *pair = NULL
     cdef Column *key = NULL
@@ -200,7 +204,7 @@ cdef const uint8_t *read_headers(
     cdef Cells cells
     cdef bint copies = column != NULL
     p = zigzag(p, end, &count, 5)
-    if p == NULL or not 0 <= count <= end - p:
+    if p == NULL or not 0 <= count <= end - p or count * OBJECT_BYTES > limit:
         return NULL
     if copies:
         pair = &column.children[0]
@@ -283,9 +287,11 @@ cdef inline bint is_wanted(const Record *record, const Wanted *wanted) noexcept 
 
 cdef int read_records(
     Sinks *sinks, Column *root, const Wanted *wanted, const Span *span,
-    const uint8_t *start, const uint8_t *stop
+    const uint8_t *start, const uint8_t *stop, int64_t limit
 ) noexcept nogil:
     """Append the records between `start` and `stop`; -1 where one of them is not as usual.
+
+    `limit` is how many bytes the headers of one record may take.
 
     The rows count only when the whole batch is there: what was written before is beyond
     the length of its column, and is written over.
@@ -312,7 +318,9 @@ cdef int read_records(
             break
         takes = is_wanted(&record, wanted)
         if start - record.headers != 1 or record.headers[0] != 0:
-            if read_headers(record.headers, start, sinks.headers if takes else NULL) != start:
+            if read_headers(
+                record.headers, start, sinks.headers if takes else NULL, limit
+            ) != start:
                 break
         if not takes:
             continue
@@ -335,6 +343,43 @@ cdef inline int32_t sequence_of(int32_t base, int64_t delta) noexcept nogil:
     """The sequence number of a record, which continues at 0 after 2**31 - 1, as Kafka's does."""
     # Added without a sign, where running over is defined.
     return <int32_t>((<uint64_t>base + <uint64_t>delta) & 0x7FFFFFFF)
+
+
+cdef bint are_usual(
+    const Span *span, const uint8_t *start, const uint8_t *stop, int64_t limit
+) noexcept nogil:
+    """Whether `read_records` would append all records between `start` and `stop`."""
+    cdef int64_t length
+    cdef const uint8_t *p
+    cdef Record record
+    cdef int32_t i
+    if span.count > (stop - start) // MIN_RECORD:
+        return False
+    for i in range(span.count):
+        p = zigzag(start, stop, &length, 5)
+        if p == NULL or not 0 < length <= stop - p:
+            return False
+        start = p + length
+        if not read_fields(&record, span, p, start):
+            return False
+        if start - record.headers != 1 or record.headers[0] != 0:
+            if read_headers(record.headers, start, NULL, limit) != start:
+                return False
+    return start == stop
+
+
+cdef int32_t count_records(
+    const uint8_t **start, const uint8_t *stop, int32_t most, Py_ssize_t size
+) noexcept nogil:
+    """Go over up to `most` usual records that begin within `size` bytes; how many there are."""
+    cdef int64_t length
+    cdef const uint8_t *p = start[0]
+    cdef int32_t count = 0
+    while count < most and p - start[0] < size:
+        p = zigzag(p, stop, &length, 5) + length
+        count += 1
+    start[0] = p
+    return count
 
 
 cdef inline void put_numbers(

@@ -5,7 +5,7 @@ piece that are as usual; what it stops at is read as a single batch, and goes to
 twin, which does the same work slower and words the errors.
 
 Rules:
-- memory is constant: a piece, a chunk, and one batch where that is larger;
+- memory is constant: a piece, a chunk, and what one batch decompresses to, which has a limit;
 - the order of rows is that of the file, whichever engine made them;
 - damage is told, or ends the reading: nothing is passed over in silence.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from kraftwire.log.batch import Batch
 from kraftwire.log.compression import DEFAULT_LIMIT, Arena
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.header import HEADER, BatchHeader, parse_header
+from kraftwire.log.large_records import LargeRecords
 from kraftwire.log.order import BatchOrder
 from kraftwire.log.segment import BatchReader, Damage, DamageKind
 from kraftwire.log.selection import Selection
@@ -42,6 +44,9 @@ LOOK_AHEAD = 17
 
 _UNUSUAL_RUN = 31
 """Batches that plain Python reads on behind one that it had to read."""
+
+_ROWS_AT_ONCE = 10_000
+"""Records of a large batch that plain Python makes before it looks whether a chunk is full."""
 
 _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 
@@ -68,11 +73,11 @@ def decode_batches(
 
     Only the columns asked for are built (`RECORD_COLUMNS`); `control` takes in the records of
     control batches, which a selection of what is committed never has. A `RecordBatch` has
-    about `chunk` bytes (and as many rows at most), or what one batch has where that is more.
-    `limit` is how many bytes one batch may decompress to. Without `verify_crc` a batch is
-    read as it is, and what is wrong in it may come out as a record. A batch whose offsets do not
-    fit those around it is damage; `order` is what is known about the batches before `start`
-    (`Partition.order`).
+    about `chunk` bytes (and as many rows at most), or what one batch of up to 4 MiB has where that
+    is more. `limit` is how many bytes one batch may decompress to, and the headers of one record
+    may take. Without `verify_crc` a batch is read as it is, and what is wrong in it may come out
+    as a record. A batch whose offsets do not fit those around it is damage; `order` is what is
+    known about the batches before `start` (`Partition.order`).
 
     `CorruptBatch` at the first damage, behind the rows before it; with `on_damage`, that is
     called instead, for batches whose records cannot be read too, and reading goes on. It is
@@ -117,7 +122,7 @@ class _Reading:
         self._order = order
         self._options = options
         self._selection = options.selection
-        self._slow = PythonRecords(options.schema, options.selection, options.chunk)
+        self._slow = PythonRecords(options.schema, options.chunk)
         self._reader = BatchReader(source, limit=options.limit, verify_crc=options.verify_crc)
         self._arena = Arena(options.limit)
         self._is_over = False
@@ -149,6 +154,7 @@ class _Reading:
             crc32c if self._options.verify_crc else None,
             self._arena.decompress,
             self._is_visible if self._selection.committed is not None else None,
+            self._options.limit,
         )
         piece = bytearray(min(PIECE, max(self._source.size - position, 1)))
         good: BatchHeader | None = None
@@ -170,7 +176,9 @@ class _Reading:
                 assert good is not None, "the native engine has read its header"
                 order.accept(good)
                 yield from self._take_slow()
-            if rows.is_full:
+            if rows.has_more:
+                yield from _large_batch(rows)
+            elif rows.is_full:
                 yield pa.record_batch(rows.take())
             elif at and self._is_cut_off(piece, at, filled, begin):
                 filled = 0
@@ -203,6 +211,7 @@ class _Reading:
             bounds = header.base_offset, header.last_offset, True, size
             at, _ = rows.read(item.data, 0, size, size, position, bounds)
             if at == size:
+                yield from _large_batch(rows)
                 return item.header, item.header.end
         if rows.rows:
             yield pa.record_batch(rows.take())
@@ -220,7 +229,7 @@ class _Reading:
 
     def _one(self, item: Batch | Damage, good: BatchHeader | None) -> _GoingOn:
         """Go over one batch or damage; the header of the last batch then, and its end."""
-        damage = item if isinstance(item, Damage) else self._append(item)
+        damage = item if isinstance(item, Damage) else (yield from self._append(item))
         if damage is not None:
             if self._options.on_damage is None:
                 yield from self._take_slow()
@@ -232,15 +241,23 @@ class _Reading:
             return item.header, item.header.end
         return item.claimed if item.kind is DamageKind.DISORDER else good, item.end
 
-    def _append(self, batch: Batch) -> Damage | None:
-        """Have the twin take a batch; what is wrong with it."""
+    def _append(self, batch: Batch) -> Generator[pa.RecordBatch, None, Damage | None]:
+        """Append a batch with the twin; returns what is wrong with it."""
         header = batch.header
+        self._arena.release()
         try:
-            if self._wants(header):
-                self._slow.append(batch)
+            records = self._slow.check(batch) if self._wants(header) else []
         except CorruptBatch as error:
             kind = DamageKind.CORRUPT
             return Damage(header.position, header.end, kind, error.reason, header)
+        if isinstance(records, LargeRecords):
+            wanted = filter(self._selection.has, records)
+            while some := list(islice(wanted, _ROWS_AT_ONCE)):
+                self._slow.append(header, some)
+                if self._slow.is_full:
+                    yield self._slow.take()
+        else:
+            self._slow.append(header, list(filter(self._selection.has, records)))
         return None
 
     def _wants(self, header: BatchHeader) -> bool:
@@ -266,6 +283,14 @@ class _Reading:
         assert header is not None, "the native engine has read its header"
         assert self._selection.committed is not None
         return self._selection.committed.is_visible(header)
+
+
+def _large_batch(rows: Any) -> Iterator[pa.RecordBatch]:
+    """Have the native engine append what is left of a large batch; yields what is full."""
+    while rows.has_more:
+        if rows.is_full:
+            yield pa.record_batch(rows.take())
+        rows.read_more()
 
 
 def _within(start: int | None, stop: int | None) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ UTF-8 (read with replacement characters, as Java reads them), and every error.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +15,6 @@ from kraftwire.log.batch import Batch
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.header import BatchHeader
 from kraftwire.log.record import HEADER_KEY_ERRORS, Record
-from kraftwire.log.selection import Selection
 
 _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 _NO_TIMESTAMP_TYPE = -1
@@ -26,10 +25,9 @@ _ROW = 50
 class PythonRecords:
     """Gathers the records of batches, as rows of the columns that were asked for."""
 
-    def __init__(self, schema: pa.Schema, selection: Selection, room: int) -> None:
+    def __init__(self, schema: pa.Schema, room: int) -> None:
         """`room` is when a chunk is full, in bytes and in rows."""
         self._schema = schema
-        self._selection = selection
         self._room = room
         self._columns: dict[str, list[Any]] = {name: [] for name in schema.names}
         self._size = 0
@@ -40,16 +38,18 @@ class PythonRecords:
         """Whether a chunk is to be taken."""
         return self._size >= self._room or self.rows >= self._room
 
-    def append(self, batch: Batch) -> None:
-        """The wanted records of a batch; `CorruptBatch` where they cannot be read."""
-        header = batch.header
+    def check(self, batch: Batch) -> Sequence[Record]:
+        """Return the records of a batch; raises `CorruptBatch` if they do not fit into columns."""
         for record in batch.records:
             if not (_is_64_bit(record.offset) and _is_64_bit(record.timestamp)):
                 reason = (
                     f"offset {record.offset} and timestamp {record.timestamp} go beyond 64 bits"
                 )
-                raise CorruptBatch(batch.file, header.position, reason)
-        records = list(self._selection.records(batch))
+                raise CorruptBatch(batch.file, batch.header.position, reason)
+        return batch.records
+
+    def append(self, header: BatchHeader, records: list[Record]) -> None:
+        """Append records of a batch as rows."""
         for name, values in self._columns.items():
             of = _VALUES[name]
             values.extend(of(header, record) for record in records)
