@@ -71,14 +71,21 @@ class Applier:
         self.bytes_since_snapshot = 0
 
     def apply_some(self, end: int) -> bool:
-        """Apply records up to an offset, but not too many at once; whether there are more."""
+        """Apply some of the records up to an offset; returns whether there are more.
+
+        They have about a megabyte, decompressed, unless one batch has more.
+        """
+        size = 0
         for batch in self._read(end):
             header = batch.header
+            size += batch.unpacked_size()
             self.bytes_since_snapshot += header.size
             self.last_timestamp = max(self.last_timestamp, header.max_timestamp)
             if self._is_wanted(batch):
                 self.machine.apply(batch)
             self.applied = header.last_offset + 1
+            if size >= _MOST_BYTES:
+                break
         return self.applied < end
 
     def _is_wanted(self, batch: Batch) -> bool:

@@ -54,6 +54,7 @@ from kraftwire.raft.snapshots import begin_snapshot
 from kraftwire.raft.store import Store
 
 _log = logging.getLogger("kraftwire.node")
+_REPORT_INTERVAL_MS = 5000
 _STOPPED = "the node has stopped"
 _MOST_SHOWN = 200
 """Characters of an address in a log line: its host may be what a stranger has announced."""
@@ -99,6 +100,7 @@ class Node:
         self._leads: int | None = None
         self._committed = 0
         self._snapshot_at = self._clock.now() + settings.snapshot_interval_ms
+        self._report_at = 0
         self._timer: asyncio.TimerHandle | None = None
         self._applying: asyncio.Handle | None = None
         self._proposing: asyncio.Handle | None = None
@@ -257,10 +259,19 @@ class Node:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._report_refused()
         deadline = self._driver.deadline()
         if deadline is not None and not self.ended.done():
             wait = max(deadline - self._clock.now(), 0) / 1000
             self._timer = self._loop.call_later(wait, self._take, Tick())
+
+    def _report_refused(self) -> None:
+        """Log why the leader's batches were refused, every few seconds while they are."""
+        core, now = self._driver.replica.core, self._clock.now()
+        if core.refused is not None and now >= self._report_at:
+            self._report_at = now + _REPORT_INTERVAL_MS
+            _log.warning("refused batches", extra={"leader": core.leader_id, "why": core.refused})
+        core.refused = None
 
     def _end(self, error: Exception | None) -> None:
         if self.ended.done():

@@ -127,6 +127,7 @@ def replica_config(
         retry_backoff_ms=quorum.retry_backoff_ms,
         fetch_max_bytes=quorum.fetch_max_bytes,
         fetch_snapshot_max_bytes=quorum.fetch_snapshot_max_bytes,
+        max_batch_bytes=quorum.max_batch_bytes,
         retained_snapshots=properties.log.retained_snapshots,
     )
 

@@ -12,6 +12,7 @@ _WEEK_MS = 7 * 24 * _HOUR_MS
 _LEAST_SEGMENT = 8 << 20
 _LEAST_PEERS = 8
 """More than a quorum has that is of any use; so voters do not lose their places to one another."""
+_LEAST_BATCH = 1 << 20
 _NOT_DONE = {
     "controller.quorum.election.backoff.max.ms": "elections wait up to twice the election timeout",
     "controller.quorum.append.linger.ms": "records are written at once, with those that wait",
@@ -34,6 +35,8 @@ class QuorumProperties:
     auto_join: bool = False
     fetch_max_bytes: int = 1 << 20
     fetch_snapshot_max_bytes: int = 1 << 20
+    max_batch_bytes: int = 8 << 20
+    """How large a batch may become, that this node writes or that it decompresses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +74,9 @@ def read_quorum(reader: PropertyReader) -> QuorumProperties:
         fetch_max_bytes=number("fetch.max.bytes", default.fetch_max_bytes, 1),
         fetch_snapshot_max_bytes=number(
             "fetch.snapshot.max.bytes", default.fetch_snapshot_max_bytes, 1
+        ),
+        max_batch_bytes=reader.number(
+            "kraftwire.max.batch.bytes", default.max_batch_bytes, _LEAST_BATCH
         ),
     )
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kraftwire.log.batch import Batch, parse_batch
+from kraftwire.log.compression import DEFAULT_LIMIT
 from kraftwire.log.encode import BatchSettings, control_record, encode_batch
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.header import HEADER, LOG_OVERHEAD
@@ -20,6 +21,12 @@ from kraftwire_wire.registry import Registry
 
 _KNOWN = frozenset(map(int, ControlType))
 _LENGTH_AT = LOG_OVERHEAD - 4
+
+MOST_CONTROL_BYTES = 1 << 20
+"""How many bytes of control records a replica reads before it answers others again.
+
+Kafka's control batches have a few hundred bytes. More than this in one batch is refused.
+"""
 
 
 class Control(NamedTuple):
@@ -49,19 +56,38 @@ def control_batch(base_offset: int, epoch: int, timestamp: int, said: Sequence[C
     return parse_batch(encode_batch(records, settings))
 
 
-def split_batches(data: bytes) -> Iterator[Batch]:
-    """The batches that a leader has sent, but for one at the end that was cut off.
+def split_batches(data: bytes, limit: int = DEFAULT_LIMIT) -> Iterator[Batch]:
+    """Yield the batches that a leader has sent, except one at the end that was cut off.
 
-    `CorruptBatch` where bytes are no batch, or another than was sent.
+    `limit` is how many bytes one may decompress to. Raises `CorruptBatch` if bytes are no batch,
+    or another than was sent.
     """
     position = 0
     while len(data) - position >= HEADER.size:
         length = int.from_bytes(data[position + _LENGTH_AT : position + LOG_OVERHEAD], signed=True)
         if length > len(data) - position - LOG_OVERHEAD:
             return
-        batch = parse_batch(data, position)
+        batch = parse_batch(data, position, limit=limit)
         yield batch
         position = batch.header.end
+
+
+def check_size(batch: Batch) -> int:
+    """Return how many bytes of a batch are read at a time; raises `CorruptBatch` if too many.
+
+    A few kilobytes can decompress to gigabytes. What is not compressed is no larger than the
+    response that it came in, except that a control batch is read to its last record at once.
+    """
+    header = batch.header
+    if not header.codec and not header.is_control:
+        return 0
+    size = batch.unpacked_size()
+    if not header.is_control:
+        return size
+    if size > MOST_CONTROL_BYTES:
+        reason = f"{size} bytes of control records; at most {MOST_CONTROL_BYTES} are read"
+        raise CorruptBatch(batch.file, header.position, reason)
+    return size
 
 
 def controls_of(batch: Batch, registry: Registry) -> Iterator[tuple[int, Control]]:
@@ -72,11 +98,17 @@ def controls_of(batch: Batch, registry: Registry) -> Iterator[tuple[int, Control
     header = batch.header
     if not header.is_control:
         return
+    check_size(batch)
     offsets = range(header.base_offset, header.last_offset + 1)
-    if [record.offset for record in batch.records] != list(offsets):
+    records = batch.records
+    if len(records) != len(offsets) or any(map(_differs, records, offsets)):
         raise CorruptBatch(batch.file, header.position, f"its records have not {offsets}")
-    for record in batch.records:
+    for record in records:
         number = int(decode_control_key(record.key or b""))
         if number in _KNOWN or number in registry.control_records:
             message, version = decode_control_value(registry, number, record.value or b"")
             yield record.offset, Control(number, message, version)
+
+
+def _differs(record: Record, offset: int) -> bool:
+    return record.offset != offset

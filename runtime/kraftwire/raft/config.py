@@ -57,6 +57,7 @@ class Config:
     fetch_max_bytes: int = 8 << 20
     fetch_snapshot_max_bytes: int = 1 << 20
     max_batch_bytes: int = 8 << 20
+    """How large a batch may become, that this replica writes or that it decompresses."""
     max_parked: int = 1000
     """How many Fetches may wait at a leader; of more, the oldest is answered."""
     max_observers: int = 1000

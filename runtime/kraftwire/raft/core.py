@@ -72,6 +72,8 @@ class Core:
         self.stop_deadline: int | None = None
         """When this replica stops whatever happens; None while nobody wants it to."""
         self.has_stopped = False
+        self.refused: str | None = None
+        """Why batches of a leader were refused last; None if none were."""
         self.connections: Connections[int, object] = Connections(
             request_timeout_ms=config.request_timeout_ms,
             retry_backoff_ms=config.retry_backoff_ms,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kraftwire.address import Address
 from kraftwire.log.batch import Batch
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.raft.batches import split_batches
+from kraftwire.raft.batches import MOST_CONTROL_BYTES, check_size, split_batches
 from kraftwire.raft.bounds import is_offset
 from kraftwire.raft.claims import is_possible_end, is_possible_offset
 from kraftwire.raft.core import Core
@@ -133,15 +133,21 @@ def _truncate(core: Core, leader: OffsetAndEpoch) -> bool:
 def _append(core: Core, data: bytes) -> bool:
     """Append batches that follow the log, up to the first of a later epoch (KAFKA-18723).
 
-    Whether there were no others; those before such a one are appended.
+    Stop early if much had to be decompressed. Return False if a batch does not follow or cannot
+    be read; those before it are appended, and `core.refused` says why.
     """
     before = core.log.end
+    unpacked = 0
     try:
-        for batch in list(split_batches(data)):
+        for batch in list(split_batches(data, core.config.max_batch_bytes)):
             if batch.header.partition_leader_epoch > core.epoch:
                 break
+            unpacked += check_size(batch)
             _append_next(core, batch)
-    except KraftwireError:
+            if unpacked > MOST_CONTROL_BYTES:
+                break  # others wait; what follows is asked for again
+    except KraftwireError as error:
+        core.refused = str(error)
         return False
     finally:
         if core.log.end > before:

@@ -39,7 +39,7 @@ def begin_download(core: Core, role: Follower, snapshot: OffsetAndEpoch) -> bool
         role.download.is_doubtful = False
         return True
     is_useful = _is_useful(core, snapshot)
-    role.download = Download(snapshot) if is_useful else None
+    role.download = Download(snapshot, core.config.max_batch_bytes) if is_useful else None
     return is_useful
 
 
@@ -106,6 +106,7 @@ def _add(core: Core, role: Follower, partition: FetchSnapshotResponse.PartitionS
         return False
     piece = partition.unaligned_records or b""
     if not download.add(piece, partition.size):
+        core.refused = download.refused or core.refused
         return False
     core.effects.append(WriteSnapshot(told, partition.position, piece))
     return _install(core, role, download) if download.is_complete else True
@@ -118,6 +119,7 @@ def _install(core: Core, role: Follower, download: Download) -> bool:
         return False
     try:
         core.install(download.snapshot, download.size, download.controls)
-    except KraftwireError:
+    except KraftwireError as error:
+        core.refused = str(error)
         return False
     return True
