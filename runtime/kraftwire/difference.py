@@ -155,11 +155,13 @@ def _are_same(actual: object, expected: object) -> bool:
 
 
 def _open_records(data: bytes) -> Any:
-    """Batches as trees; the bytes themselves where they are none."""
+    """Return batches as trees; the bytes themselves if they are no batches, or too much."""
     from kraftwire.log.batch import parse_batch
     from kraftwire.log.errors import CorruptBatch
+    from kraftwire.log.large_records import RecordBudget
 
     batches = []
+    budget = RecordBudget()
     position = 0
     try:
         while position < len(data):
@@ -167,7 +169,7 @@ def _open_records(data: bytes) -> Any:
             tree = {k: v for k, v in batch.header._asdict().items() if k not in _FOLLOWS}
             tree["records"] = [
                 {**record._asdict(), "headers": [list(pair) for pair in record.headers]}
-                for record in batch.records
+                for record in budget.hold(batch)
             ]
             batches.append(tree)
             position = batch.header.end

@@ -31,7 +31,7 @@ from kraftwire.log.batch import Batch, parse_batch
 from kraftwire.log.compression import Compression
 from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.record import Record
+from kraftwire.log.large_records import RecordBudget
 from kraftwire.log.typed import log_of_topic
 from kraftwire.redaction import REDACTED, REDACTED_BYTES, SECRETS, redact_fields, secret_texts
 from kraftwire_wire.errors import DecodeError, KraftwireError
@@ -49,6 +49,8 @@ _FETCHED = "FetchResponse"
 _ENVELOPE = "EnvelopeRequest"
 _ERROR_MESSAGE = "error_message"
 _METADATA_TOPIC_ID = UUID(int=1)
+_MOST_UNPACKED = 16 << 20
+"""How many bytes the compressed batches of a frame may decompress to; Kafka's are plain."""
 _METADATA_LOG = log_of_topic(METADATA_TOPIC)
 
 
@@ -251,14 +253,19 @@ def _redact_snapshot(message: Any, _: Registry, __: Message | None) -> list[str]
 
 
 def _redact_batches(data: bytes, registry: Registry) -> tuple[bytes, list[str]]:
-    """Batches with new values and a right CRC; none, where one of them cannot be read."""
+    """Return batches with new values and a right CRC; none if one of them cannot be read.
+
+    Batches that decompress to too much in all cannot be read either.
+    """
     out: list[bytes] = []
     paths: list[str] = []
-    position = 0
+    position, left = 0, _MOST_UNPACKED
     try:
         while position < len(data):
-            batch = parse_batch(data, position)
+            batch = parse_batch(data, position, limit=max(left, 1))
             position = batch.header.end
+            if batch.header.codec and not batch.header.is_control:
+                left -= batch.unpacked_size()
             redacted, found = _redact_batch(batch, registry)
             out.append(redacted)
             paths += found
@@ -270,18 +277,22 @@ def _redact_batches(data: bytes, registry: Registry) -> tuple[bytes, list[str]]:
 def _redact_batch(batch: Batch, registry: Registry) -> tuple[bytes, list[str]]:
     if batch.header.is_control:
         return batch.data, []
-    records: list[Record] = []
+    changed: dict[int, bytes] = {}
     paths: list[str] = []
-    for record in batch.records:
+    for place, record in enumerate(batch.records):
         assert _METADATA_LOG is not None
         message, version = decode_metadata_record(registry, _METADATA_LOG, record.value or b"")
         found = redact_fields(message)
         if found:
-            record = record._replace(value=encode_metadata_record(message, version))
+            changed[place] = encode_metadata_record(message, version)
             name = type(message).__name__
             paths += [f"[offset {record.offset}].{name}.{path}" for path in found]
-        records.append(record)
-    return encode_batch(records, _settings(batch)) if paths else batch.data, paths
+    if not changed:
+        return batch.data, []
+    records = RecordBudget().hold(batch)
+    for place, value in changed.items():
+        records[place] = records[place]._replace(value=value)
+    return encode_batch(records, _settings(batch)), paths
 
 
 def _settings(batch: Batch) -> BatchSettings:

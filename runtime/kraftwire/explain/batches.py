@@ -14,12 +14,12 @@ from typing import Any
 import construct as c  # type: ignore[import-untyped]
 from crc32c import crc32c
 
-from kraftwire.construct_schema import Labelled, Part
+from kraftwire.construct_schema import Labelled, Part, Refusal
 from kraftwire.explain.record_schema import HEADER, LEGACY_CONTENT, LEGACY_HEADERS, RECORD
 from kraftwire.explain.rows import Scope
 from kraftwire.explain.trace import Said, Trace
 from kraftwire.explain.typed import RecordOpener
-from kraftwire.log.compression import DEFAULT_LIMIT, CompressionError, decompress
+from kraftwire.log.compression import DEFAULT_LIMIT, CompressionError, decompress, over_limit
 from kraftwire.log.header import (
     CONTROL,
     CRC_FROM,
@@ -33,6 +33,7 @@ from kraftwire.log.header import (
     parse_header,
     problem_of,
 )
+from kraftwire.log.record import OBJECT_BYTES
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.registry import Registry
 
@@ -101,7 +102,7 @@ class BatchExplainer:
             return None
         problem, at = _problem(header, left)
         end = len(data) if problem else position + header.size
-        trace = _BatchTrace(data[position:end], header, scope.inside(0), self._opener(header))
+        trace = self._trace(data[position:end], header, scope.inside(0))
         scope.group("struct", "record batch", 0, end - position)
         trace.parse(LEGACY_HEADERS.get(header.magic, HEADER))
         if problem:
@@ -129,8 +130,9 @@ class BatchExplainer:
         if rest:
             trace.parse(Labelled(c.Bytes(rest), part))
 
-    def _opener(self, header: BatchHeader) -> RecordOpener:
-        return RecordOpener(self.registry, self.log, is_control=header.is_control)
+    def _trace(self, data: bytes, header: BatchHeader, scope: Scope) -> _BatchTrace:
+        opener = RecordOpener(self.registry, self.log, is_control=header.is_control)
+        return _BatchTrace(data, header, scope, opener, self.limit)
 
     def _legacy(self, trace: _BatchTrace, header: BatchHeader) -> None:
         content, error = trace.parse(LEGACY_CONTENT)
@@ -160,7 +162,7 @@ class BatchExplainer:
         inner.group("view", "decompressed", 0, len(data), note=f"{view}: {note}")
         inner = inner.inside(0)
         if header.magic >= 2:
-            _BatchTrace(data, header, inner, self._opener(header)).records()
+            self._trace(data, header, inner).records()
         else:
             within = BatchExplainer(self.registry, self.log, self.limit, is_inner=True)
             within.run(inner.inside(0, deeper=0, path=f"{scope.path}.messages"), data, "")
@@ -186,10 +188,16 @@ class _BatchTrace(Trace):
     """A batch: its header and records, or the records alone where they were compressed."""
 
     def __init__(
-        self, data: bytes, header: BatchHeader, scope: Scope, opener: RecordOpener
+        self,
+        data: bytes,
+        header: BatchHeader,
+        scope: Scope,
+        opener: RecordOpener,
+        limit: int,
     ) -> None:
         super().__init__(data, scope)
         self._header = header
+        self._limit = limit
         self._opener = opener
         self._in_records = False
 
@@ -214,6 +222,8 @@ class _BatchTrace(Trace):
     def say(self, part: Part, value: Any) -> Said:
         """What the numbers come to, and whether the CRC is right."""
         header = self._header
+        if part.role == "count" and value * OBJECT_BYTES > self._limit:
+            raise Refusal(over_limit(f"{value} headers are too many for one record", self._limit))
         match part.name:
             case "crc":
                 return self._crc(value)

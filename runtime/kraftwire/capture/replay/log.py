@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from kraftwire.log.batch import Batch, parse_batch
 from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.large_records import RecordBudget
 
 Partition = tuple[str, int]
 """A topic's name, or its id where no name is known; and the partition's index."""
@@ -189,14 +190,12 @@ def _first(stored: Stored) -> int:
     return stored.first
 
 
-def contents_of(records: bytes | None) -> list[Content] | None:
-    """What the records of batches say; None where they cannot be read."""
+def contents_of(records: bytes | None) -> list[Content]:
+    """Return what the records of batches say; raises `CorruptBatch` if one cannot be read."""
     contents: list[Content] = []
-    try:
-        for batch in batches_of(records or b"", whole=True):
-            contents += [(record.key, record.value, record.headers) for record in batch.records]
-    except CorruptBatch:
-        return None
+    budget = RecordBudget()
+    for batch in batches_of(records or b"", whole=True):
+        contents += [(one.key, one.value, one.headers) for one in budget.hold(batch)]
     return contents
 
 

@@ -15,6 +15,7 @@ from kraftwire.capture.replay.log import (
 from kraftwire.capture.replay.miss import Miss, NotRecorded
 from kraftwire.capture.replay.tape import Tape
 from kraftwire.difference import differences
+from kraftwire.log.errors import CorruptBatch
 
 _FETCH_SESSION_ID_NOT_FOUND = 70
 _MAX_WAIT_S = 30.0
@@ -26,10 +27,11 @@ def answer_produce(tape: Tape, version: int, request: Any) -> Any:
     for topic in request.topic_data:
         for partition in topic.partition_data:
             where = tape.topic(topic), partition.index
-            contents = contents_of(partition.records)
-            if contents is None:
-                reason = f"the records of {_label(where)} cannot be read"
-                raise NotRecorded(Miss("Produce", version, reason))
+            try:
+                contents = contents_of(partition.records)
+            except CorruptBatch as error:
+                reason = f"the records of {_label(where)} cannot be read: {error}"
+                raise NotRecorded(Miss("Produce", version, reason)) from None
             log = tape.produced.get(where)
             written = None if log is None else log.find(contents)
             if log is None or not written:

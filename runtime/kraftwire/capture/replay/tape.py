@@ -18,6 +18,7 @@ from kraftwire.capture.pairing import Exchange, decode_frames, pair
 from kraftwire.capture.replay.log import FetchLog, Partition, ProduceLog, contents_of
 from kraftwire.capture.replay.matching import is_polled
 from kraftwire.capture.replay.parts import take_apart
+from kraftwire.log.errors import CorruptBatch
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.message import Message
 from kraftwire_wire.registry import Registry
@@ -176,10 +177,11 @@ class Tape:
         for topic in request.topic_data:
             for partition in topic.partition_data:
                 where = self.topic(topic), partition.index
-                contents = contents_of(partition.records)
-                if contents is None:
-                    number = exchange.request.number
-                    self.problems.append(f"frame {number}: records of {where} cannot be read")
+                try:
+                    contents = contents_of(partition.records)
+                except CorruptBatch as error:
+                    problem = f"records of {where} cannot be read: {error}"
+                    self.problems.append(f"frame {exchange.request.number}: {problem}")
                     continue
                 self.produced[where].add(contents, answers.get(where), exchange.request.number)
 
