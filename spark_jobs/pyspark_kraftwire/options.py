@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TypeVar
 
+from kraftwire.log.compression import DEFAULT_LIMIT
 from kraftwire.log.typed import LOGS
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.json_text import RepeatedKey, parse_json
@@ -85,6 +86,7 @@ class Options:
     corrupt_column: str = "_corrupt_record"
     verify_crc: bool = True
     max_split_bytes: int | None = None
+    max_batch_bytes: int = DEFAULT_LIMIT
     decode: str | None = None
     max_bytes_per_trigger: int | None = None
     max_records_per_trigger: int | None = None
@@ -280,6 +282,7 @@ _PARSERS: dict[str, tuple[str, Callable[[str], object]]] = {
     "columnNameOfCorruptRecord": ("corrupt_column", _column),
     "verifyCrc": ("verify_crc", parse_flag),
     "maxSplitBytes": ("max_split_bytes", _size),
+    "maxBatchBytes": ("max_batch_bytes", _size),
     "decode": ("decode", _choice({**DECODERS, AUTO: AUTO})),
     "maxBytesPerTrigger": ("max_bytes_per_trigger", _size),
     "maxRecordsPerTrigger": ("max_records_per_trigger", _count),

@@ -77,6 +77,7 @@ class _SplitReading:
             selection=split.selection,
             control=self._options.include_control,
             on_damage=self._on_damage,
+            limit=self._options.max_batch_bytes,
             verify_crc=self._options.verify_crc,
             order=copy(split.order),
         )
