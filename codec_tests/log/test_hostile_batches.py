@@ -163,7 +163,7 @@ def test_a_large_batch_does_not_come_in_part(name: str) -> None:
     count = 700_000
     good = batch_of(EMPTY_RECORD * 3, 3)
     bad = batch_of(EMPTY_RECORD * (count - 1) + b"\x0c\0\0\0\x03\x01\0", count, base_offset=3)
-    rows = []
+    rows: list[int] = []
     with engine(name), pytest.raises(CorruptBatch, match=f"record {count - 1} of {count}"):
         rows.extend(chunk.num_rows for chunk in decode_batches(good + bad, ["offset"]))
     assert sum(rows) == 3

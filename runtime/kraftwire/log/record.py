@@ -16,7 +16,7 @@ position off the record's end, and so does every other slip.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kraftwire.log.compression import over_limit
 from kraftwire.log.errors import CorruptBatch
@@ -210,7 +210,7 @@ def _read_headers(
         raise ValueError(f"{count} headers in {end - position} bytes")
     if count * OBJECT_BYTES > limit:
         raise ValueError(over_limit(f"{count} headers are too many for one record", limit))
-    headers = []
+    headers: list[Any] = []
     for _ in range(count):
         size, position = _read_size(data, position)
         key = data[position : position + size].decode(errors=HEADER_KEY_ERRORS)

@@ -10,21 +10,21 @@ MAX_VARINT = 5
 MAX_VARLONG = 10
 
 
-def read_varint(data: bytes, position: int) -> tuple[int, int]:
+def read_varint(data: bytes | bytearray, position: int) -> tuple[int, int]:
     """A 32-bit varint, and the position behind it."""
     raw, position = _read_unsigned(data, position, MAX_VARINT)
     raw &= 0xFFFFFFFF
     return (raw >> 1) ^ -(raw & 1), position
 
 
-def read_varlong(data: bytes, position: int) -> tuple[int, int]:
+def read_varlong(data: bytes | bytearray, position: int) -> tuple[int, int]:
     """A 64-bit varint, and the position behind it."""
     raw, position = _read_unsigned(data, position, MAX_VARLONG)
     raw &= 0xFFFFFFFFFFFFFFFF
     return (raw >> 1) ^ -(raw & 1), position
 
 
-def _read_unsigned(data: bytes, position: int, most: int) -> tuple[int, int]:
+def _read_unsigned(data: bytes | bytearray, position: int, most: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 7 * most, 7):
         byte = data[position]
