@@ -88,7 +88,7 @@ def answered(replica: Replica, asked: Send, response: Message) -> list[Effect]:
 
 def bootstrapped(election: Election, **more: Any) -> tuple[Replica, Send]:
     """A new observer, and its first Fetch."""
-    more = {"voters": NO_VOTERS, "kraft_version": 0, "bootstrap": (BOOTSTRAP,)} | more
+    more = dict[str, Any](voters=NO_VOTERS, kraft_version=0, bootstrap=(BOOTSTRAP,)) | more
     replica = replica_of(election, **more)
     (asked,) = sent(replica.start(), FetchRequest)
     return replica, asked

@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 from kraftwire.raft import (
     candidacy,
+    claims,
     control_state,
     core,
     elections,
@@ -274,7 +275,7 @@ def _adopt_the_epoch_of_a_pre_vote() -> Any:
     def handle(core_: Any, request: Any, message: VoteRequest) -> None:
         partition = partition_of(message)
         epoch = partition.replica_epoch
-        if partition.pre_vote and epoch > core_.epoch and elections.accepts_epoch(core_, epoch):
+        if partition.pre_vote and epoch > core_.epoch and claims.accepts_epoch(core_, epoch):
             core_.become_unattached(epoch)
         elections.handle_vote(core_, request, message)
 

@@ -54,6 +54,7 @@ def test_it_does_not_fetch_as_a_voter() -> None:
         assert fetches
         for one in fetches:
             state, partition = one.replica_state, partition_of(one)
+            assert state is not None
             key = ReplicaKey(state.replica_id, partition.replica_directory_id)
             assert core.voters.find(key) is None
         changed = [
