@@ -96,7 +96,9 @@ def test_the_twin_of_the_columns_stays_small_too(name: str, files: Path) -> None
     assert took.peak < MOST, took
 
 
-@pytest.mark.parametrize("way", ["dump-json", "dump-table", "columns", "metadata", "replay"])
+@pytest.mark.parametrize(
+    "way", ["dump-json", "dump-table", "columns", "metadata", "replay", "proxy"]
+)
 def test_it_is_said_why_and_how_to_raise_the_limit(way: str, files: Path) -> None:
     said = read(way, files / "headers-zstd" / TOPICS.get(way, "orders-0")).said
     assert f"byte 0: record 0 of 1: {HEADERS} headers are too many for one record" in said
@@ -184,3 +186,30 @@ def test_records_kept_together_are_counted_over_all_batches() -> None:
     large_one = parse_batch(batch_of(EMPTY_RECORD * RECORDS, RECORDS))
     with pytest.raises(CorruptBatch, match=f"{RECORDS} records are too many"):
         RecordBudget().hold(large_one)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("500000000", 0, ""),
+        ("100", 1, "to raise the limit of 100 bytes for a batch"),
+        ("many", 2, "KRAFTWIRE_MAX_BATCH_BYTES=many: write a number of bytes"),
+        ("0", 2, "KRAFTWIRE_MAX_BATCH_BYTES=0: write a number of bytes"),
+    ],
+)
+def test_the_environment_sets_the_limit_of_every_command(
+    tmp_path: Path, text: str, code: int, said: str
+) -> None:
+    directory = tmp_path / "orders-0"
+    directory.mkdir()
+    (directory / f"{0:020}.log").write_bytes(batch_of(record_with_headers(50), 1))
+    done = subprocess.run(
+        [Path(sys.executable).with_name("kraftwire"), "log", "dump", directory],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env={"KRAFTWIRE_MAX_BATCH_BYTES": text},
+        check=False,
+    )
+    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    assert "Traceback" not in done.stderr

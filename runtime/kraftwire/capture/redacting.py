@@ -28,7 +28,7 @@ from uuid import UUID
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame
 from kraftwire.log.batch import Batch, parse_batch
-from kraftwire.log.compression import Compression
+from kraftwire.log.compression import DEFAULT_LIMIT, Compression
 from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire.log.large_records import RecordBudget
@@ -49,8 +49,10 @@ _FETCHED = "FetchResponse"
 _ENVELOPE = "EnvelopeRequest"
 _ERROR_MESSAGE = "error_message"
 _METADATA_TOPIC_ID = UUID(int=1)
-_MOST_UNPACKED = 16 << 20
+_MOST_UNPACKED = DEFAULT_LIMIT // 8
 """How many bytes the compressed batches of a frame may decompress to; Kafka's are plain."""
+LEFT_OUT = " (left out: "
+"""Follows the path of batches that cannot be read, and precedes the reason."""
 _METADATA_LOG = log_of_topic(METADATA_TOPIC)
 
 
@@ -255,7 +257,7 @@ def _redact_snapshot(message: Any, _: Registry, __: Message | None) -> list[str]
 def _redact_batches(data: bytes, registry: Registry) -> tuple[bytes, list[str]]:
     """Return batches with new values and a right CRC; none if one of them cannot be read.
 
-    Batches that decompress to too much in all cannot be read either.
+    Batches that decompress to too much in all cannot be read either. The path says why.
     """
     out: list[bytes] = []
     paths: list[str] = []
@@ -269,8 +271,8 @@ def _redact_batches(data: bytes, registry: Registry) -> tuple[bytes, list[str]]:
             redacted, found = _redact_batch(batch, registry)
             out.append(redacted)
             paths += found
-    except KraftwireError:
-        return b"", [""]
+    except KraftwireError as error:
+        return b"", [f"{LEFT_OUT}{error})"]
     return b"".join(out) if paths else data, paths
 
 

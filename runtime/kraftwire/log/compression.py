@@ -12,6 +12,7 @@ Kafka reads must be LZ4 frames of independent blocks, which is what is written h
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Callable
 from enum import IntEnum
@@ -20,8 +21,18 @@ import cramjam
 
 from kraftwire_wire.errors import KraftwireError
 
-DEFAULT_LIMIT = 128 << 20
-"""Bytes that one batch may take unless the caller says otherwise.
+VARIABLE = "KRAFTWIRE_MAX_BATCH_BYTES"
+
+
+def _default_limit() -> int:
+    text = os.environ.get(VARIABLE) or str(128 << 20)
+    if not (text.isascii() and text.isdecimal() and 0 < int(text[:20]) < 1 << 40):
+        raise KraftwireError(f"{VARIABLE}={text[:40]}: write a number of bytes, such as 268435456")
+    return int(text)
+
+
+DEFAULT_LIMIT = _default_limit()
+"""Bytes that one batch may take unless the caller says otherwise: 128 MiB, or `VARIABLE`.
 
 The limit holds for what the batch decompresses to, and for the objects that must be in memory
 together: the headers of one record.
@@ -42,7 +53,8 @@ def over_limit(what: str, limit: int) -> str:
     """Return the reason for an error about the limit of a batch, with how to raise it."""
     return (
         f"{what}; to raise the limit of {limit} bytes for a batch: --max-batch-bytes, in Spark "
-        "maxBatchBytes, of a node kraftwire.max.batch.bytes, in Python limit="
+        "maxBatchBytes, of a node kraftwire.max.batch.bytes, in Python limit=, elsewhere the "
+        f"environment variable {VARIABLE}"
     )
 
 

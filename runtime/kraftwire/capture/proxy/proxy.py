@@ -36,7 +36,7 @@ from kraftwire.capture.proxy.listeners import Listeners
 from kraftwire.capture.proxy.pending import PendingBytes, ProxyLimits
 from kraftwire.capture.proxy.relay import Broken, End, NoFrames, relay
 from kraftwire.capture.proxy.upstream import connect
-from kraftwire.capture.redacting import EVERYTHING, read_leniently, redact_frame
+from kraftwire.capture.redacting import EVERYTHING, LEFT_OUT, read_leniently, redact_frame
 from kraftwire.capture.rewriting import addresses_in, rewrite_addresses
 from kraftwire.net.descriptors import is_reserved
 from kraftwire.net.security import PLAINTEXT, ClientSecurity
@@ -212,6 +212,9 @@ class Proxy:
             frame, paths = redact_frame(decoded, registry)
             if EVERYTHING in paths and not decoded.is_token:
                 self._tell(f"a {direction} was recorded without its bytes: {_what(decoded)}")
+            for path in paths:
+                if LEFT_OUT in path:
+                    self._tell(f"a {direction} was recorded without its records: {path}")
         self._record(frame)
         return decoded
 
