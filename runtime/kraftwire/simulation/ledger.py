@@ -53,6 +53,8 @@ class Ledger:
         self._nodes = nodes
         self.leaders: dict[int, int] = {}
         """Who leads each epoch."""
+        self._led: dict[int, ReplicaKey] = {}
+        """The replica that has led each epoch, with its disk."""
         self.votes: dict[tuple[ReplicaKey, int], ReplicaKey] = {}
         self.batches: dict[tuple[int, int], tuple[bytes, OffsetAndEpoch]] = {}
         """By epoch and base offset: the bytes of a batch, and what it stands behind."""
@@ -94,6 +96,7 @@ class Ledger:
 
     def _look_at_leader(self, node: Node, leader: Leader) -> None:
         self._note_leader(leader.epoch, node.number)
+        self._led[leader.epoch] = node.config.key
         epoch = node.epoch_before(self.end.offset)
         if epoch != self.end.epoch:
             seen = f"node {node.number} leads epoch {leader.epoch} without {self.end}"
@@ -227,6 +230,8 @@ class Ledger:
         kept = decode_election(node.store.election or b"")
         if kept[:2] != election[:2] or (kept.voted is None) != (election.voted is None):
             raise Broken("disks read back", f"node {node.number}: {kept} for {election}")
+        if self._led.get(election.epoch) == node.config.key and election.leader_id != node.number:
+            raise Broken("leaders remember that they led", f"node {node.number}: {election}")
 
     def reopen(self, node: Node) -> None:
         """A disk must read back as what its replica knows; not one that is damaged."""
