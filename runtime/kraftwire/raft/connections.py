@@ -16,7 +16,9 @@ Node = TypeVar("Node", bound=Hashable)
 Asked = TypeVar("Asked")
 
 
-class _InFlight(NamedTuple, Generic[Node, Asked]):
+class InFlight(NamedTuple, Generic[Node, Asked]):
+    """A request that is not answered yet."""
+
     node: Node
     asked: Asked
     deadline: int
@@ -30,7 +32,7 @@ class Connections(Generic[Node, Asked]):
         self._timeout = request_timeout_ms
         self._backoff = retry_backoff_ms
         self._numbers = count(1)
-        self._in_flight: dict[int, _InFlight[Node, Asked]] = {}
+        self._in_flight: dict[int, InFlight[Node, Asked]] = {}
         self._busy: dict[Node, int] = {}
         self._paused: dict[Node, int] = {}
 
@@ -54,20 +56,14 @@ class Connections(Generic[Node, Asked]):
     def send(self, node: Node, now: int, asked: Asked, address: Address | None = None) -> int:
         """Note a request to a node that is ready; return the number to send it with."""
         number = next(self._numbers)
-        self._in_flight[number] = _InFlight(node, asked, now + self._timeout, address)
+        self._in_flight[number] = InFlight(node, asked, now + self._timeout, address)
         self._busy[node] = number
         self._paused.pop(node, None)
         return number
 
-    def node_of(self, number: int) -> Node | None:
-        """Whom a request was sent to; None where it was given up."""
-        one = self._in_flight.get(number)
-        return None if one is None else one.node
-
-    def address_of(self, number: int) -> Address | None:
-        """Return the address that a request was sent to; None if the request was given up."""
-        one = self._in_flight.get(number)
-        return None if one is None else one.address
+    def in_flight(self, number: int) -> InFlight[Node, Asked] | None:
+        """Return the request with a number; None if it was given up."""
+        return self._in_flight.get(number)
 
     def finish(self, number: int, now: int, *, failed: bool = False) -> Asked | None:
         """What was asked with a number, now that it is answered; None where it was given up."""

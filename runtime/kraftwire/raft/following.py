@@ -60,10 +60,11 @@ def _bootstrap(core: Core) -> dict[int, Address]:
         nodes = {
             _FIRST_BOOTSTRAP - place: address for place, address in enumerate(core.config.bootstrap)
         }
-        leader_id = None if core.may_stand else core.leader_id
-        leader = core.address_of(core.listeners_of(leader_id))
-        if leader_id is not None and leader is not None and leader not in nodes.values():
-            nodes[leader_id] = leader
+        leader_id = core.role.leader_id if isinstance(core.role, Unattached) else None
+        if leader_id is not None and not core.may_stand:
+            leader = core.address_of(core.listeners_of(leader_id))
+            if leader is not None and leader not in nodes.values():
+                nodes[leader_id] = leader
         return nodes
     addresses = {key.id: core.address_of(core.listeners_of(key.id)) for key in core.others}
     return {node: address for node, address in addresses.items() if address is not None}

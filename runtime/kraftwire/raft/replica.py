@@ -192,7 +192,8 @@ class Replica:
                 times.append(role.pending.deadline)
             times += [one.deadline for one in role.waiting]
         elif isinstance(role, Follower):
-            times.append(role.fetch_deadline if may_leave_leader(core) else None)
+            may_leave = core.may_stand or may_leave_leader(core)  # most are voters
+            times.append(role.fetch_deadline if may_leave else None)
             times.append(next_update(core, role))
         elif core.stop_deadline is None and (core.may_stand or isinstance(role, Resigned)):
             times.append(role.election_deadline)
@@ -231,14 +232,13 @@ class Replica:
 
     def _respond(self, what: Response) -> None:
         core = self.core
-        node = core.connections.node_of(what.number)
-        address = core.connections.address_of(what.number)
+        sent = core.connections.in_flight(what.number)
         asked = core.connections.finish(what.number, core.now)
-        if asked is None or node is None:
+        if sent is None or asked is None:
             return
-        core.source = Answer(address, what.message)
+        core.source = Answer(sent.address, what.message)
         if self._take(asked, what.message) is Outcome.FAILED:
-            core.connections.pause(node, core.now)
+            core.connections.pause(sent.node, core.now)
 
     def _take(self, asked: object, message: Message) -> Outcome:
         """Take in a response; what becomes of it."""
