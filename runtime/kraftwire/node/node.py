@@ -54,10 +54,9 @@ from kraftwire.raft.snapshots import begin_snapshot
 from kraftwire.raft.store import Store
 
 _log = logging.getLogger("kraftwire.node")
-_REPORT_INTERVAL_MS = 5000
 _STOPPED = "the node has stopped"
-_MOST_SHOWN = 200
-"""Characters of an address in a log line: its host may be what a stranger has announced."""
+_MOST_REASON = 500
+"""Characters of a reason in a log line: one about a limit says how to raise it."""
 
 
 class Settings(NamedTuple):
@@ -100,7 +99,6 @@ class Node:
         self._leads: int | None = None
         self._committed = 0
         self._snapshot_at = self._clock.now() + settings.snapshot_interval_ms
-        self._report_at = 0
         self._timer: asyncio.TimerHandle | None = None
         self._applying: asyncio.Handle | None = None
         self._proposing: asyncio.Handle | None = None
@@ -266,11 +264,11 @@ class Node:
             self._timer = self._loop.call_later(wait, self._take, Tick())
 
     def _report_refused(self) -> None:
-        """Log why the leader's batches were refused, every few seconds while they are."""
-        core, now = self._driver.replica.core, self._clock.now()
-        if core.refused is not None and now >= self._report_at:
-            self._report_at = now + _REPORT_INTERVAL_MS
-            _log.warning("refused batches", extra={"leader": core.leader_id, "why": core.refused})
+        """Log why the leader's batches were refused."""
+        core = self._driver.replica.core
+        if core.refused is not None and self._claim_rate.allows(("batches", core.leader_id)):
+            extra = {"leader": core.leader_id, "why": shortened(core.refused, _MOST_REASON)}
+            _log.warning("refused batches", extra=extra)
         core.refused = None
 
     def _end(self, error: Exception | None) -> None:
@@ -381,7 +379,7 @@ class Node:
         peer = effect.peer
         who = peer.peer if isinstance(peer, Call) else str(peer)
         if self._claim_rate.allows(who.rpartition(":")[0]):  # clients have many ports
-            extra = {"who": who[:_MOST_SHOWN], "why": effect.reason}
+            extra = {"who": shortened(who), "why": shortened(effect.reason)}
             _log.warning("refused what cannot be", extra=extra)
 
 
