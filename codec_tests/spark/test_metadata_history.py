@@ -15,8 +15,9 @@ from kraftwire.metadata.names import RECOVERY_STATES
 from kraftwire_messages import kafka
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
-from pyspark_kraftwire.jobs.metadata_history import TABLES, history
+from pyspark_kraftwire.jobs.metadata_history import history
 from pyspark_kraftwire.jobs.metadata_log import find_log
+from pyspark_kraftwire.jobs.metadata_tables import TABLES
 
 from metadata import metadata_logs as logs
 from metadata.random_records import RandomRecords
@@ -214,13 +215,18 @@ def test_a_log_without_its_beginning_is_told_from_a_snapshot_on(
     assert (topic["topic"], topic["createdOffset"]) == ("tea", None)
 
 
-def test_damage_is_counted_and_the_rest_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_damage_is_counted_and_the_rest_is_told(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = logs.write_log(tmp_path, [logs.topic(), logs.partition(), logs.moved(2), logs.moved(3)])
     data = bytearray(path.read_bytes())
     data[len(data) // 2 + 70] ^= 1
     path.write_bytes(data)
     with history(spark, find_log((str(tmp_path),), {})) as told:
-        assert told.problems == 1
+        damage, hole = capsys.readouterr().err.splitlines()
+        assert "the CRC does not match" in damage
+        assert "offsets 2 to 2 are missing" in hole
+        assert told.problems == 2
         assert [row.topic for row in told.table("topics").collect()] == ["tea"]
 
 
@@ -260,3 +266,16 @@ def test_the_script_says_what_is_wrong(
     assert done.returncode == code
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_history_ends_before_an_offset(spark: SparkSession, tmp_path: Path) -> None:
+    logs.write_log(tmp_path, [logs.topic(), logs.partition(), logs.moved(2), logs.moved(3)])
+    with history(spark, find_log((str(tmp_path),), {"endingOffsets": "3"})) as told:
+        assert [row.leader for row in told.table("leaders").collect()] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["startingOffsets", "topics", "isolation"])
+def test_options_that_would_leave_records_out_are_refused(tmp_path: Path, name: str) -> None:
+    logs.write_log(tmp_path, [logs.topic()])
+    with pytest.raises(KraftwireError, match=f"option {name.lower()}: a history"):
+        find_log((str(tmp_path),), {name: "1"})

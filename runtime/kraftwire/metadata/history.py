@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from kraftwire.log.directory import LogFile, Partition
 from kraftwire.metadata.describe import describe
 from kraftwire.metadata.diff import Change, compare
 from kraftwire.metadata.entities import Kind, Ref, entity_at, topic_of
@@ -19,7 +20,7 @@ from kraftwire.metadata.errors import Report, Unreachable, strict
 from kraftwire.metadata.image import MetadataImage
 from kraftwire.metadata.load import apply_entry, base_image, load_snapshot
 from kraftwire.metadata.replay import Entry, LogReplay
-from kraftwire.metadata.source import MetadataSource, find_metadata
+from kraftwire.metadata.source import MetadataSource, find_metadata, snapshots_of
 from kraftwire.metadata.touched import touched_by
 from kraftwire.metadata.transactions import Transactions
 from kraftwire_messages.kafka import NoOpRecord
@@ -165,6 +166,12 @@ def _base(source: MetadataSource, from_offset: int | None, report: Report) -> Me
             return image if image.provenance.offset else MetadataImage()
     if first == 0:
         return MetadataImage()
-    reached = (file for file in source.snapshots if file.base_offset >= first)
-    oldest = next(reached, None)
+    oldest = oldest_base(source.partition)
     return None if oldest is None else load_snapshot(oldest, report)[0]
+
+
+def oldest_base(partition: Partition) -> LogFile | None:
+    """Return the oldest snapshot that the log continues, None for a log that begins at 0."""
+    first = partition.segments[0].base_offset
+    fitting = (file for file in snapshots_of(partition) if file.base_offset >= first > 0)
+    return next(fitting, None)

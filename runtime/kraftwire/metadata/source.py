@@ -31,8 +31,7 @@ class MetadataSource:
     @property
     def snapshots(self) -> list[LogFile]:
         """The snapshots, oldest first."""
-        found = self.partition.of_kind(FileKind.SNAPSHOT)
-        return sorted(found, key=lambda file: (file.base_offset, file.name.epoch or 0))
+        return snapshots_of(self.partition)
 
     @property
     def size(self) -> int:
@@ -43,6 +42,12 @@ class MetadataSource:
     def segments(self) -> list[LogFile]:
         """The segments, in the order of their offsets."""
         return self.partition.segments
+
+
+def snapshots_of(partition: Partition) -> list[LogFile]:
+    """Return the snapshots of a metadata partition, oldest first."""
+    found = partition.of_kind(FileKind.SNAPSHOT)
+    return sorted(found, key=lambda file: (file.base_offset, file.name.epoch or 0))
 
 
 def find_metadata(path: Path, report: Report = strict) -> MetadataSource:

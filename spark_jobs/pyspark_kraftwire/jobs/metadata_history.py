@@ -2,77 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+import click
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
-from pyspark_kraftwire.jobs.metadata_log import SEQUENCE, MetadataLog, effective, read_log
-from pyspark_kraftwire.jobs.metadata_nodes import brokers, leader_epochs, voters
-from pyspark_kraftwire.jobs.metadata_topics import (
-    assignments,
-    leaderships,
-    partition_states,
-    topics,
-)
-from pyspark_kraftwire.jobs.tables import report_corrupt
+from kraftwire.cli.output import printable
+from pyspark_kraftwire.jobs.metadata_log import PROBLEMS, SCHEMA, MetadataLog, open_log, replay
 
-_OF_RECORDS: dict[str, Callable[[DataFrame], DataFrame]] = {
-    "topics": topics,
-    "brokers": brokers,
-    "voters": voters,
-    "leader_epochs": leader_epochs,
-}
-_OF_STATES: dict[str, Callable[[DataFrame], DataFrame]] = {
-    "partitions": assignments,
-    "leaders": leaderships,
-}
-TABLES = ("topics", "partitions", "leaders", "brokers", "voters", "leader_epochs")
-"""The tables by their names, made of the records that took effect, or of partitions' states."""
-assert set(TABLES) == _OF_RECORDS.keys() | _OF_STATES.keys()
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_OPTIONS = "log"
 
 
 class History:
-    """The tables of a metadata log; `problems` is how much of it could not be read."""
+    """The tables of a metadata log; `problems` counts what could not be read."""
 
-    def __init__(self, records: DataFrame, problems: int) -> None:
-        """`records` are those that took effect."""
-        self._records = records
-        self._states: DataFrame | None = None
+    def __init__(self, rows: DataFrame, problems: int) -> None:
+        """`rows` are those of all tables."""
+        self._rows = rows
         self.problems = problems
-
-    def close(self) -> None:
-        """Let go of what was kept for several tables."""
-        if self._states is not None:
-            self._states.unpersist()
 
     def table(self, name: str) -> DataFrame:
         """A table, in the order of the log."""
-        if name in _OF_STATES:
-            if self._states is None:
-                self._states = partition_states(self._records).persist()
-            found = _OF_STATES[name](self._states)
-        else:
-            found = _OF_RECORDS[name](self._records)
-        # One record can be about several partitions, or voters.
-        within = [column for column in ("topic", "partition", "voterId") if column in found.columns]
-        return found.orderBy(SEQUENCE, *within).drop(SEQUENCE)
+        return self._rows.where(F.col(name).isNotNull()).select(f"{name}.*")
 
 
 @contextmanager
 def history(spark: SparkSession, log: MetadataLog) -> Iterator[History]:
-    """Read a log, once for all tables; what cannot be read is told on standard error."""
-    rows = read_log(spark, log).persist()
+    """Replay a log, once for all tables; what cannot be read is printed on standard error."""
+    spark.dataSource.register(_HistorySource)
+    reader = spark.read.format(_HistorySource.name()).option(
+        _OPTIONS, json.dumps(dict(log.options))
+    )
+    rows = reader.load().persist()
     try:
-        problems = report_corrupt(rows, log.corrupt_column)
-        records = effective(rows).persist()
-        try:
-            told = History(records, problems)
-            try:
-                yield told
-            finally:
-                told.close()
-        finally:
-            records.unpersist()
+        found = rows.where(F.col(PROBLEMS).isNotNull()).select(f"{PROBLEMS}.reason").collect()
+        for row in found:
+            click.echo(printable(row.reason), err=True)
+        yield History(rows, len(found))
     finally:
         rows.unpersist()
+
+
+class _HistorySource(DataSource):
+    """The rows of all tables, from one task that replays the log."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kraftwire_metadata_history"
+
+    def schema(self) -> StructType:
+        return from_arrow_schema(SCHEMA)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return _HistoryReader(json.loads(self.options[_OPTIONS]))
+
+
+class _HistoryReader(DataSourceReader):
+    def __init__(self, options: dict[str, str]) -> None:
+        self._options = options
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        yield from replay(open_log(self._options))

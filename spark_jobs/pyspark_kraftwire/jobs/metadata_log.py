@@ -1,131 +1,151 @@
-"""The records of a metadata log that took effect, as a DataFrame in their order.
+"""A metadata log replayed in one Spark task: its records become Arrow batches of the tables.
 
-What stands between a BeginTransactionRecord and an AbortTransactionRecord (KIP-868) never
-did; what follows the last BeginTransactionRecord without an end has not yet. Control records
-are of no transaction.
+The order of a metadata log is its meaning, so one task reads all of it. Each batch has the
+rows of one table, in the struct column called after it; the columns of the other tables are
+null. `problems` has what cannot be read. Nothing here knows Spark.
 
-A log whose beginning was deleted is told from a snapshot on: its records come before those
-of the log, with no offset and no timestamp of their own.
+A log whose beginning was deleted is replayed from the oldest snapshot that it reaches back to.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession, Window
-from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+import pyarrow as pa
 
-from kraftwire.log.directory import LogFile
-from kraftwire.log.file_names import FileKind
-from kraftwire_messages import kafka
+from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition
+from kraftwire.metadata import Report, strict
+from kraftwire.metadata.history import oldest_base
+from kraftwire.metadata.replay import Entry, LogReplay, read_snapshot
+from kraftwire.metadata.transactions import Transactions
 from kraftwire_wire.errors import KraftwireError
-from kraftwire_wire.message import Message
-from pyspark_kraftwire.jobs.records import read_records
-from pyspark_kraftwire.options import Mode, Options, parse_options
-from pyspark_kraftwire.plan import wanted_partitions
-from pyspark_kraftwire.table import TYPE
+from pyspark_kraftwire.jobs.metadata_tables import TABLES, HistoryTables, Row
+from pyspark_kraftwire.options import FILE_SYSTEM, Mode, Options, parse_options
+from pyspark_kraftwire.plan import selection_of, wanted_partitions
+from pyspark_kraftwire.shapes import TIMESTAMP, microseconds
 
-SEQUENCE = "sequence"
-"""The order of the records: offsets, and numbers below 0 for those of a snapshot."""
+PROBLEMS = "problems"
+_PROBLEM = pa.struct([("reason", pa.string())])
+SCHEMA = pa.schema([*TABLES.items(), (PROBLEMS, _PROBLEM)])
+"""What a task yields."""
 
-MESSAGES: tuple[type[Message], ...] = (
-    kafka.TopicRecord,
-    kafka.RemoveTopicRecord,
-    kafka.PartitionRecord,
-    kafka.PartitionChangeRecord,
-    kafka.ClearElrRecord,
-    kafka.RegisterBrokerRecord,
-    kafka.UnregisterBrokerRecord,
-    kafka.FenceBrokerRecord,
-    kafka.UnfenceBrokerRecord,
-    kafka.BrokerRegistrationChangeRecord,
-    kafka.VotersRecord,
-    kafka.LeaderChangeMessage,
-)
-"""The messages that the tables are made of; the others are not decoded."""
-
-_BEGIN = kafka.BeginTransactionRecord.__name__
-_END = kafka.EndTransactionRecord.__name__
-_MARKERS = (_BEGIN, _END, kafka.AbortTransactionRecord.__name__)
-_CONTROL = (kafka.VotersRecord.__name__, kafka.LeaderChangeMessage.__name__)
-_BEFORE = 1 << 62
-_COLUMNS = ("offset", "timestamp", "leaderEpoch")
+_MAX_ROWS = 8192
+_MILLISECONDS = pa.timestamp("ms", "UTC")
+_ACCEPTED = {"paths", "mode", "endingoffsets", "columnnameofcorruptrecord", "maxsplitbytes"}
 
 
 @dataclass(frozen=True)
 class MetadataLog:
-    """Where a metadata log is; `base` is the snapshot that it is told from on.
+    """A metadata log, and how it is to be replayed.
 
-    `start` is the offset of its first record that is told; `knows_state` says whether that
-    is all there ever was, or a snapshot has it.
+    `options` are those of the source, with the paths. `base` is the snapshot that the replay
+    starts from, if the log does not begin at offset 0; `start` is the first offset of the log
+    that is replayed. `knows_state` is False if nothing shows what was before `start`.
     """
 
-    paths: tuple[str, ...]
     options: Mapping[str, str]
-    corrupt_column: str
+    partition: Partition
     base: LogFile | None
     start: int
-    knows_state: bool
+    stop: int | None
+    mode: Mode
+
+    @property
+    def knows_state(self) -> bool:
+        """Whether the state at `start` is known."""
+        return not self.start or self.base is not None
 
 
 def find_log(paths: tuple[str, ...], options: Mapping[str, str]) -> MetadataLog:
-    """The metadata log below some paths; `KraftwireError` where there is none, or several."""
+    """Return the one metadata log below some paths; raise `KraftwireError` for none or several."""
     named = {name.lower(): text for name, text in options.items()}
     given = {"mode": Mode.PERMISSIVE.value, **named, "paths": json.dumps(paths)}
-    given |= {"decode": "metadata", "includecontrol": "true"}
-    parsed = parse_options(given)
-    found = _partition_segments(parsed)
-    first = found[0][0].base_offset
-    snapshots = [one for one in found[1] if one.base_offset >= first]
-    base = min(snapshots, key=lambda one: one.base_offset, default=None) if first else None
-    start = first if base is None else base.base_offset
-    knows_state = not first or base is not None
-    return MetadataLog(paths, given, parsed.corrupt_column, base, start, knows_state)
+    for name in given:
+        if name not in _ACCEPTED and not name.startswith(FILE_SYSTEM):
+            raise KraftwireError(f"option {name}: a history is of the whole log; leave it out")
+    return open_log(given)
 
 
-def _partition_segments(options: Options) -> tuple[list[LogFile], list[LogFile]]:
-    """The segments of the one log there is, and its snapshots."""
+def open_log(options: Mapping[str, str]) -> MetadataLog:
+    """Return the log that complete options name; tasks find it again by them."""
+    parsed = parse_options({**options, "decode": "metadata"})
+    partition = _partition(parsed)
+    base = oldest_base(partition)
+    start = partition.segments[0].base_offset if base is None else base.base_offset
+    selection = selection_of(partition, parsed)
+    return MetadataLog(options, partition, base, start, selection.to_offset, parsed.mode)
+
+
+def _partition(options: Options) -> Partition:
     where = ", ".join(options.paths)
     partitions = wanted_partitions(options)
     if not partitions:
-        raise KraftwireError(f"{where}: no segment of __cluster_metadata")
+        raise KraftwireError(f"{where}: no segment of {METADATA_TOPIC}")
     if len(partitions) > 1:
         places = ", ".join(str(partition.directory) for partition in partitions)
         raise KraftwireError(f"{where}: several metadata logs, name one of them: {places}")
     (partition,) = partitions
     if partition.segments[0].path.suffix == ".checkpoint":
         raise KraftwireError(f"{where}: a snapshot, which has no history; name the log beside it")
-    return partition.segments, partition.of_kind(FileKind.SNAPSHOT)
+    return partition
 
 
-def read_log(spark: SparkSession, log: MetadataLog) -> DataFrame:
-    """All records that are told, and rows for what cannot be read."""
-    rows = read_records(spark, log.paths, log.options, _COLUMNS, MESSAGES)
-    rows = rows.where((F.col("offset") >= log.start) | F.col(log.corrupt_column).isNotNull())
-    rows = rows.withColumn(SEQUENCE, F.col("offset"))
-    if log.base is None:
-        return rows
-    snapshot = read_records(spark, [log.base.full_name], log.options, _COLUMNS, MESSAGES)
-    snapshot = snapshot.withColumn(SEQUENCE, F.col("offset") - F.lit(_BEFORE))
-    for name in ("offset", "timestamp"):
-        snapshot = snapshot.withColumn(name, F.lit(None).cast(snapshot.schema[name].dataType))
-    return snapshot.unionByName(rows)
+def replay(log: MetadataLog) -> Iterator[pa.RecordBatch]:
+    """Yield batches of `SCHEMA`: the tables' rows in the order of the log, and the problems."""
+    problems: list[Row] = []
+
+    def note(problem: KraftwireError) -> None:
+        problems.append((str(problem),))
+
+    report = {Mode.FAILFAST: strict, Mode.PERMISSIVE: note}.get(log.mode, _ignore)
+    tables = HistoryTables()
+    if log.base is not None:
+        for entry in read_snapshot(log.base, report):
+            tables.add(entry, None, None)
+    for count, entry in enumerate(_effective(log, report)):
+        tables.add(entry, entry.offset, entry.timestamp)
+        if count % _MAX_ROWS == 0:
+            yield from _batches(tables.rows, _MAX_ROWS)
+    tables.finish()
+    yield from _batches({**tables.rows, PROBLEMS: problems}, 1)
 
 
-def effective(rows: DataFrame) -> DataFrame:
-    """The records that took effect, of those that the tables are made of."""
-    told = rows.where(F.col(TYPE).isin([one.__name__ for one in MESSAGES] + list(_MARKERS)))
-    marker = F.when(F.col(TYPE).isin(*_MARKERS), F.col(TYPE))
-    log = Window.partitionBy(F.lit(0))
-    until = (Window.unboundedPreceding, -1)
-    # What follows is looked for backwards, since Spark goes forward only to the end each time.
-    before = F.last(marker, ignorenulls=True).over(log.orderBy(SEQUENCE).rowsBetween(*until))
-    behind = log.orderBy(F.desc(SEQUENCE)).rowsBetween(*until)
-    told = told.withColumn("_before", before)
-    told = told.withColumn("_after", F.last(marker, ignorenulls=True).over(behind))
-    is_free = F.col(TYPE).isin(*_CONTROL) | F.coalesce(F.col("_before") != _BEGIN, F.lit(True))
-    counts = is_free | F.coalesce(F.col("_after") == _END, F.lit(False))
-    kept = told.where(counts & ~F.col(TYPE).isin(*_MARKERS))
-    return kept.drop("_before", "_after")
+def _effective(log: MetadataLog, report: Report) -> Iterator[Entry]:
+    """The records that take effect, in the order in which they do (KIP-868)."""
+    transactions = Transactions(_ignore)
+    for entry in LogReplay(log.partition, log.start, log.stop, report):
+        yield from transactions.feed(entry)
+
+
+def _ignore(problem: KraftwireError) -> None:
+    """Records that do not fit and unfinished transactions change nothing, as in Kafka."""
+
+
+def _batches(rows: Mapping[str, list[Row]], least: int) -> Iterator[pa.RecordBatch]:
+    """Take away and yield the rows of every table that has at least `least` of them."""
+    for name, found in rows.items():
+        if len(found) >= least:
+            columns = [
+                (
+                    _struct(found, field.type)
+                    if field.name == name
+                    else pa.nulls(len(found), field.type)
+                )
+                for field in SCHEMA
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+            found.clear()
+
+
+def _struct(rows: list[Row], kind: pa.StructType) -> pa.StructArray:
+    columns = zip(*rows, strict=True)
+    arrays = [_array(column, field.type) for column, field in zip(columns, kind, strict=True)]
+    return pa.StructArray.from_arrays(arrays, fields=list(kind))
+
+
+def _array(column: tuple[object, ...], kind: pa.DataType) -> pa.Array:
+    if kind == TIMESTAMP:
+        return microseconds(pa.array(column, _MILLISECONDS))
+    return pa.array(column, kind)

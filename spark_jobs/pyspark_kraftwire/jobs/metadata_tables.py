@@ -1,0 +1,344 @@
+"""The rows of `metadata_history`: what each record of a metadata log changed, table by table.
+
+`HistoryTables` takes the records in the order in which they take effect, applies each to a
+`MetadataImage`, and adds rows for what it changed. What a record does to an image is up to
+`kraftwire.metadata`; this module knows only which table shows it. Records that do not fit the
+image add nothing.
+
+A row is a tuple in the order of its table's schema. Rows begin with the record's offset and
+timestamp, both None for the records of the snapshot that the history starts from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import pyarrow as pa
+
+from kraftwire.columns.schema import ELEMENT
+from kraftwire.log.properties import format_uuid
+from kraftwire.metadata import CannotApply, MetadataImage
+from kraftwire.metadata.nodes import FENCE, UNFENCE, Broker, Endpoint
+from kraftwire.metadata.replay import Entry
+from kraftwire.metadata.topics import Partition, Topic
+from kraftwire_messages import kafka
+from pyspark_kraftwire.shapes import TIMESTAMP
+
+CREATED, CHANGED, CLEARED, DELETED = "created", "changed", "elr cleared", "deleted"
+REGISTERED, UNREGISTERED = "registered", "unregistered"
+_FENCED, _UNFENCED, _SHUTTING_DOWN = "fenced", "unfenced", "shutting down"
+
+Row = tuple[Any, ...]
+
+
+def _list(of: pa.DataType) -> pa.DataType:
+    return pa.list_(pa.field(ELEMENT, of))
+
+
+_IDS, _UUIDS = _list(pa.int32()), _list(pa.string())
+_LISTENER = [("name", pa.string()), ("host", pa.string()), ("port", pa.int32())]
+_WHEN = [("offset", pa.int64()), ("timestamp", TIMESTAMP)]
+_PARTITION = [
+    *_WHEN,
+    ("topic", pa.string()),
+    ("topicId", pa.string()),
+    ("partition", pa.int32()),
+    ("change", pa.string()),
+]
+
+TABLES: dict[str, pa.DataType] = {
+    "topics": pa.struct(
+        [
+            ("topic", pa.string()),
+            ("topicId", pa.string()),
+            ("createdOffset", pa.int64()),
+            ("createdTimestamp", TIMESTAMP),
+            ("deletedOffset", pa.int64()),
+            ("deletedTimestamp", TIMESTAMP),
+        ]
+    ),
+    "partitions": pa.struct(
+        [
+            *_PARTITION,
+            ("replicas", _IDS),
+            ("addingReplicas", _IDS),
+            ("removingReplicas", _IDS),
+            ("directories", _UUIDS),
+            ("partitionEpoch", pa.int32()),
+        ]
+    ),
+    "leaders": pa.struct(
+        [
+            *_PARTITION,
+            ("leader", pa.int32()),
+            ("leaderEpoch", pa.int32()),
+            ("isr", _IDS),
+            ("eligibleLeaderReplicas", _IDS),
+            ("lastKnownElr", _IDS),
+            ("leaderRecoveryState", pa.int8()),
+            ("previousLeader", pa.int32()),
+            ("previousIsr", _IDS),
+            ("partitionEpoch", pa.int32()),
+        ]
+    ),
+    "brokers": pa.struct(
+        [
+            *_WHEN,
+            ("brokerId", pa.int32()),
+            ("brokerEpoch", pa.int64()),
+            ("event", pa.string()),
+            ("incarnationId", pa.string()),
+            ("endPoints", _list(pa.struct([*_LISTENER, ("security_protocol", pa.int16())]))),
+            ("rack", pa.string()),
+            ("fenced", pa.bool_()),
+            ("inControlledShutdown", pa.bool_()),
+            ("logDirs", _UUIDS),
+            ("cordonedLogDirs", _UUIDS),
+        ]
+    ),
+    "voters": pa.struct(
+        [
+            *_WHEN,
+            ("leaderEpoch", pa.int32()),
+            ("voterId", pa.int32()),
+            ("directoryId", pa.string()),
+            ("endPoints", _list(pa.struct(_LISTENER))),
+            ("minKraftVersion", pa.int16()),
+            ("maxKraftVersion", pa.int16()),
+        ]
+    ),
+    "leader_epochs": pa.struct(
+        [
+            *_WHEN,
+            ("leaderEpoch", pa.int32()),
+            ("leaderId", pa.int32()),
+            ("voterIds", _IDS),
+            ("grantingVoterIds", _IDS),
+        ]
+    ),
+}
+"""The tables by name, and the types of their columns."""
+
+_Leadership = tuple[Any, ...]
+_leadership: Callable[[Partition], _Leadership] = attrgetter(
+    "leader",
+    "leader_epoch",
+    "isr",
+    "eligible_leader_replicas",
+    "last_known_elr",
+    "leader_recovery_state",
+)
+_assignment: Callable[[Partition], tuple[Any, ...]] = attrgetter(
+    "replicas", "adding_replicas", "removing_replicas", "directories"
+)
+
+
+class _State(NamedTuple):
+    """A partition as the last row about it showed it; without parts once it was deleted."""
+
+    leadership: _Leadership | None
+    assignment: tuple[Any, ...] | None
+
+
+_DELETED = _State(None, None)
+_NO_LEADERSHIP = (None,) * 6
+_NO_ASSIGNMENT = (None,) * 4
+_NO_BROKER = (None,) * 7
+
+
+class HistoryTables:
+    """Feed it records with `add`; `rows` holds each table's rows, which the caller may take away.
+
+    Topics get their row when their life ends, since the row shows both ends: `finish` adds
+    those that still exist, and puts all of them in the order of their creation.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[Row]] = {name: [] for name in TABLES}
+        self._image = MetadataImage()
+        self._states: dict[tuple[UUID, int], _State] = {}
+        self._topics: list[list[Any]] = []
+        self._living: dict[UUID, list[Any]] = {}
+
+    def add(self, entry: Entry, offset: int | None, timestamp: int | None) -> None:
+        """Apply a record and add the rows for what it changed; `timestamp` is in ms."""
+        show = _SHOWN.get(type(entry.message))
+        try:
+            if show is None:
+                self._image.apply(entry.message)
+            else:
+                show(self, entry, (offset, timestamp))
+        except CannotApply:
+            pass  # such a record does nothing in Kafka either
+
+    def finish(self) -> None:
+        """Add the rows of the table of topics."""
+        self.rows["topics"] += [tuple(row) for row in self._topics]
+
+    # -- topics and partitions ---------------------------------------------------------------
+
+    def _topic(self, entry: Entry, when: Row) -> None:
+        record = entry.message
+        assert isinstance(record, kafka.TopicRecord)
+        self._image.apply(record)
+        row = [record.name, format_uuid(record.topic_id), *when, None, None]
+        self._topics.append(row)
+        self._living[record.topic_id] = row
+
+    def _removed(self, entry: Entry, when: Row) -> None:
+        record = entry.message
+        assert isinstance(record, kafka.RemoveTopicRecord)
+        topic = self._image.topics.topic(record.topic_id)
+        self._image.apply(record)
+        self._living.pop(record.topic_id)[4:] = when
+        for number in sorted(topic.partitions):
+            self._show(topic, number, None, DELETED, when)
+
+    def _described(self, entry: Entry, when: Row) -> None:
+        self._image.apply(entry.message)
+        assert isinstance(entry.message, kafka.PartitionRecord)
+        self._changed(entry.message, CREATED, when)
+
+    def _moved(self, entry: Entry, when: Row) -> None:
+        self._image.apply(entry.message)
+        assert isinstance(entry.message, kafka.PartitionChangeRecord)
+        self._changed(entry.message, CHANGED, when)
+
+    def _changed(
+        self, record: kafka.PartitionRecord | kafka.PartitionChangeRecord, change: str, when: Row
+    ) -> None:
+        topic = self._image.topics.by_id[record.topic_id]
+        number = record.partition_id
+        self._show(topic, number, topic.partitions[number], change, when)
+
+    def _cleared(self, entry: Entry, when: Row) -> None:
+        before = {
+            (topic.id, number): partition.partition_epoch
+            for topic in self._image.topics.by_id.values()
+            for number, partition in topic.partitions.items()
+        }
+        self._image.apply(entry.message)
+        for topic_id, number in sorted(before, key=self._order):
+            topic = self._image.topics.by_id[topic_id]
+            partition = topic.partitions[number]
+            if partition.partition_epoch != before[topic_id, number]:
+                self._show(topic, number, partition, CLEARED, when)
+
+    def _order(self, key: tuple[UUID, int]) -> tuple[str, int]:
+        return self._image.topics.by_id[key[0]].name, key[1]
+
+    def _show(
+        self, topic: Topic, number: int, partition: Partition | None, change: str, when: Row
+    ) -> None:
+        """Add a partition's rows; None stands for one that was deleted."""
+        before = self._states.get((topic.id, number), _DELETED)
+        now = _DELETED
+        if partition is not None:
+            now = _State(_leadership(partition), _assignment(partition))
+        self._states[topic.id, number] = now
+        epoch = None if partition is None else partition.partition_epoch
+        which = (*when, topic.name, format_uuid(topic.id), number, change)
+        always = change in (CREATED, DELETED)
+        if always or now.assignment != before.assignment:
+            *replicas, directories = now.assignment or _NO_ASSIGNMENT
+            self.rows["partitions"].append((*which, *replicas, _texts(directories), epoch))
+        if always or now.leadership != before.leadership:
+            previous = before.leadership or _NO_LEADERSHIP
+            shown = now.leadership or _NO_LEADERSHIP
+            self.rows["leaders"].append((*which, *shown, previous[0], previous[2], epoch))
+
+    # -- brokers -----------------------------------------------------------------------------
+
+    def _registered(self, entry: Entry, when: Row) -> None:
+        record = entry.message
+        assert isinstance(record, kafka.RegisterBrokerRecord)
+        self._broker(entry, record.broker_id, record.broker_epoch, REGISTERED, when)
+
+    def _unregistered(self, entry: Entry, when: Row) -> None:
+        record = entry.message
+        assert isinstance(record, kafka.UnregisterBrokerRecord)
+        if record.broker_id in self._image.brokers.by_id:
+            self._broker(entry, record.broker_id, record.broker_epoch, UNREGISTERED, when)
+
+    def _fenced(self, entry: Entry, when: Row) -> None:
+        record = entry.message
+        assert isinstance(record, kafka.FenceBrokerRecord | kafka.UnfenceBrokerRecord)
+        event = _FENCED if isinstance(record, kafka.FenceBrokerRecord) else _UNFENCED
+        self._broker(entry, record.id, record.epoch, event, when)
+
+    def _broker_changed(self, entry: Entry, when: Row) -> None:
+        record = entry.message
+        assert isinstance(record, kafka.BrokerRegistrationChangeRecord)
+        event = CHANGED
+        if record.fenced in (FENCE, UNFENCE):
+            event = _FENCED if record.fenced == FENCE else _UNFENCED
+        elif record.in_controlled_shutdown:
+            event = _SHUTTING_DOWN
+        self._broker(entry, record.broker_id, record.broker_epoch, event, when)
+
+    def _broker(self, entry: Entry, number: int, epoch: int, event: str, when: Row) -> None:
+        self._image.apply(entry.message)
+        broker = self._image.brokers.by_id.get(number)
+        state = _NO_BROKER if broker is None else _state_of(broker)
+        self.rows["brokers"].append((*when, number, epoch, event, *state))
+
+    # -- the quorum --------------------------------------------------------------------------
+
+    def _voters(self, entry: Entry, when: Row) -> None:
+        self._image.apply(entry.message)
+        for number, voter in sorted(self._image.voters.items()):
+            row = (
+                *(*when, entry.epoch, number, format_uuid(voter.directory_id)),
+                [_listener(at) for at in voter.endpoints],
+                *(voter.kraft_version.min, voter.kraft_version.max),
+            )
+            self.rows["voters"].append(row)
+
+    def _leader(self, entry: Entry, when: Row) -> None:
+        record = entry.message
+        assert isinstance(record, kafka.LeaderChangeMessage)
+        voters = [voter.voter_id for voter in record.voters]
+        granting = [voter.voter_id for voter in record.granting_voters]
+        row = (*when, entry.epoch, record.leader_id, voters, granting)
+        self.rows["leader_epochs"].append(row)
+
+
+_SHOWN: dict[type, Callable[[HistoryTables, Entry, Row], None]] = {
+    kafka.TopicRecord: HistoryTables._topic,
+    kafka.RemoveTopicRecord: HistoryTables._removed,
+    kafka.PartitionRecord: HistoryTables._described,
+    kafka.PartitionChangeRecord: HistoryTables._moved,
+    kafka.ClearElrRecord: HistoryTables._cleared,
+    kafka.RegisterBrokerRecord: HistoryTables._registered,
+    kafka.UnregisterBrokerRecord: HistoryTables._unregistered,
+    kafka.FenceBrokerRecord: HistoryTables._fenced,
+    kafka.UnfenceBrokerRecord: HistoryTables._fenced,
+    kafka.BrokerRegistrationChangeRecord: HistoryTables._broker_changed,
+    kafka.VotersRecord: HistoryTables._voters,
+    kafka.LeaderChangeMessage: HistoryTables._leader,
+}
+"""The records that some table shows; the others are only applied."""
+
+
+def _texts(ids: tuple[UUID, ...] | None) -> list[str] | None:
+    return None if ids is None else [format_uuid(one) for one in ids]
+
+
+def _listener(at: Endpoint) -> dict[str, object]:
+    return {"name": at.name, "host": at.host, "port": at.port}
+
+
+def _state_of(broker: Broker) -> Row:
+    """The columns of the table of brokers that show the registration."""
+    return (
+        format_uuid(broker.incarnation_id),
+        [{**_listener(at), "security_protocol": at.security_protocol} for at in broker.endpoints],
+        broker.rack,
+        broker.fenced,
+        broker.in_controlled_shutdown,
+        _texts(broker.log_dirs),
+        _texts(broker.cordoned_log_dirs),
+    )
