@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kraftwire.log.batch import Batch
+from kraftwire.log.compression import DEFAULT_LIMIT
 from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import FileKind
@@ -57,8 +58,13 @@ class LogReplay:
         stop: int | None,
         report: Report,
         done: Done = nothing,
+        *,
+        limit: int = DEFAULT_LIMIT,
     ) -> None:
-        """`stop` is None for the end of the log; `done` is told the bytes that were read."""
+        """`stop` is None for the end of the log; `done` gets the number of bytes that were read.
+
+        `limit` is that of `Batch`.
+        """
         self.next_offset = start
         self.epoch: int | None = None
         self.timestamp: int | None = None
@@ -66,6 +72,7 @@ class LogReplay:
         self._selection = Selection(from_offset=start, to_offset=stop)
         self._report = report
         self._done = done
+        self._limit = limit
 
     def __iter__(self) -> Iterator[Entry]:
         for segment in select_segments(self._partition, self._selection):
@@ -74,7 +81,10 @@ class LogReplay:
                 start = start_position(source, index, self._selection.from_offset)
                 # A gap is reported below, with the offsets that are missing.
                 order = BatchOrder(segment.base_offset, self._partition.end_of(segment))
-                for item in select_batches(source, self._selection, start, order=order):
+                batches = select_batches(
+                    source, self._selection, start, order=order, limit=self._limit
+                )
+                for item in batches:
                     if isinstance(item, Damage):
                         self._report(item.error(source.name))
                     else:
@@ -94,10 +104,10 @@ class LogReplay:
         self.next_offset = last + 1 if stop is None else min(last + 1, stop)
 
 
-def read_snapshot(file: LogFile, report: Report) -> Iterator[Entry]:
-    """The records of a snapshot; their offsets count from 0."""
+def read_snapshot(file: LogFile, report: Report, *, limit: int = DEFAULT_LIMIT) -> Iterator[Entry]:
+    """Yield the records of a snapshot; their offsets count from 0. `limit` is that of `Batch`."""
     with file.open() as source:
-        for item in in_order(scan_batches(source), BatchOrder()):
+        for item in in_order(scan_batches(source, limit=limit), BatchOrder()):
             if isinstance(item, Damage):
                 report(item.error(source.name))
             else:

@@ -33,7 +33,14 @@ SCHEMA = pa.schema([*TABLES.items(), (PROBLEMS, _PROBLEM)])
 
 _MAX_ROWS = 8192
 _MILLISECONDS = pa.timestamp("ms", "UTC")
-_ACCEPTED = {"paths", "mode", "endingoffsets", "columnnameofcorruptrecord", "maxsplitbytes"}
+_ACCEPTED = {
+    "paths",
+    "mode",
+    "endingoffsets",
+    "columnnameofcorruptrecord",
+    "maxsplitbytes",
+    "maxbatchbytes",
+}
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class MetadataLog:
     start: int
     stop: int | None
     mode: Mode
+    limit: int
 
     @property
     def knows_state(self) -> bool:
@@ -75,7 +83,8 @@ def open_log(options: Mapping[str, str]) -> MetadataLog:
     base = oldest_base(partition)
     start = partition.segments[0].base_offset if base is None else base.base_offset
     selection = selection_of(partition, parsed)
-    return MetadataLog(options, partition, base, start, selection.to_offset, parsed.mode)
+    limit = parsed.max_batch_bytes
+    return MetadataLog(options, partition, base, start, selection.to_offset, parsed.mode, limit)
 
 
 def _partition(options: Options) -> Partition:
@@ -102,7 +111,7 @@ def replay(log: MetadataLog) -> Iterator[pa.RecordBatch]:
     report = {Mode.FAILFAST: strict, Mode.PERMISSIVE: note}.get(log.mode, _ignore)
     tables = HistoryTables()
     if log.base is not None:
-        for entry in read_snapshot(log.base, report):
+        for entry in read_snapshot(log.base, report, limit=log.limit):
             tables.add(entry, None, None)
     for count, entry in enumerate(_effective(log, report)):
         tables.add(entry, entry.offset, entry.timestamp)
@@ -115,7 +124,7 @@ def replay(log: MetadataLog) -> Iterator[pa.RecordBatch]:
 def _effective(log: MetadataLog, report: Report) -> Iterator[Entry]:
     """The records that take effect, in the order in which they do (KIP-868)."""
     transactions = Transactions(_ignore)
-    for entry in LogReplay(log.partition, log.start, log.stop, report):
+    for entry in LogReplay(log.partition, log.start, log.stop, report, limit=log.limit):
         yield from transactions.feed(entry)
 
 
