@@ -181,10 +181,10 @@ def test_records_kept_together_are_counted_over_all_batches() -> None:
     budget = RecordBudget(3000 * 512)
     assert len(budget.hold(batch)) == 1000
     assert len(budget.hold(batch)) == 1000
-    with pytest.raises(CorruptBatch, match="1000 records are too many to keep in memory"):
+    with pytest.raises(CorruptBatch, match="its records are too many to keep in memory"):
         budget.hold(batch)
     large_one = parse_batch(batch_of(EMPTY_RECORD * RECORDS, RECORDS))
-    with pytest.raises(CorruptBatch, match=f"{RECORDS} records are too many"):
+    with pytest.raises(CorruptBatch, match="its records are too many"):
         RecordBudget().hold(large_one)
 
 

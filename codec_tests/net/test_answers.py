@@ -137,3 +137,9 @@ def test_an_address_that_nobody_can_connect_to_is_an_error_of_ours(host: str, po
             await Connection.open(host, port)
 
     run()
+
+
+def test_a_fetch_response_may_have_the_largest_batch_that_is_accepted() -> None:
+    request = FetchRequest(max_bytes=1 << 20)
+    assert max_answer_bytes(request, 100 << 20) > 8 << 20
+    assert max_answer_bytes(request, 100 << 20, 16 << 20) > 16 << 20

@@ -367,7 +367,9 @@ class _Cutting:
             if isinstance(item, Damage):
                 order.pass_damage()
             else:
-                order.go_on(item, following)
+                damage = order.go_on(item, following)
+                if damage is not None and damage.size == 0:  # a hole, and the batch is good
+                    order.accept(item)
         return order if is_damaged else None
 
 

@@ -239,7 +239,7 @@ class _Reading:
             yield self._slow.take()
         if isinstance(item, Batch):
             return item.header, item.header.end
-        return item.claimed if item.kind is DamageKind.DISORDER else good, item.end
+        return good, item.end
 
     def _append(self, batch: Batch) -> Generator[pa.RecordBatch, None, Damage | None]:
         """Append a batch with the twin; returns what is wrong with it."""

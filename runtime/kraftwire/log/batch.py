@@ -52,7 +52,9 @@ class Batch:
         A list, unless that would take much memory: see `LargeRecords`. The CRC is not checked
         here: segments check it before they return a batch.
         """
-        header = self.header
+        # `decode` must not hold the batch, which holds its records: the memory of both would wait
+        # for the garbage collector.
+        header, file, limit = self.header, self.file, self.limit
         data: bytes | bytearray = self.data
         if header.codec:
             data = self._unpacked()
@@ -60,8 +62,8 @@ class Batch:
 
         def decode() -> Iterator[Piece]:
             if header.magic >= 2:
-                return decode_records(data, start, header, self.file, self.limit)
-            return decode_legacy(data, header, self.file)
+                return decode_records(data, start, header, file, limit)
+            return decode_legacy(data, header, file)
 
         return collect(decode, len(data))
 

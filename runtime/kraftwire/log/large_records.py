@@ -78,11 +78,14 @@ class RecordBudget:
 
     def hold(self, batch: Batch) -> list[Record]:
         """Return the records of a batch, or raise `CorruptBatch` if they are too many."""
-        records = batch.records
-        if isinstance(records, list):
-            headers = sum(len(record.headers) for record in records)
-            self._left -= batch.header.size + (len(records) + headers) * OBJECT_BYTES
-            if self._left >= 0:
-                return records
-        reason = over_limit(f"{len(records)} records are too many to keep in memory", self._limit)
-        raise CorruptBatch(batch.file, batch.header.position, reason)
+        kept: list[Record] = []
+        self._left -= batch.header.size
+        for record in batch.records:
+            self._left -= (1 + len(record.headers)) * OBJECT_BYTES
+            if isinstance(batch.records, LargeRecords):  # whose bytes are not those of the batch
+                self._left -= len(record.key or b"") + len(record.value or b"")
+            if self._left < 0:
+                reason = over_limit("its records are too many to keep in memory", self._limit)
+                raise CorruptBatch(batch.file, batch.header.position, reason)
+            kept.append(record)
+        return kept

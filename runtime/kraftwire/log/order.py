@@ -71,7 +71,7 @@ class BatchOrder:
         self.base = base or 0
         """The offset that none of the file's are below."""
         limit = _NO_BOUND if base is None else base + MAX_RELATIVE_OFFSET + 1
-        self.bound = limit if end is None else min(limit, end)
+        self.bound = min(limit if end is None else min(limit, end), _NO_BOUND)
         """The offset that all of the file's are below."""
         self.has_gaps = has_gaps
         self.next_offset = max(self.base, next_offset or 0)
@@ -133,13 +133,26 @@ class BatchOrder:
         return self.go_on(header, reader.following(header, is_suspect))
 
     def go_on(self, header: BatchHeader, following: BatchHeader | None) -> Damage | None:
-        """Go on with the next batch, and return the damage if it cannot be where it is."""
+        """Go on with the next batch, and return the damage if it cannot be where it is.
+
+        Damage of no bytes is a hole before the batch, in a log that has none: the batch itself is
+        good, and accepted when `go_on` is called for it again.
+        """
         reason = self.problem(header, following)
         if reason is None:
             self.accept(header)
             return None
+        if self._is_hole(header, following):
+            self.next_offset = header.base_offset
+            return Damage(header.position, header.position, DamageKind.DISORDER, reason, header)
         self.refuse(header, following)
         return Damage(header.position, header.end, DamageKind.DISORDER, reason, header)
+
+    def _is_hole(self, header: BatchHeader, following: BatchHeader | None) -> bool:
+        """Whether records are missing before a batch: the batch after it confirms its offsets."""
+        is_ahead = self.next_offset < header.base_offset and header.last_offset < self.bound
+        confirms = following is not None and following.base_offset == header.last_offset + 1
+        return is_ahead and confirms
 
     def accept(self, header: BatchHeader) -> None:
         """Go on after a batch that can be where it is, and others that were before it."""
@@ -195,4 +208,9 @@ def in_order(items: Iterable[One | Damage], order: BatchOrder) -> Iterator[One |
             order.pass_damage()
             yield item
         else:
-            yield order.go_on(header_of(item), following) or item
+            damage = order.go_on(header_of(item), following)
+            if damage is not None:
+                yield damage
+            if damage is None or damage.size == 0:
+                order.accept(header_of(item))
+                yield item

@@ -77,7 +77,8 @@ def decode_records(
             raise CorruptBatch(file, header.position, reason) from None
         done += len(records)
         if isinstance(data, bytearray):
-            records = list(map(_with_bytes, records))
+            for place, record in enumerate(records):  # one by one, since a value may be large
+                records[place] = _with_bytes(record)
         yield Piece(records, headers)
     if position != len(data):
         reason = f"{len(data) - position} bytes follow the last of {count} records"

@@ -79,6 +79,9 @@ class DirectorySearch:
     def listings(self, partition: PartitionName | None) -> Iterator[Listing]:
         """The path's own listing, then those below it; `partition` is what its name says."""
         own = self._list(self._root, partition, is_bounded=False)
+        if own.is_partition and own.partition is not None:
+            yield own
+            return
         yield from self._below(own, next(self._storage.identities([self._root])), MAX_DEPTH)
 
     def _below(self, listing: Listing, identity: Path, depth: int) -> Iterator[Listing]:

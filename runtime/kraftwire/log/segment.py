@@ -66,8 +66,8 @@ class Damage(NamedTuple):
 
     def error(self, file: str) -> CorruptBatch:
         """The damage as an error, which says how much of the file is not readable."""
-        count = count_of(self.size, "byte")
-        reason = f"{self.kind.value}, {count} not readable: {self.reason}"
+        count = f", {count_of(self.size, 'byte')} not readable" if self.size else ""
+        reason = f"{self.kind.value}{count}: {self.reason}"
         return CorruptBatch(file, self.start, reason)
 
 

@@ -33,11 +33,11 @@ LARGEST_BATCH = 8 << 20
 """A KRaft leader writes no larger batches; Fetch returns at least one whole batch."""
 
 
-def _of_fetch(request: FetchRequest) -> int:
-    return max(request.max_bytes, LARGEST_BATCH) + _SMALL
+def _of_fetch(request: FetchRequest, batch: int) -> int:
+    return max(request.max_bytes, batch) + _SMALL
 
 
-def _of_fetch_snapshot(request: FetchSnapshotRequest) -> int:
+def _of_fetch_snapshot(request: FetchSnapshotRequest, batch: int) -> int:
     return max(request.max_bytes, 0) + _SMALL
 
 
@@ -60,10 +60,13 @@ _BY_REQUEST: Mapping[type[Message], Callable[..., int]] = {
 }
 
 
-def max_answer_bytes(request: Message, most: int) -> int:
-    """Return how many bytes the response to a request may have; `most` for any other API."""
+def max_answer_bytes(request: Message, most: int, batch: int = LARGEST_BATCH) -> int:
+    """Return how many bytes the response to a request may have; `most` for any other API.
+
+    `batch` is how large a record batch may be, which Fetch returns whole.
+    """
     kind = type(request)
     by_request = _BY_REQUEST.get(kind)
     if by_request is not None:
-        return min(by_request(request), most)
+        return min(by_request(request, batch), most)
     return min(_FIXED.get(kind, most), most)

@@ -12,7 +12,7 @@ import asyncio
 from typing import Any, NamedTuple, Self, cast
 
 from kraftwire.address import Address
-from kraftwire.net.answers import max_answer_bytes
+from kraftwire.net.answers import LARGEST_BATCH, max_answer_bytes
 from kraftwire.net.errors import AuthenticationFailed, BadAddress, NoCommonVersion
 from kraftwire.net.frames import FrameProtocol
 from kraftwire.net.sasl import log_in
@@ -47,7 +47,9 @@ class _Question(NamedTuple):
 class Connection(FrameProtocol):
     """See the module; `open` makes one."""
 
-    def __init__(self, peer: str, client_id: str, max_bytes: int) -> None:
+    def __init__(
+        self, peer: str, client_id: str, max_bytes: int, max_batch_bytes: int = LARGEST_BATCH
+    ) -> None:
         super().__init__()
         self.peer = peer
         """Whom this connects to, HOST:PORT."""
@@ -55,6 +57,7 @@ class Connection(FrameProtocol):
         """The versions that the peer speaks, by API key."""
         self._client_id = client_id
         self._max_bytes = max_bytes
+        self._max_batch_bytes = max_batch_bytes
         self._number = 0
         self._open: dict[int, _Question] = {}
         """By correlation id."""
@@ -71,18 +74,20 @@ class Connection(FrameProtocol):
         *,
         client_id: str = "kraftwire",
         max_bytes: int = 100 << 20,
+        max_batch_bytes: int = LARGEST_BATCH,
     ) -> Self:
         """Connect, log in, and ask which versions the server speaks.
 
         Raises `OSError` if there is no connection; `BadAddress`, `AuthenticationFailed` and other
         `KraftwireError`s if there cannot be one, or no way to go on. `max_bytes` bounds responses
-        of APIs that have no lower limit of their own (`answers`).
+        of APIs that have no lower limit of their own (`answers`), and `max_batch_bytes` is how
+        large a batch in a Fetch response may be.
         """
         problem = Address(host, port).problem
         if problem is not None:
             raise BadAddress(problem)
         context = security.context
-        self = cls(f"{host}:{port}", client_id, max_bytes)
+        self = cls(f"{host}:{port}", client_id, max_bytes, max_batch_bytes)
         loop = asyncio.get_running_loop()
         server_hostname = host if context is not None else None
         await loop.create_connection(
@@ -133,7 +138,7 @@ class Connection(FrameProtocol):
             message, encoded.version, correlation_id=number, client_id=self._client_id
         )
         waiting = asyncio.get_running_loop().create_future()
-        most = max_answer_bytes(message, self._max_bytes)
+        most = max_answer_bytes(message, self._max_bytes, self._max_batch_bytes)
         self._open[number] = _Question(header, type(message).__name__, most, waiting)
         head = header.encode(message.header_version(encoded.version))
         self.transport.write(add_size(head + encoded.body))

@@ -17,6 +17,8 @@ from kraftwire.raft.batches import split_batches
 from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
 from kraftwire.raft.store import Store
 
+_LEAST_LIMIT = 128 << 20
+"""Of a batch; a constant, since a record that one node skips all others must skip too."""
 _MOST_BYTES = 1 << 20
 """What is read at once, and so how long a node does nothing else, but for a larger batch."""
 
@@ -45,9 +47,20 @@ class StateMachine(Protocol):
 class Applier:
     """Hands a state machine what is committed; `applied` is the offset behind that."""
 
-    def __init__(self, store: Store, machine: StateMachine, *, controls: bool = False) -> None:
-        """With `controls`, control batches are handed on like others."""
+    def __init__(
+        self,
+        store: Store,
+        machine: StateMachine,
+        *,
+        controls: bool = False,
+        max_batch_bytes: int = 0,
+    ) -> None:
+        """With `controls`, control batches are passed on like others.
+
+        `max_batch_bytes` is what the replica accepts.
+        """
         self._store = store
+        self._limit = max(max_batch_bytes, _LEAST_LIMIT)
         self._controls = controls
         self.machine = machine
         self.applied = 0
@@ -65,7 +78,7 @@ class Applier:
         if snapshot == BOOTSTRAP:
             return
         data = self._store.read_snapshot(snapshot, 0, self._store.snapshot_size(snapshot))
-        batches = read_batches(BytesSource(data, f"snapshot {snapshot}"))
+        batches = read_batches(BytesSource(data, f"snapshot {snapshot}"), limit=self._limit)
         self.machine.load(batch for batch in batches if self._is_wanted(batch))
         self.applied = snapshot.offset
         self.bytes_since_snapshot = 0
@@ -93,6 +106,6 @@ class Applier:
 
     def _read(self, end: int) -> Iterator[Batch]:
         if self.applied < end:
-            for batch in split_batches(self._store.read(self.applied, _MOST_BYTES)):
+            for batch in split_batches(self._store.read(self.applied, _MOST_BYTES), self._limit):
                 if self.applied <= batch.header.base_offset < end:
                     yield batch

@@ -94,7 +94,6 @@ class Node:
         self._settings = settings
         self._clock = _Clock()
         self._store = store
-        self._applier = Applier(store, machine, controls=settings.hands_on_controls)
         self._role: Role | None = None
         self._leads: int | None = None
         self._committed = 0
@@ -127,6 +126,12 @@ class Node:
         await self._server.start()
         self.config = config = self._config_of(self._server.ports)
         self._proposals = Proposals(config.max_batch_bytes)
+        self._applier = Applier(
+            self._store,
+            self.machine,
+            controls=self._settings.hands_on_controls,
+            max_batch_bytes=config.max_batch_bytes,
+        )
         known = KnownPeers(config.bootstrap, lambda: self._driver.replica.core.voters)
         self._peers = Peers(
             self._settings.security,
@@ -135,6 +140,7 @@ class Node:
             self._take,
             known,
             self._settings.limits,
+            max_batch_bytes=config.max_batch_bytes,
         )
         self._driver = Driver(config, self._store, recovered, self, self._clock.now)
         self._known = known
@@ -224,7 +230,7 @@ class Node:
             call.answer(refusal(call))
             return
         problem = announced_problem(call.message)
-        if problem is not None and self._rate.allows(("announced", call.peer)):
+        if problem is not None and self._rate.allows(("announced", call.peer.rpartition(":")[0])):
             extra = {"what": type(call.message).__name__, "who": call.peer, "why": problem}
             _log.warning("refused", extra=extra)
         self._take(Request(call, call.message, call.version, call.listener))

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kraftwire.address import Address
+from kraftwire.net.answers import LARGEST_BATCH
 from kraftwire.net.client import Connection
 from kraftwire.net.limits import Limits
 from kraftwire.net.log_rate import LogRate
@@ -69,8 +70,11 @@ class Peers:
         take: Take,
         known: KnownPeers,
         limits: Limits = Limits(),  # noqa: B008  # nobody changes it
+        *,
+        max_batch_bytes: int = LARGEST_BATCH,
     ) -> None:
         self._security = security
+        self._max_batch_bytes = max(max_batch_bytes, LARGEST_BATCH)
         self._client_id = client_id
         self._timeout_s = timeout_ms / 1000
         self._take = take
@@ -144,7 +148,10 @@ class Peers:
             connection = peer.connection
             if connection is None or connection.is_closed:
                 connection = peer.connection = await Connection.open(
-                    *peer.address, self._security, client_id=self._client_id
+                    *peer.address,
+                    self._security,
+                    client_id=self._client_id,
+                    max_batch_bytes=self._max_batch_bytes,
                 )
                 if connection.found_at is not None:
                     self._known.note_reached(peer.address, connection.found_at)

@@ -18,6 +18,7 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     membership         by which rules voters come and go
     tally              the answers of voters
     download           a snapshot that comes piece by piece
+    parked             Fetches that wait at a leader
     roles              its states
     votes              whom it votes for
     connections        one request at a time to each node, and pauses
@@ -25,6 +26,7 @@ Nothing here reads a clock, a file or a socket. Modules build on those above the
     claims             which epochs, offsets and leaders that others announce are believed
     snapshots          those that a state machine takes, and how long they are kept
     messages           the one partition within requests and responses
+    announced          whether the endpoints that others announce can be connected to
     replies            responses that say how things stand
     apis               what a replica speaks, and ApiVersions
     cluster            DescribeCluster

@@ -19,9 +19,11 @@ prove nothing. So what counts is how a number arrives:
   time, so a quorum would need more than 16 voters, all of them without pre-votes, to be faster.
   Jumps by the third rule use the allowance up too, so many nodes get no further than one. With
   the default timeout of 1 s a stranger needs four years of requests to bring a quorum to
-  `MAX_EPOCH`, and the refusals are logged and counted all the while. A refused request costs an
-  honest cluster nothing but time: its sender is asked, or asks, and then the third rule holds.
-- A replica that is not a voter believes less: nothing while a leader answers it, and never more
+  `MAX_EPOCH`, and the refusals are logged and counted all the while. (One that may add voters needs
+  none of that: it can name itself a voter, and ends the quorum in other ways too.) A refused
+  request costs an honest cluster nothing but time: its sender is asked, or asks, and then the
+  third rule holds.
+- A replica that is not a voter believes less: no request while a leader answers it, and never more
   than `JUMPS_PER_ELECTION` above the last epoch of an answer that the third rule is about. A voter
   that is ahead of its leader says so when that sends BeginQuorumEpoch, but others are sent none,
   and a leader of an earlier epoch does not serve them. Their votes can matter, since the record
@@ -41,6 +43,8 @@ MAX_EPOCH = (1 << 31) - 1 - (1 << 20)
 """The highest epoch that a replica is ever in."""
 MAX_OFFSET = 1 << 62
 """The highest offset that a log or a snapshot can end at."""
+LEADER_ROOM = 1 << 20
+"""How many offsets a log must have left for its replica to become a candidate."""
 MAX_JUMP = 1024
 """By how much requests can raise the epoch at once."""
 JUMPS_PER_ELECTION = 16
@@ -49,7 +53,7 @@ JUMPS_PER_ELECTION = 16
 HOW_TO_RESET = (
     "if every voter has such an epoch, a stray request has raised it: stop them all, and in each "
     "quorum-state set leaderEpoch to the same number, above the last epoch of every log, and "
-    "leaderId and votedId to -1"
+    "leaderId and votedId to -1, and votedDirectoryId, if it is there, to AAAAAAAAAAAAAAAAAAAAAA"
 )
 """What to do about a quorum whose stored elections are of an epoch that cannot be.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kraftwire.raft.bounds import MAX_EPOCH
+from kraftwire.raft.bounds import LEADER_ROOM, MAX_EPOCH, MAX_OFFSET
 from kraftwire.raft.core import Core
 from kraftwire.raft.leading import begin_epoch
 from kraftwire.raft.messages import vote_request
@@ -132,7 +132,7 @@ def _go_on(core: Core) -> bool:
 
 def _run(core: Core) -> None:
     """Ask for votes in the next epoch, if there is one."""
-    if core.epoch >= MAX_EPOCH:
+    if core.epoch >= MAX_EPOCH or core.log.end > MAX_OFFSET - LEADER_ROOM:
         give_up(core)
         return
     core.become_candidate()

@@ -1,7 +1,7 @@
 """What other nodes claim: epochs, offsets and leaders, and whether this replica believes them.
 
 `bounds` has the rules and the reasons for them. A claim that is not believed is counted, and
-`Refused` reports it to whoever keeps the log.
+`Refused` reports it for the log.
 """
 
 from __future__ import annotations
@@ -34,27 +34,28 @@ def accepts_epoch(core: Core, epoch: int) -> bool:
         return True
     if jump <= 0 or (_may_be_elected(core, epoch) and core.allowance.spend(jump, core.now)):
         return True
-    _refuse(core, f"epoch {epoch}, where elections do not explain a jump from {core.epoch}")
+    _refuse(core, f"epoch {epoch}: elections do not explain a jump from {core.epoch}")
     return False
 
 
 def _may_be_elected(core: Core, epoch: int) -> bool:
     """Whether it can matter to a replica that is not a voter, or not yet, who leads an epoch.
 
-    It does not while a leader answers it, nor far above the epochs that nodes which it has asked
-    have told it. Voters, and a replica that has nobody to ask, have to believe more.
+    A request does not while a leader answers the replica, and nothing does far above the epochs
+    that known nodes have named. Voters, and a replica that has nobody to ask, believe more.
     """
     if core.may_stand or not core.has_nodes_to_ask:
         return True
     has_leader = isinstance(core.role, Follower) and core.role.has_fetched
-    return not has_leader and epoch <= core.told_epoch + JUMPS_PER_ELECTION
+    is_asked_for = isinstance(core.source, Answer)  # the leader itself says that it has resigned
+    return (is_asked_for or not has_leader) and epoch <= core.told_epoch + JUMPS_PER_ELECTION
 
 
 def is_possible_epoch(core: Core, epoch: int) -> bool:
     """Whether a replica can ever be in an epoch; a negative one counts as an old one."""
     if epoch <= MAX_EPOCH:
         return True
-    _refuse(core, f"epoch {epoch}, where the last is {MAX_EPOCH}")
+    _refuse(core, f"epoch {epoch}, which is above the limit of {MAX_EPOCH}")
     return False
 
 
@@ -62,7 +63,7 @@ def is_possible_offset(core: Core, offset: int, name: str) -> bool:
     """Whether an offset is one that a log can reach."""
     if offset <= MAX_OFFSET:
         return True
-    _refuse(core, f"{name} {offset}, where the last is {MAX_OFFSET}")
+    _refuse(core, f"{name} {offset}, which is above the limit of {MAX_OFFSET}")
     return False
 
 
