@@ -20,6 +20,7 @@ from kraftwire_messages.kafka import (
     FetchResponse,
     MetadataRequest,
     MetadataResponse,
+    ShareGroupTargetAssignmentMetadataValue,
     VoteRequest,
     registry,
 )
@@ -237,3 +238,17 @@ def test_a_subclass_of_a_struct_is_written_by_the_code_of_the_field(make: Any) -
     message = FetchRequest(topics=[Own(topic="t")])
     expected = FetchRequest(topics=[FetchRequest.FetchTopic(topic="t")])
     assert make(FetchRequest, 12).encode(message) == make(FetchRequest, 12).encode(expected)
+
+
+@pytest.mark.parametrize("make", CODECS)
+def test_a_known_tag_cannot_be_an_unknown_one(make: Any) -> None:
+    """Its bytes could not be read again, as they need not be those of the field."""
+    message = ShareGroupTargetAssignmentMetadataValue(unknown_tagged_fields=[(0, b"x")])
+    with pytest.raises(EncodeError, match="tag 0 is a field of this struct") as caught:
+        make(type(message), 0).encode(message)
+    assert caught.value.path == "unknown_tagged_fields[0]"
+    partition = FetchResponse.PartitionData(unknown_tagged_fields=[(1, b"x")])
+    topic = FetchResponse.FetchableTopicResponse(partitions=[partition])
+    with pytest.raises(EncodeError, match="tag 1 is a field of this struct") as caught:
+        make(FetchResponse, 17).encode(FetchResponse(responses=[topic]))
+    assert caught.value.path == "responses[0].partitions[0].unknown_tagged_fields[0]"

@@ -39,8 +39,11 @@ def exact_list(field: str, items: Any) -> list[Any]:
     raise EncodeError(f"{describe(items)} where a list must be", field)
 
 
-def exact_tags(unknown: object, written: set[int]) -> list[tuple[int, bytes]]:
-    """The unknown tags as pairs of exact types; an error if they make no valid section."""
+def exact_tags(unknown: object, known: set[int | None]) -> list[tuple[int, bytes]]:
+    """Return the unknown tags as pairs of exact types; raise if they make no valid section.
+
+    A tag that the version knows could not be read again: its bytes need not be that field's.
+    """
     section: list[tuple[int, bytes]] = []
     for index, entry in enumerate(exact_list(_UNKNOWN, unknown)):
         where = f"{_UNKNOWN}[{index}]"
@@ -55,7 +58,7 @@ def exact_tags(unknown: object, written: set[int]) -> list[tuple[int, bytes]]:
             raise EncodeError(f"tag {describe(tag)} is outside 0 to {MAX_LENGTH - 1}", where)
         if tag <= previous:
             raise EncodeError(f"tag {tag} after tag {previous}; tags must ascend", where)
-        if tag in written:
+        if tag in known:
             raise EncodeError(f"tag {tag} is a field of this struct and is set there", where)
         section.append((tag, raw))
     return section

@@ -39,7 +39,12 @@ if TYPE_CHECKING:
 class Writer(PrimitiveWriter):
     """Adds what has a length: strings, bytes, arrays, structs; the base of both writers."""
 
-    __slots__ = ()
+    __slots__ = ("struct",)
+
+    def __init__(self, struct: type[MessageStruct] | None = None, version: int = 0) -> None:
+        """`struct` is what is written first, in a version; its tags cannot be unknown ones."""
+        self.buffer = bytearray()
+        self.struct = struct, version
 
     def field_not_in_version(self, field: str, version: int) -> EncodeError:
         """The error for a field that is set although the version has no place for it."""
@@ -200,6 +205,7 @@ class Writer(PrimitiveWriter):
                 raise self.null_not_allowed(field)
             wanted = struct_type.__qualname__
             raise EncodeError(f"{describe(value)} where {wanted} must be", field)
+        outer, self.struct = self.struct, (struct_type, version)
         try:
             struct_type._encode(value, self, version)
         except EncodeError as error:
@@ -208,6 +214,7 @@ class Writer(PrimitiveWriter):
             raise
         except Exception as error:
             raise not_encoded(value, error).inside(field) from error
+        self.struct = outer
 
     def struct_differs(
         self, message: type[Message], struct_type: type[MessageStruct], value: Any
@@ -241,13 +248,20 @@ class Writer(PrimitiveWriter):
         """A tag section: the known tags that were added and the unknown ones, in order."""
         section = [(tag, bytes(payload.buffer)) for tag, payload in tags.payloads]
         if unknown:
-            section += exact_tags(unknown, {tag for tag, _ in section})
+            section += exact_tags(unknown, self._known_tags() | {tag for tag, _ in section})
             section.sort(key=lambda entry: entry[0])
         self.write_unsigned_varint(len(section))
         for tag, raw in section:
             self.write_unsigned_varint(tag)
             self.write_unsigned_varint(len(raw))
             self.buffer += raw
+
+    def _known_tags(self) -> set[int | None]:
+        """The tags that are fields of the struct that is written, whether they are set or not."""
+        struct, version = self.struct
+        if struct is None:
+            return set()
+        return {field.tag for field in struct.LAYOUT.fields if version in field.tagged}
 
     def write_unknown_tags(self, unknown: list[tuple[int, bytes]]) -> None:
         """The tag section of a struct that knows no tags."""
