@@ -172,3 +172,23 @@ def test_what_is_listed_says_why_it_cannot_be_read(tmp_path: Path) -> None:
         reason = make(tmp_path / make.__name__)
         (entry,) = [one for one in LOCAL.entries(tmp_path) if one.name == make.__name__]
         assert entry.is_directory or reason in entry.problem
+
+
+def test_a_fifo_that_is_all_there_is_is_a_finding(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / f"{0:020}.log")
+    for command in ("fsck", "dump", "scan"):
+        done = CliRunner().invoke(main, ["log", command, str(tmp_path)])
+        assert done.exit_code == 1, done.output
+        assert "a FIFO, not a regular file" in done.output
+
+
+@pytest.mark.parametrize(
+    "arguments", [("explain", "--batch"), ("decode", "--request"), ("encode",)]
+)
+def test_a_device_without_an_end_is_not_read_to_it(
+    arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kraftwire.cli.input_bytes.MAX_INPUT", 1 << 20)
+    done = CliRunner().invoke(main, [*arguments, "/dev/zero"])
+    assert done.exit_code == 2, done.output
+    assert "/dev/zero: more than 1048576 bytes" in done.output

@@ -16,6 +16,7 @@ from uuid import UUID
 import pytest
 
 from kraftwire_messages.kafka import (
+    BrokerRegistrationChangeRecord,
     FetchRequest,
     FetchResponse,
     MetadataRequest,
@@ -252,3 +253,6 @@ def test_a_known_tag_cannot_be_an_unknown_one(make: Any) -> None:
     with pytest.raises(EncodeError, match="tag 1 is a field of this struct") as caught:
         make(FetchResponse, 17).encode(FetchResponse(responses=[topic]))
     assert caught.value.path == "responses[0].partitions[0].unknown_tagged_fields[0]"
+    record = BrokerRegistrationChangeRecord(unknown_tagged_fields=[(2, b"x")])  # from version 2 on
+    with pytest.raises(EncodeError, match="tag 2 is a field of this struct"):
+        make(type(record), 1).encode(record)

@@ -55,6 +55,7 @@ DECODE_DEVIATIONS = {
 MISC_DEVIATIONS = {
     "tagged nullable struct4 myString len 121": _JAVA_SIZE,
     "raw dup of known tag": "a tag that is sent twice cannot be read; Java writes it",
+    "raw tag8 at v1 (8 defined 2+)": "a tag of a later version cannot be read; Java writes it",
     "write v-1 default": "a message has no version -1; Java writes version 0",
     "StructArray lowest/highest": "a struct has the versions of its fields; in Java the message's",
 }

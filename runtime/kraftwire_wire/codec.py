@@ -69,7 +69,7 @@ class Codec(Generic[M]):
         if not issubclass(type(message), self.message):
             given = type_name(message)
             raise EncodeError(f"a codec of {self.message.__name__} cannot write {given}")
-        writer = self._writer(self.message, self.version)
+        writer = self._writer(self.message)
         try:
             self.message._encode(message, writer, self.version)
         except (EncodeError, MemoryError):

@@ -42,7 +42,8 @@ def exact_list(field: str, items: Any) -> list[Any]:
 def exact_tags(unknown: object, known: set[int | None]) -> list[tuple[int, bytes]]:
     """Return the unknown tags as pairs of exact types; raise if they make no valid section.
 
-    A tag that the version knows could not be read again: its bytes need not be that field's.
+    A tag that the struct knows could not be read again: its bytes need not be that field's, and
+    a version that does not have the field refuses its tag.
     """
     section: list[tuple[int, bytes]] = []
     for index, entry in enumerate(exact_list(_UNKNOWN, unknown)):

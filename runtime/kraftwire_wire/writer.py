@@ -41,10 +41,10 @@ class Writer(PrimitiveWriter):
 
     __slots__ = ("struct",)
 
-    def __init__(self, struct: type[MessageStruct] | None = None, version: int = 0) -> None:
-        """`struct` is what is written first, in a version; its tags cannot be unknown ones."""
+    def __init__(self, struct: type[MessageStruct] | None = None) -> None:
+        """`struct` is what is written first; its tags cannot be unknown ones."""
         self.buffer = bytearray()
-        self.struct = struct, version
+        self.struct = struct
 
     def field_not_in_version(self, field: str, version: int) -> EncodeError:
         """The error for a field that is set although the version has no place for it."""
@@ -205,7 +205,7 @@ class Writer(PrimitiveWriter):
                 raise self.null_not_allowed(field)
             wanted = struct_type.__qualname__
             raise EncodeError(f"{describe(value)} where {wanted} must be", field)
-        outer, self.struct = self.struct, (struct_type, version)
+        outer, self.struct = self.struct, struct_type
         try:
             struct_type._encode(value, self, version)
         except EncodeError as error:
@@ -257,11 +257,8 @@ class Writer(PrimitiveWriter):
             self.buffer += raw
 
     def _known_tags(self) -> set[int | None]:
-        """The tags that are fields of the struct that is written, whether they are set or not."""
-        struct, version = self.struct
-        if struct is None:
-            return set()
-        return {field.tag for field in struct.LAYOUT.fields if version in field.tagged}
+        """Return the tags that are fields of the struct that is written, in any version."""
+        return set() if self.struct is None else {field.tag for field in self.struct.LAYOUT.fields}
 
     def write_unknown_tags(self, unknown: list[tuple[int, bytes]]) -> None:
         """The tag section of a struct that knows no tags."""

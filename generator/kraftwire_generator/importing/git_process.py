@@ -129,7 +129,8 @@ def _output(
                 os.killpg(process.pid, signal.SIGKILL)
             raise
     if process.returncode:
-        said = complaint.decode("utf-8", "replace").strip()
+        lines = complaint.decode("utf-8", "replace").splitlines()
+        said = "\n".join(line for line in lines if not line.startswith("hint:")).strip()
         raise GitError(said or f"git ended with {process.returncode}")
     return output
 

@@ -16,7 +16,14 @@ import click
 from kraftwire.cli import envelope
 from kraftwire.cli.envelope import Envelope
 from kraftwire.cli.failures import EXIT_FINDINGS, Finding
-from kraftwire.cli.input_bytes import INPUT_FORMS, Frame, parse_input, readings, request_stream
+from kraftwire.cli.input_bytes import (
+    INPUT_FORMS,
+    Frame,
+    parse_input,
+    read_input,
+    readings,
+    request_stream,
+)
 from kraftwire.cli.output import output_option, print_json, print_table, printable, wants_json
 from kraftwire.cli.spec_sets import (
     check_version,
@@ -58,7 +65,7 @@ class Options:
 
     def read(self, file: BinaryIO) -> bytes:
         """The bytes that a file holds in the form of `--input`."""
-        return parse_input(file.read(), self.input)
+        return parse_input(read_input(file), self.input)
 
 
 @click.command()

@@ -12,6 +12,7 @@ import click
 from kraftwire.cli import envelope
 from kraftwire.cli.envelope import Envelope
 from kraftwire.cli.failures import CouldNotDoIt, Finding
+from kraftwire.cli.input_bytes import read_input
 from kraftwire.cli.output import on_terminal
 from kraftwire.cli.spec_sets import check_version, find_message, load_registry, messages_option
 from kraftwire_wire.errors import FieldError
@@ -82,7 +83,7 @@ def _encode_object(
 def _objects(file: BinaryIO) -> Iterator[object]:
     """The JSON values that a file holds, one after another."""
     try:
-        text = file.read().decode("utf-8-sig")
+        text = read_input(file).decode("utf-8-sig")
         position = _end_of_space(text, 0)
         if position == len(text):
             raise Finding("the input is empty")

@@ -16,7 +16,7 @@ import construct as c  # type: ignore[import-untyped]
 
 from kraftwire.cli.decode import Options
 from kraftwire.cli.failures import CouldNotDoIt
-from kraftwire.cli.input_bytes import Frame, parse_input, readings, request_stream
+from kraftwire.cli.input_bytes import Frame, parse_input, read_input, readings, request_stream
 from kraftwire.cli.output import printable
 from kraftwire.cli.spec_sets import check_version, find_message, find_response
 from kraftwire.construct_schema import Part
@@ -61,7 +61,7 @@ class Asked(Options):
         """The same for FILE."""
         assert self.path is not None
         with click.open_file(self.path, "rb") as file:
-            return parse_input(file.read(), self.input)
+            return parse_input(read_input(file), self.input)
 
     @property
     def files(self) -> list[str]:

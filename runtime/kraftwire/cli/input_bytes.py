@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import binascii
 from contextlib import suppress
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from kraftwire.cli.failures import CouldNotDoIt
 from kraftwire_wire.errors import DecodeError
@@ -30,6 +30,22 @@ class Frame(NamedTuple):
 
     data: bytes
     start: int = 0
+
+
+MAX_INPUT = 256 << 20
+"""Bytes of input: more than a broker takes for one request, written as hex."""
+
+
+def read_input(file: IO[bytes]) -> bytes:
+    """Return the content of a file; raise `CouldNotDoIt` if it has more than `MAX_INPUT` bytes.
+
+    A device such as /dev/zero has no end.
+    """
+    raw = file.read(MAX_INPUT + 1)
+    if len(raw) > MAX_INPUT:
+        name = getattr(file, "name", "<stdin>")
+        raise CouldNotDoIt(f"{name}: more than {MAX_INPUT} bytes, too much for one input")
+    return raw
 
 
 def parse_input(raw: bytes, form: str | None) -> bytes:

@@ -180,10 +180,17 @@ def find_files(
     not be listed; unless given, the first is raised.
     """
     found: dict[Path, LogFile] = {}
+    reported = 0
+
+    def count(problem: KraftwireError) -> None:
+        nonlocal reported
+        reported += 1
+        report(problem)
+
     for path in paths:
-        is_named = path not in matched
-        below = list(_files_at(path, storage, report, is_named=is_named))
-        if not below and is_named:
+        is_named, before = path not in matched, reported
+        below = list(_files_at(path, storage, count, is_named=is_named))
+        if not below and is_named and reported == before:
             where = f"in it or up to {MAX_DEPTH} levels below it; name the data directory"
             raise KraftwireError(f"{path}: no file of Kafka's, {where}")
         identities = storage.identities(file.path for file in below)
