@@ -7,6 +7,7 @@ if rate.allows((address, reason)):
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -14,6 +15,11 @@ from collections.abc import Callable, Hashable
 _PERIOD_S = 60.0
 _LINES = 30
 _REMEMBERED = 1024
+
+
+def report_left_out(logger: logging.Logger) -> Callable[[int], None]:
+    """Return a `report` for `LogRate` that logs how many lines were left out."""
+    return lambda count: logger.warning("left out lines like those above", extra={"count": count})
 
 
 class LogRate:

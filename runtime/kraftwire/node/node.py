@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from kraftwire.net.descriptors import check_limit
 from kraftwire.net.limits import Limits
-from kraftwire.net.log_rate import LogRate
+from kraftwire.net.log_rate import LogRate, report_left_out
 from kraftwire.net.security import PLAINTEXT, ClientSecurity
 from kraftwire.net.server import Call, Endpoint, Server
 from kraftwire.node.access import is_allowed, refusal
@@ -102,7 +102,7 @@ class Node:
         self._applying: asyncio.Handle | None = None
         self._proposing: asyncio.Handle | None = None
         self._known: KnownPeers | None = None
-        self._rate, self._role_rate = LogRate(_report_left_out), LogRate(_report_left_out)
+        self._rate, self._role_rate = LogRate(report_left_out(_log)), LogRate(report_left_out(_log))
         self._server = Server(
             settings.endpoints,
             APIS,
@@ -391,10 +391,6 @@ class Node:
 
 def _report_claims(count: int) -> None:
     _log.warning("refused more that cannot be", extra={"count": count})
-
-
-def _report_left_out(count: int) -> None:
-    _log.warning("left out lines like those above", extra={"count": count})
 
 
 class _Clock:
