@@ -17,7 +17,7 @@ from kraftwire.raft.core import Core
 from kraftwire.raft.effects import Refused
 from kraftwire.raft.inputs import Answer
 from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.roles import Follower, Leader, Resigned
+from kraftwire.raft.roles import Follower
 
 
 def accepts_epoch(core: Core, epoch: int) -> bool:
@@ -91,12 +91,7 @@ def may_replace_leader(core: Core) -> bool:
     Not after the first has answered a Fetch, and never on a request: only a known node that was
     asked can say that whoever named the first was wrong.
     """
-    return is_known_source(core) and not is_leader_heard(core)
-
-
-def is_leader_heard(core: Core) -> bool:
-    """Whether the leader of this epoch has answered a Fetch, or is this replica."""
-    return isinstance(core.role, Leader | Resigned) or core.heard_epoch == core.epoch
+    return is_known_source(core) and not core.is_leader_heard
 
 
 def _refuse(core: Core, reason: str) -> None:

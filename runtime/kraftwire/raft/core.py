@@ -150,6 +150,11 @@ class Core:
         return bool(self.config.bootstrap or self.others)
 
     @property
+    def is_leader_heard(self) -> bool:
+        """Whether the leader of this epoch has answered a Fetch, or is this replica."""
+        return isinstance(self.role, Leader | Resigned) or self.heard_epoch == self.epoch
+
+    @property
     def leader_id(self) -> int | None:
         """Who leads the epoch, where that is known; who has resigned still does."""
         if isinstance(self.role, Leader | Resigned):
@@ -216,8 +221,7 @@ class Core:
 
     def replace_leader(self, leader_id: int, listeners: tuple[Listener, ...]) -> None:
         """Follow another leader of this epoch than one that has never answered a Fetch."""
-        is_heard = isinstance(self.role, Leader | Resigned) or self.heard_epoch == self.epoch
-        if is_heard or not listeners or leader_id == self.key.id:
+        if self.is_leader_heard or not listeners or leader_id == self.key.id:
             raise ValueError(f"{leader_id} replaces the leader of {self.role}")
         self._enter(self._follower(self.epoch, leader_id, listeners, self.voted))
 

@@ -16,7 +16,6 @@ from uuid import UUID
 from kraftwire.raft.announced import listeners_problem
 from kraftwire.raft.claims import (
     accepts_epoch,
-    is_leader_heard,
     is_possible_epoch,
     is_possible_offset,
     may_replace_leader,
@@ -191,7 +190,7 @@ def _knows_less(core: Core, listeners: tuple[Listener, ...]) -> bool:
     known = core.leader_listeners
     if core.leader_id is None or len(listeners) > len(known):
         return True
-    return listeners != known and not is_leader_heard(core)
+    return listeners != known and not core.is_leader_heard
 
 
 def _may_be_asked(core: Core, partition: VoteRequest.PartitionData) -> bool:
