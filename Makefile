@@ -98,24 +98,24 @@ interop: setup ## Test against Kafka itself (what it needs, `make parts` install
 	$(PYTEST) -n auto --dist loadgroup -m interop codec_tests/interop codec_tests/guide
 
 installs: setup ## Install in clean environments, with a compiler and without (NEWEST=--newest, as root)
-	PYTHONPATH=codec_tests $(BIN)/python -m installs.clean_installs $(NEWEST)
+	$(BIN)/python -m codec_tests.installs.clean_installs $(NEWEST)
 
 shipping: setup ## Read with Spark in every way the README ships to a cluster (up to half an hour)
-	PYTHONPATH=codec_tests $(WITH_JAVA) $(BIN)/python -m installs.shipping
+	$(WITH_JAVA) $(BIN)/python -m codec_tests.installs.shipping
 
 fuzz: setup ## The long mutation runs, and properties on examples drawn anew (about six minutes)
 	$(PYTEST) -n auto -m "(nightly or hypothesis) and not interop" --hypothesis-profile fuzz --timeout 7200 codec_tests
 
 fuzz-native: setup ## Fuzz the native engines under sanitizers: make fuzz-native SECONDS=600
-	$(BIN)/python codec_tests/fuzz/sanitized.py --seconds $(or $(SECONDS),600)
+	$(BIN)/python -m codec_tests.fuzz.sanitized --seconds $(or $(SECONDS),600)
 
 mutants: setup ## Give replicas a bug each, and see which seed of the simulator finds it
-	PYTHONPATH=codec_tests $(BIN)/python -m simulation.mutants
+	$(BIN)/python -m codec_tests.simulation.mutants
 
 # For long runs: the replica and the simulator, compiled.
 COMPILED := build/compiled
 $(COMPILED)/.ready: $(VENV)/.ready $(shell find runtime generated/kraftwire_messages -name '*.py')
-	PYTHONPATH=codec_tests $(BIN)/python -m simulation.compiled $(COMPILED)
+	$(BIN)/python -m codec_tests.simulation.compiled $(COMPILED)
 	touch $@
 
 compiled: $(COMPILED)/.ready ## Compile replica and simulator, and compare the runs: twice as fast
@@ -124,16 +124,16 @@ soak: compiled ## Run the simulator on new seeds: make soak HOURS=2 START=100000
 	PYTHONPATH=$(COMPILED) $(KRAFTWIRE) simulate --hours $(or $(HOURS),1) --start $(or $(START),1000) --transcripts broken
 
 bench: compiled ## Time decoding and encoding beside other libraries; show that both are linear
-	PYTHONPATH=codec_tests $(BIN)/python -m bench.speed
-	PYTHONPATH=codec_tests $(BIN)/python -m bench.footprint
-	PYTHONPATH=codec_tests $(BIN)/python -m bench.linear
-	PYTHONPATH=codec_tests $(BIN)/python -m bench.simulation $(COMPILED)
-	PYTHONPATH=codec_tests $(BIN)/python -m bench.columns
-	PYTHONPATH=codec_tests $(WITH_JAVA) $(BIN)/python -m bench.spark
-	PYTHONPATH=codec_tests $(BIN)/python -m bench.logs $(if $(shell command -v java),--java)
+	$(BIN)/python -m codec_tests.bench.speed
+	$(BIN)/python -m codec_tests.bench.footprint
+	$(BIN)/python -m codec_tests.bench.linear
+	$(BIN)/python -m codec_tests.bench.simulation $(COMPILED)
+	$(BIN)/python -m codec_tests.bench.columns
+	$(WITH_JAVA) $(BIN)/python -m codec_tests.bench.spark
+	$(BIN)/python -m codec_tests.bench.logs $(if $(shell command -v java),--java)
 
 bench-quorum: setup ## Commits and fail-overs beside Kafka's raft (JDK, Maven; ten minutes)
-	PYTHONPATH=codec_tests $(BIN)/python -m bench.quorum
+	$(BIN)/python -m codec_tests.bench.quorum
 
 update-kafka: setup ## Adopt a release: make update-kafka VERSION=4.4.0 (needs Maven)
 	@test -n "$(VERSION)" || { echo "say which release: make update-kafka VERSION=4.4.0"; exit 2; }

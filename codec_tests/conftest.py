@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-import oracle
+from codec_tests import oracle
 
 _KEY = "oracle"
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from kraftwire_wire.layout import Field
 from kraftwire_wire.message import Message
 
-from strategies import integer_bounds, is_optional_struct
+from codec_tests.strategies import integer_bounds, is_optional_struct
 
 M = TypeVar("M", bound=Message)
 Edge = Literal["full", "lowest", "highest"]

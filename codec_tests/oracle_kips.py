@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from oracle import REPOSITORY, oracle_absences
+from codec_tests.oracle import REPOSITORY, oracle_absences
 
 KIPS = Path(os.environ.get("KRAFTWIRE_KIPS") or REPOSITORY.parent / "shared" / "kips")
 

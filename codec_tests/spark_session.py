@@ -13,10 +13,7 @@ from pyspark.sql import SparkSession
 
 JAVA_HOME = Path(sys.prefix) / "java"
 """What `make setup` makes where there is no Java."""
-ROOTS = [
-    Path(__file__).parents[1] / root
-    for root in ("spark_jobs", "runtime", "generated", "codec_tests")
-]
+ROOTS = [Path(__file__).parents[1] / root for root in ("spark_jobs", "runtime", "generated", ".")]
 SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 """Options of a JVM whose life is too short for good code."""
 

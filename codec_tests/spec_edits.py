@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from spec_files import field_spec, message_spec
+from codec_tests.spec_files import field_spec, message_spec
 
 Spec = dict[str, Any]
 Edit = Callable[[Spec, list[Spec], random.Random], None]

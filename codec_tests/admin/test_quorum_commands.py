@@ -13,8 +13,8 @@ from kraftwire.log.properties import MetaProperties, encode_meta_properties, for
 from kraftwire_messages.kafka import AddRaftVoterRequest, RemoveRaftVoterRequest
 from kraftwire_wire.numbers import ErrorCode
 
-from admin.quorums import DIRECTORIES, Node, running
-from cli.running import done, run
+from codec_tests.admin.quorums import DIRECTORIES, Node, running
+from codec_tests.cli.running import done, run
 
 IDS = [format_uuid(one) for one in DIRECTORIES]
 

@@ -1,6 +1,6 @@
 """Speed of columns: segments and typed records to Arrow, beside the limits of the machine.
 
-    PYTHONPATH=codec_tests python -m bench.columns
+    python -m codec_tests.bench.columns
 
 The limits are what any such reader must do: read the file, sum it, copy it once, and where it
 is compressed, decompress it. The clients' records are gathered into lists and made Arrow by
@@ -43,7 +43,7 @@ from kraftwire_wire.records import (
     encode_prefixed,
 )
 
-from bench.logs import make_segment, report, take_turns
+from codec_tests.bench.logs import make_segment, report, take_turns
 
 COLUMNS = ("key", "value", "offset", "timestamp")
 ROWS = 100_000

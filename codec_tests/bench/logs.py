@@ -1,6 +1,6 @@
 """Speed of reading segments: headers, batches, records, and the dump command.
 
-    PYTHONPATH=codec_tests python -m bench.logs
+    python -m codec_tests.bench.logs
 
 The segments are made for the run: values that do not compress, in batches of 16 KB and of
 1 KB, and small values under every codec. All readers take turns on the same file, which is
@@ -163,7 +163,7 @@ def bench_dump(directory: Path) -> None:
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
 
     def java(file: Path, *options: str) -> None:
-        from interop.kafka_tools import run_tool
+        from codec_tests.interop.kafka_tools import run_tool
 
         run_tool("DumpLogSegments", *options, "--files", str(file))
 

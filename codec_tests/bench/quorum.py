@@ -1,6 +1,6 @@
 """Commits a second and time to fail over: three nodes of ours beside three of Kafka's raft.
 
-    python -m bench.quorum [--rounds 20]
+    python -m codec_tests.bench.quorum [--rounds 20]
 
 All are processes on this machine, with the same example of keys and values and the same lines of
 clients; Kafka's is its raft without the controller (`RaftKeyValues.java`). In flight means that so
@@ -23,8 +23,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
-from chaos.processes import Cluster, Kind
-from interop.kafka_connection import HOST
+from codec_tests.chaos.processes import Cluster, Kind
+from codec_tests.interop.kafka_connection import HOST
 
 SECONDS = 5.0
 ROUNDS = 5

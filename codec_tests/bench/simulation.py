@@ -1,6 +1,6 @@
 """How many events the simulator takes a second: with codecs and without, as it is and compiled.
 
-    python -m bench.simulation [DIR]
+    python -m codec_tests.bench.simulation [DIR]
 
 The same seeds in turns, in one process and in one for each core, in DIR what `simulation.compiled`
 has made; the best of the rounds counts, since others may use the machine too. Kafka's own

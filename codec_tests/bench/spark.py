@@ -1,6 +1,6 @@
 """Speed of the Spark data source, on two cores and in one run with what else there is.
 
-    PYTHONPATH=codec_tests python -m bench.spark [--large] [--svg FILE]
+    python -m codec_tests.bench.spark [--large] [--svg FILE]
 
 Segments of 1 GiB from our own writer lie in the page cache; with `--large` there are eight.
 Actions take turns, the best turn counts, the first warms up. Rows go to Spark's `noop` sink,
@@ -25,13 +25,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark_kraftwire.options import parse_options
 from pyspark_kraftwire.plan import plan
 
-from bench.logs import make_segment, take_turns
-from bench.spark_actions import report, segments, to_nothing
-from bench.spark_parquet import bench_parquet
-from bench.spark_peers import AiokafkaSource, decode_files
-from bench.spark_phases import measure, picture
-from bench.spark_typed import bench_typed
-from spark_session import local_spark
+from codec_tests.bench.logs import make_segment, take_turns
+from codec_tests.bench.spark_actions import report, segments, to_nothing
+from codec_tests.bench.spark_parquet import bench_parquet
+from codec_tests.bench.spark_peers import AiokafkaSource, decode_files
+from codec_tests.bench.spark_phases import measure, picture
+from codec_tests.bench.spark_typed import bench_typed
+from codec_tests.spark_session import local_spark
 
 GIB = 1 << 30
 SMALL = 32 << 20

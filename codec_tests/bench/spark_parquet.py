@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from pyspark_kraftwire.jobs.decode import Request, prepare, run
 
-from bench.logs import make_segment, take_turns
-from bench.spark_actions import report, segments
+from codec_tests.bench.logs import make_segment, take_turns
+from codec_tests.bench.spark_actions import report, segments
 
 SIZE = 256 << 20
 _SHAPES = (

@@ -28,7 +28,7 @@ from pyspark_kraftwire.read import Reading
 from pyspark_kraftwire.table import default_schema
 from pyspark_kraftwire.wanted import wanted_columns
 
-from bench.logs import take_turns
+from codec_tests.bench.logs import take_turns
 
 CORES = 2
 PHASES = ("read the file", "CRC-32C", "decode", "Spark's types", "write Arrow", "Spark itself")

@@ -28,8 +28,8 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import encode_metadata_record
 
-from bench.logs import take_turns
-from bench.spark_actions import report, segments, to_nothing
+from codec_tests.bench.logs import take_turns
+from codec_tests.bench.spark_actions import report, segments, to_nothing
 
 RECORDS = 2_000_000
 _KINDS = 2000

@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from bench import peers
-from bench.payloads import Payload, payloads
+from codec_tests.bench import peers
+from codec_tests.bench.payloads import Payload, payloads
 
 ROUNDS = 25
 SECONDS_PER_TURN = 0.004

@@ -11,8 +11,8 @@ from kraftwire.capture.traffic import Traffic
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.framing import add_size
 
-from capture.packets import ETHERNET, Talk
-from capture.sample_frames import metadata_request, metadata_response
+from codec_tests.capture.packets import ETHERNET, Talk
+from codec_tests.capture.sample_frames import metadata_request, metadata_response
 
 
 @dataclass

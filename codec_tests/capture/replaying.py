@@ -20,7 +20,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.message import Message
 
-from capture.sample_frames import request, response
+from codec_tests.capture.sample_frames import request, response
 
 _numbers = count(1)
 

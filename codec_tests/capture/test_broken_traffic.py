@@ -15,9 +15,9 @@ from kraftwire.capture.traffic import LATE, OUT_OF_WINDOW, Traffic
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.framing import add_size
 
-from capture.packets import ACK, CLIENT, ETHERNET, RST, SERVER, Talk, ip, on_link, tcp
-from capture.reading import Packets, exchanges, ids, read, read_packets
-from capture.sample_frames import metadata_request, metadata_response
+from codec_tests.capture.packets import ACK, CLIENT, ETHERNET, RST, SERVER, Talk, ip, on_link, tcp
+from codec_tests.capture.reading import Packets, exchanges, ids, read, read_packets
+from codec_tests.capture.sample_frames import metadata_request, metadata_response
 
 
 def reset(sequence: int) -> bytes:

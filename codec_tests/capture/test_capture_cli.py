@@ -17,7 +17,7 @@ from kraftwire.capture.frame import Frame
 from kraftwire.cli import main
 from kraftwire_messages.kafka import SaslAuthenticateRequest, SaslAuthenticateResponse
 
-from capture.sample_frames import (
+from codec_tests.capture.sample_frames import (
     CAPTURE,
     api_versions_refusal,
     api_versions_request,

@@ -16,8 +16,8 @@ from kraftwire.capture.cassette import CassetteReader
 from kraftwire.cli import main
 from kraftwire_wire.framing import add_size
 
-from capture.packets import Talk, pcap
-from capture.sample_frames import CAPTURE, metadata_request, metadata_response
+from codec_tests.capture.packets import Talk, pcap
+from codec_tests.capture.sample_frames import CAPTURE, metadata_request, metadata_response
 
 Write = Callable[[bytes], Path]
 

@@ -16,7 +16,7 @@ from kraftwire.capture.cassette import CassetteHeader, CassetteReader, write_cas
 from kraftwire.capture.pairing import DecodedFrame, decode_frames, pair
 from kraftwire_messages.kafka import registry
 
-from capture.sample_frames import CAPTURE
+from codec_tests.capture.sample_frames import CAPTURE
 
 
 @cache

@@ -24,9 +24,9 @@ from kraftwire.capture.reassembly import Piece
 from kraftwire_messages.kafka import MetadataRequest, ProduceRequest, registry
 from kraftwire_wire.framing import add_size
 
-from capture.packets import ACK, CLIENT, ETHERNET, FIN, SERVER, Talk, ip, on_link, tcp
-from capture.reading import exchanges, ids, of, read_packets
-from capture.sample_frames import metadata_request, metadata_response, request
+from codec_tests.capture.packets import ACK, CLIENT, ETHERNET, FIN, SERVER, Talk, ip, on_link, tcp
+from codec_tests.capture.reading import exchanges, ids, of, read_packets
+from codec_tests.capture.sample_frames import metadata_request, metadata_response, request
 
 REQUESTS = [add_size(metadata_request(number).data) for number in range(1, 30)]
 FALSE_START = bytes.fromhex("7fff 00001000 0003 0000 00000001 0004") + b"abcd"

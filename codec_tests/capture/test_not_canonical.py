@@ -16,7 +16,7 @@ from kraftwire.capture.pairing import decode_frames
 from kraftwire.cli import main
 from kraftwire_messages.kafka import FetchRequest, FetchResponse, registry
 
-from capture.sample_frames import metadata_request, request, response
+from codec_tests.capture.sample_frames import metadata_request, request, response
 
 DEFAULTS = (
     b"\x00\x0d" + b"\xff" * 12 + b"\0",  # diverging_epoch

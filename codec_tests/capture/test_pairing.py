@@ -15,7 +15,7 @@ from kraftwire.capture.pairing import DecodedFrame, decode_frames, pair
 from kraftwire_messages.kafka import MetadataRequest, MetadataResponse, registry
 from kraftwire_wire.errors import DecodeError, UnsupportedVersion
 
-from capture.sample_frames import (
+from codec_tests.capture.sample_frames import (
     api_versions_refusal,
     api_versions_request,
     metadata_request,

@@ -14,8 +14,8 @@ from kraftwire.capture.traffic import CUT, Traffic
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.framing import add_size
 
-from capture.packets import COOKED, ETHERNET, NULL, RAW, START, Talk, pcap, pcapng
-from capture.sample_frames import metadata_request, metadata_response
+from codec_tests.capture.packets import COOKED, ETHERNET, NULL, RAW, START, Talk, pcap, pcapng
+from codec_tests.capture.sample_frames import metadata_request, metadata_response
 
 MUTANTS = 400
 

@@ -27,7 +27,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.framing import add_size
 
-from capture.proxy_upstreams import (
+from codec_tests.capture.proxy_upstreams import (
     HOST,
     Peer,
     Recorded,
@@ -37,9 +37,9 @@ from capture.proxy_upstreams import (
     scene,
     upstream,
 )
-from held_ports import held_port
-from net.certificates import Authority
-from net.servers import in_loop, number_of, serving, vote
+from codec_tests.held_ports import held_port
+from codec_tests.net.certificates import Authority
+from codec_tests.net.servers import in_loop, number_of, serving, vote
 
 PASSWORD = b"\0user\0hunter2-and-more"
 

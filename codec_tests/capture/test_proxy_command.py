@@ -29,8 +29,8 @@ from kraftwire.capture.frame import Frame
 from kraftwire_messages.kafka import ApiVersionsRequest, ApiVersionsResponse, registry
 from kraftwire_wire.framing import add_size
 
-from cli.running import run
-from net.certificates import Authority
+from codec_tests.cli.running import run
+from codec_tests.net.certificates import Authority
 
 HOST = "127.0.0.1"
 COMMAND = [sys.executable, "-c", "from kraftwire.cli import main; main()", "capture", "proxy"]

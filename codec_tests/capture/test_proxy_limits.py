@@ -15,8 +15,8 @@ from kraftwire.capture.proxy.pending import PendingBytes, ProxyLimits, Share
 from kraftwire.capture.proxy.proxy import Proxy
 from kraftwire_messages.kafka import ApiVersionsRequest, ApiVersionsResponse
 
-from capture.proxy_upstreams import Peer, client, proxying, scene, upstream
-from net.servers import in_loop
+from codec_tests.capture.proxy_upstreams import Peer, client, proxying, scene, upstream
+from codec_tests.net.servers import in_loop
 
 _MIB = 1 << 20
 

@@ -44,7 +44,7 @@ from kraftwire_wire.layout import Field
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import decode_metadata_record, encode_metadata_record
 
-from strategies import random_message, same
+from codec_tests.strategies import random_message, same
 
 SECRET = b"hunter2-and-more"
 TEXT = SECRET.decode()

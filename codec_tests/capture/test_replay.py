@@ -35,7 +35,7 @@ from kraftwire_messages.kafka import (
     registry,
 )
 
-from capture.replaying import (
+from codec_tests.capture.replaying import (
     A_BATCH,
     ask,
     ask_raw,
@@ -49,7 +49,7 @@ from capture.replaying import (
     produced,
     replay,
 )
-from capture.sample_frames import CAPTURE
+from codec_tests.capture.sample_frames import CAPTURE
 
 KAFKA = CAPTURE.parent / "kafka.jsonl"
 

@@ -18,8 +18,8 @@ from kraftwire.capture.cassette import CassetteHeader, write_cassette
 from kraftwire.cli import main
 from kraftwire_messages.kafka import DeleteTopicsRequest, JoinGroupRequest
 
-from capture.replaying import Pair, cassette, metadata
-from interop.kafka_connection import Connection
+from codec_tests.capture.replaying import Pair, cassette, metadata
+from codec_tests.interop.kafka_connection import Connection
 
 ASKED, ANSWERED, VERSION = metadata("tea")
 

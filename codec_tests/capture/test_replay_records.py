@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kraftwire_messages.kafka import FetchRequest
 
-from capture.replaying import (
+from codec_tests.capture.replaying import (
     A_BATCH,
     ask,
     ask_raw,

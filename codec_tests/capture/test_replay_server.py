@@ -23,7 +23,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.framing import add_size
 
-from capture.replaying import (
+from codec_tests.capture.replaying import (
     batch,
     cassette,
     fetch,
@@ -33,7 +33,7 @@ from capture.replaying import (
     produced,
     values_of,
 )
-from interop.kafka_connection import Connection
+from codec_tests.interop.kafka_connection import Connection
 
 A_BATCH = batch(0, b"one")
 

@@ -14,7 +14,7 @@ from kraftwire_messages.kafka import (
     registry,
 )
 
-from strategies import random_message, same
+from codec_tests.strategies import random_message, same
 
 PROXY = ("proxy", 1)
 

@@ -15,7 +15,7 @@ from kraftwire_messages.kafka import (
     EndTxnResponse,
 )
 
-from capture.replaying import ask, is_missed, metadata, replay
+from codec_tests.capture.replaying import ask, is_missed, metadata, replay
 
 
 @pytest.mark.parametrize("backwards", [False, True])

@@ -19,7 +19,7 @@ from kraftwire.capture.segments import (
     parse_packet,
 )
 
-from capture.packets import (
+from codec_tests.capture.packets import (
     ACK,
     CLIENT,
     CLIENT_6,

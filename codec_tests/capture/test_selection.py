@@ -24,7 +24,7 @@ from kraftwire_messages.kafka import (
     registry,
 )
 
-from capture.sample_frames import (
+from codec_tests.capture.sample_frames import (
     metadata_request,
     metadata_response,
     produce_request,

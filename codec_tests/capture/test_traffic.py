@@ -25,7 +25,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.framing import add_size
 
-from capture.packets import (
+from codec_tests.capture.packets import (
     ACK,
     CLIENT,
     CLIENT_6,
@@ -39,8 +39,8 @@ from capture.packets import (
     on_link,
     tcp,
 )
-from capture.reading import Packets, exchanges, ids, read, read_packets
-from capture.sample_frames import (
+from codec_tests.capture.reading import Packets, exchanges, ids, read, read_packets
+from codec_tests.capture.sample_frames import (
     CAPTURE,
     metadata_request,
     metadata_response,

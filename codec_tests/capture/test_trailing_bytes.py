@@ -28,11 +28,11 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.framing import add_size
 
-from capture.packets import Talk
-from capture.proxy_upstreams import Peer, Recorded, scene
-from capture.reading import read, read_packets
-from capture.sample_frames import metadata_request, metadata_response, request, response
-from net.servers import in_loop
+from codec_tests.capture.packets import Talk
+from codec_tests.capture.proxy_upstreams import Peer, Recorded, scene
+from codec_tests.capture.reading import read, read_packets
+from codec_tests.capture.sample_frames import metadata_request, metadata_response, request, response
+from codec_tests.net.servers import in_loop
 
 OLD_CLIENT = bytes.fromhex("0012 0000 00000001 0007 7264 6b61 666b 61 00000000")
 """ApiVersions version 0 as librdkafka once wrote it, with an int32 0 behind the header."""

@@ -18,9 +18,9 @@ from typing import Literal
 from kraftwire.log.segment import read_batches
 from kraftwire.log.source import FileSource
 
-from chaos.taps import HOST, Tap
-from held_ports import held_port
-from interop.kafka_server import java_command
+from codec_tests.chaos.taps import HOST, Tap
+from codec_tests.held_ports import held_port
+from codec_tests.interop.kafka_server import java_command
 
 Kind = Literal["ours", "kafka"]
 KRAFTWIRE = (str(Path(sys.executable).with_name("kraftwire")),)

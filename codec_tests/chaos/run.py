@@ -1,7 +1,7 @@
 """A quorum under load, while its nodes are killed, paused and cut off from one another.
 
-    python -m chaos.run --minutes 30 --seed 7
-    python -m chaos.run --minutes 30 --seed 8 --kinds ours,kafka,kafka
+    python -m codec_tests.chaos.run --minutes 30 --seed 7
+    python -m codec_tests.chaos.run --minutes 30 --seed 8 --kinds ours,kafka,kafka
 
 Where there are nodes of both kinds, one that was killed may come back as the other kind, on the
 directory that it had.
@@ -24,7 +24,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.processes import ALL_OURS, Cluster, Kind, NodeProcess
+from codec_tests.chaos.processes import ALL_OURS, Cluster, Kind, NodeProcess
 
 _CLIENTS = 8
 _HEALS_WITHIN_S = 60.0

@@ -19,7 +19,7 @@ from kraftwire.cli.lazy_group import Row
 from kraftwire.cli.output import print_json, print_table, printable
 from kraftwire_wire.framing import add_size
 
-from cli.sample_messages import request_bytes, response_bytes
+from codec_tests.cli.sample_messages import request_bytes, response_bytes
 
 RUN = "from kraftwire.cli import main; main(prog_name='kraftwire')"
 SECONDS = 60

@@ -17,8 +17,8 @@ from kraftwire_wire.records import (
     encode_prefixed,
 )
 
-from cli.running import decoded, done, encoded, run
-from cli.sample_messages import filled, request_bytes, response_bytes
+from codec_tests.cli.running import decoded, done, encoded, run
+from codec_tests.cli.sample_messages import filled, request_bytes, response_bytes
 
 VOTE = request_bytes("VoteRequest", 2)
 

@@ -17,7 +17,7 @@ import pytest
 from kraftwire.columns.engine import NATIVE
 from kraftwire_wire.engine import ENGINE
 
-from cli.running import done
+from codec_tests.cli.running import done
 
 JAVA_17 = 'echo "openjdk version \\"17.0.9\\" 2023-10-17" >&2'
 

@@ -11,8 +11,8 @@ import pytest
 from kraftwire.cli.input_bytes import parse_input
 from kraftwire_wire.framing import add_size
 
-from cli.running import decoded, done, encoded, run
-from cli.sample_messages import filled, request_bytes, response_bytes
+from codec_tests.cli.running import decoded, done, encoded, run
+from codec_tests.cli.sample_messages import filled, request_bytes, response_bytes
 
 VOTE = request_bytes("VoteRequest", 2)
 

@@ -30,9 +30,9 @@ from kraftwire.log.segment import DamageKind
 from kraftwire.log.selection import Selection
 from kraftwire_wire.errors import KraftwireError
 
-from columns.engines import ALL, ENGINES, batches_alike, engine, read_batches_by
-from log.file_mutants import mutant
-from stored_files import BROKER, batches_of, segment_of, stored_files
+from codec_tests.columns.engines import ALL, ENGINES, batches_alike, engine, read_batches_by
+from codec_tests.log.file_mutants import mutant
+from codec_tests.stored_files import BROKER, batches_of, segment_of, stored_files
 
 FILES = [file.path for file in stored_files(*BATCH_FILES) if file.path.stat().st_size]
 

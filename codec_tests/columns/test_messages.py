@@ -16,11 +16,11 @@ from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersio
 from kraftwire_wire.layout import Field, Layout
 from kraftwire_wire.message import Message, Struct
 
-from columns.engines import ENGINES, engine, messages_alike
-from compile_spec import compile_spec
-from fuzz.mutants import mutants
-from spec_files import MOVED, MOVED_TOO_EARLY, field_spec, message_spec
-from strategies import random_message
+from codec_tests.columns.engines import ENGINES, engine, messages_alike
+from codec_tests.compile_spec import compile_spec
+from codec_tests.fuzz.mutants import mutants
+from codec_tests.spec_files import MOVED, MOVED_TOO_EARLY, field_spec, message_spec
+from codec_tests.strategies import random_message
 
 
 def binary(rows: Iterable[bytes | None]) -> pa.Array:

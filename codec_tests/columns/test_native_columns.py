@@ -23,9 +23,9 @@ from kraftwire.log.compression import Arena, Compression
 from kraftwire_messages.kafka import MetadataResponse
 from kraftwire_wire.errors import DecodeError, KraftwireError
 
-from bench.logs import make_segment
-from columns.test_messages import binary
-from stored_files import segment_of
+from codec_tests.bench.logs import make_segment
+from codec_tests.columns.test_messages import binary
+from codec_tests.stored_files import segment_of
 
 native = native_columns()
 
@@ -177,7 +177,7 @@ def read_again_and_again(times: int) -> None:
 
 def test_memory_stays_as_it_is() -> None:
     code = """
-from columns.test_native_columns import peak, read_again_and_again
+from codec_tests.columns.test_native_columns import peak, read_again_and_again
 read_again_and_again(100)
 before = peak()
 read_again_and_again(1000)
@@ -201,7 +201,7 @@ def test_a_large_file_takes_no_more_memory_than_a_small_one(
     path, records = make_segment(tmp_path / "a", 30_000_000, 1000, 16, codec)
     code = """
 import sys
-from columns.test_native_columns import peak
+from codec_tests.columns.test_native_columns import peak
 from kraftwire.columns import decode_batches
 from kraftwire.log import FileSource
 with FileSource(sys.argv[1]) as source:

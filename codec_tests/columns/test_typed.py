@@ -22,10 +22,10 @@ from kraftwire_wire.records import (
     encode_prefixed,
 )
 
-from columns.engines import ENGINES, engine, typed_alike
-from columns.test_messages import binary, fields_of
-from fuzz.mutants import mutants
-from stored_files import stored_files
+from codec_tests.columns.engines import ENGINES, engine, typed_alike
+from codec_tests.columns.test_messages import binary, fields_of
+from codec_tests.fuzz.mutants import mutants
+from codec_tests.stored_files import stored_files
 
 LOGS = [
     file

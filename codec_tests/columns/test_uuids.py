@@ -11,7 +11,7 @@ import pytest
 from kraftwire.columns import uuid_strings
 from kraftwire_messages.kafka import TopicRecord
 
-from columns.engines import ENGINES, engine
+from codec_tests.columns.engines import ENGINES, engine
 
 
 def printed(raw: bytes | None) -> str | None:

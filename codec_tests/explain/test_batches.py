@@ -22,9 +22,9 @@ from kraftwire.log.typed import decode_typed, log_of_topic
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import DecodeError, KraftwireError
 
-from explain.explaining import check_cover, explained
-from fuzz.mutants import mutants
-from stored_files import CODECS, batches_of, segment_of, stored_batches, stored_files
+from codec_tests.explain.explaining import check_cover, explained
+from codec_tests.fuzz.mutants import mutants
+from codec_tests.stored_files import CODECS, batches_of, segment_of, stored_batches, stored_files
 
 
 def rows_of(data: bytes, log: str | None = None) -> tuple[list[Row], list[DecodeError]]:

@@ -17,8 +17,8 @@ from kraftwire.log.compression import Compression
 from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire_messages.kafka import registry
 
-from cli.running import done, run
-from stored_files import BROKER, batches_of, segment_of
+from codec_tests.cli.running import done, run
+from codec_tests.stored_files import BROKER, batches_of, segment_of
 
 COMMAND = [sys.executable, "-c", "from kraftwire.cli import main; main()"]
 

@@ -16,7 +16,7 @@ from kraftwire.explain.rows import Row
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import DecodeError, UnsupportedVersion
 
-from explain.explaining import check_cover, explained
+from codec_tests.explain.explaining import check_cover, explained
 
 CAPTURES = Path(__file__).resolve().parent.parent / "captures"
 

@@ -18,12 +18,18 @@ from kraftwire_wire.codec import Codec
 from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.message import Message
 
-from compile_spec import compile_spec
-from explain.explaining import check_cover, field_values, message_rows, own_rows, unknown_tags
-from extremes import EDGES, extreme_message
-from fuzz.mutants import mutants
-from guide.deep_spec import deepest_spec
-from strategies import messages, random_message, same
+from codec_tests.compile_spec import compile_spec
+from codec_tests.explain.explaining import (
+    check_cover,
+    field_values,
+    message_rows,
+    own_rows,
+    unknown_tags,
+)
+from codec_tests.extremes import EDGES, extreme_message
+from codec_tests.fuzz.mutants import mutants
+from codec_tests.guide.deep_spec import deepest_spec
+from codec_tests.strategies import messages, random_message, same
 
 MUTANTS = 12
 

@@ -16,8 +16,8 @@ from kraftwire.log.source import FileSource
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
 
-from explain.explaining import explained
-from stored_files import batches_of, segment_of
+from codec_tests.explain.explaining import explained
+from codec_tests.stored_files import batches_of, segment_of
 
 ENTRY = bytes.fromhex("00000001 00000001")
 

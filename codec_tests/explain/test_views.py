@@ -14,7 +14,7 @@ from kraftwire.explain.messages import explain_message
 from kraftwire.explain.rows import Row
 from kraftwire_messages.kafka import registry
 
-from explain.explaining import explained
+from codec_tests.explain.explaining import explained
 
 HOSTILE = '</a><script>alert(1)</script>"\x1b[31m\u202e\n'
 _VOID = {"meta"}

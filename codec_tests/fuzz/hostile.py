@@ -17,7 +17,7 @@ from uuid import UUID
 from kraftwire_wire.errors import EncodeError
 from kraftwire_wire.message import Message, Struct
 
-from strategies import random_message
+from codec_tests.strategies import random_message
 
 
 class Raising:

@@ -1,6 +1,6 @@
 """Drives the native engines with random and damaged input, beside plain Python.
 
-    python -m fuzz.native_fuzz --seconds 120
+    python -m codec_tests.fuzz.native_fuzz --seconds 120
 
 Every message of the set in every version, alone and as rows of a column; real segments whose
 batches are damaged. What the native engines make is compared with what plain Python makes. Messages
@@ -33,13 +33,13 @@ from kraftwire_wire.errors import EncodeError
 from kraftwire_wire.message import Message
 from kraftwire_wire.specialized_source import GIVES_UP
 
-from columns.engines import ENGINES, batches_alike, messages_alike
-from columns.test_batches import last_offsets_and_sequences, resigned
-from fuzz.hostile import hostile_message
-from fuzz.mutants import mutants
-from log.file_mutants import mutant
-from stored_files import stored_files
-from strategies import random_message, same
+from codec_tests.columns.engines import ENGINES, batches_alike, messages_alike
+from codec_tests.columns.test_batches import last_offsets_and_sequences, resigned
+from codec_tests.fuzz.hostile import hostile_message
+from codec_tests.fuzz.mutants import mutants
+from codec_tests.log.file_mutants import mutant
+from codec_tests.stored_files import stored_files
+from codec_tests.strategies import random_message, same
 
 MUTANTS = 40
 HOSTILE = 10

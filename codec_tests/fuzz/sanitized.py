@@ -1,6 +1,6 @@
 """Builds the native engines with AddressSanitizer and UndefinedBehaviorSanitizer, and fuzzes it.
 
-    python codec_tests/fuzz/sanitized.py --seconds 120
+    python -m codec_tests.fuzz.sanitized --seconds 120
 
 The build is a copy of the packages in `build/sanitized`; the engines in use are not touched.
 Python's own allocator is left out, so that every object is an allocation of its own.
@@ -49,7 +49,7 @@ def sanitizer(compiler: str) -> str:
 
 def environment(compiler: str) -> dict[str, str]:
     """What makes Python take the build, and the sanitizers end at the first error."""
-    path = [BUILD, ROOT / "generated", ROOT / "codec_tests"]
+    path = [BUILD, ROOT / "generated", ROOT]
     return os.environ | {
         "LD_PRELOAD": sanitizer(compiler),
         "PYTHONPATH": os.pathsep.join(map(str, path)),
@@ -68,7 +68,7 @@ def main(seconds: float, seed: int | None) -> None:
     """Fuzz the native engines under sanitizers; exit code 0 where they found nothing."""
     compiler = os.environ.get("CC", "gcc")
     build(compiler)
-    program = [sys.executable, "-m", "fuzz.native_fuzz", "--seconds", str(seconds)]
+    program = [sys.executable, "-m", "codec_tests.fuzz.native_fuzz", "--seconds", str(seconds)]
     program += ["--seed", str(seed)] if seed is not None else []
     done = subprocess.run(
         program, env=environment(compiler), check=False, timeout=seconds + _BUILD_SECONDS

@@ -22,8 +22,8 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.specialized import SpecializedCodec
 from kraftwire_wire.writer import ClassicWriter, CompactWriter
 
-from fuzz.mutants import mutants
-from strategies import random_message, same
+from codec_tests.fuzz.mutants import mutants
+from codec_tests.strategies import random_message, same
 
 QUICK, NIGHTLY = 3, 100
 CODECS: list[Any] = [Codec, SpecializedCodec]

@@ -16,8 +16,8 @@ from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import DecodeError
 from kraftwire_wire.message import Message
 
-from fuzz.mutants import mutants
-from strategies import random_message, same
+from codec_tests.fuzz.mutants import mutants
+from codec_tests.strategies import random_message, same
 
 QUICK, NIGHTLY = 20, 1000
 # A Python object for each element: the densest of all arrays takes 81 bytes for a byte.

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from compile_spec import compile_spec
-from spec_files import field_spec, message_spec
+from codec_tests.compile_spec import compile_spec
+from codec_tests.spec_files import field_spec, message_spec
 
 TITLES = [
     ({}, "a data message; version 0, not flexible."),

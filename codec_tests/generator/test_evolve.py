@@ -9,9 +9,9 @@ import pytest
 
 from kraftwire_wire.message import Message
 
-from compile_spec import compile_spec
-from evolving import Spec, judge, read_back, told
-from spec_files import field_spec, message_spec
+from codec_tests.compile_spec import compile_spec
+from codec_tests.evolving import Spec, judge, read_back, told
+from codec_tests.spec_files import field_spec, message_spec
 
 Values = Mapping[str, Any]
 

@@ -16,7 +16,7 @@ from kraftwire_generator.comparing import output
 from kraftwire_generator.comparing.compare_sources import common_part, read_side
 from kraftwire_generator.errors import SpecError
 
-from spec_files import field_spec, message_spec, write_set
+from codec_tests.spec_files import field_spec, message_spec, write_set
 
 OLD = message_spec("m/Foo", field_spec("a"), field_spec("b"))
 RENAMED = message_spec("m/Foo", field_spec("a"), field_spec("z"))

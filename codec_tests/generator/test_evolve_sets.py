@@ -13,10 +13,10 @@ from kraftwire_generator.comparing.evolve import evolve_message, evolve_sides
 from kraftwire_generator.parse import parse_message
 from kraftwire_generator.resolve import resolve
 
-from evolving import Spec, judge, told
-from oracle import oracle_section, report_oracle_count
-from oracle_deviations import EVOLUTION
-from spec_files import field_spec, message_spec, write_set
+from codec_tests.evolving import Spec, judge, told
+from codec_tests.oracle import oracle_section, report_oracle_count
+from codec_tests.oracle_deviations import EVOLUTION
+from codec_tests.spec_files import field_spec, message_spec, write_set
 
 KAFKA = Path(__file__).parents[2] / "message_specs" / "kafka"
 A = field_spec("a")

@@ -25,12 +25,12 @@ from kraftwire_generator.versions import VersionRange
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 
-from compile_spec import compile_spec
-from evolving import broken_versions, judge, read_back, told
-from oracle import oracle_section
-from spec_edits import EDITS, Edit, Spec, lists_of, number_tags, random_spec
-from spec_files import field_spec, message_spec
-from strategies import random_message, same
+from codec_tests.compile_spec import compile_spec
+from codec_tests.evolving import broken_versions, judge, read_back, told
+from codec_tests.oracle import oracle_section
+from codec_tests.spec_edits import EDITS, Edit, Spec, lists_of, number_tags, random_spec
+from codec_tests.spec_files import field_spec, message_spec
+from codec_tests.strategies import random_message, same
 
 ATTEMPTS = 400  # messages to write before a break is called a false alarm
 

@@ -17,7 +17,7 @@ from kraftwire_generator.errors import SpecError
 from kraftwire_generator.generate import Package, Selection, count_specs, generate_package
 from kraftwire_generator.versions import VersionRange
 
-from spec_files import field_spec, message_spec, write_set
+from codec_tests.spec_files import field_spec, message_spec, write_set
 
 VOTE = message_spec("VoteRequest", field_spec(), type="request", apiKey=52, validVersions="0-3")
 VOTED = message_spec("VoteResponse", type="response", apiKey=52, validVersions="0-3")

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from kraftwire_generator.cli import main
 from kraftwire_generator.console import progress_bar
 
-from spec_files import field_spec, message_spec, write_set
+from codec_tests.spec_files import field_spec, message_spec, write_set
 
 VOTE = message_spec("Vote", field_spec(), validVersions="0-3")
 TOPIC = message_spec("Topic")

@@ -17,8 +17,8 @@ from kraftwire_generator.planner import plan_message
 from kraftwire_generator.render import Renderer
 from kraftwire_generator.spec_set import load_message
 
-from compile_spec import compile_spec
-from strategies import random_message, same
+from codec_tests.compile_spec import compile_spec
+from codec_tests.strategies import random_message, same
 
 GOLDEN = Path(__file__).parent / "golden"
 SPECS = sorted(GOLDEN.glob("*/*.json"))

@@ -10,7 +10,7 @@ from kraftwire_generator.header_rules import header_versions
 from kraftwire_generator.spec import MessageSpec
 from kraftwire_generator.versions import VersionRange
 
-from oracle import oracle_section, report_oracle_count
+from codec_tests.oracle import oracle_section, report_oracle_count
 
 
 def headers(

@@ -19,7 +19,7 @@ from kraftwire_generator.importing import git_process, import_sources
 from kraftwire_generator.importing.git_process import GitError, run_git
 from kraftwire_generator.importing.import_sources import GitRevision, SourceError, read_source
 
-from spec_files import message_spec, write_set
+from codec_tests.spec_files import message_spec, write_set
 
 SPEC = "clients/src/main/resources/common/message/Beacon.json"
 IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")

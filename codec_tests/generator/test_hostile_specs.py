@@ -31,10 +31,10 @@ from kraftwire_generator.render import Renderer
 from kraftwire_generator.resolve import resolve
 from kraftwire_generator.spec_set import SpecSet
 
-from compile_spec import compile_spec
-from spec_files import field_spec, message_spec, write_set
-from spec_strategies import CLASS_NAMES, FIELD_NAMES, HOSTILE_TEXT, specs
-from strategies import random_message, same
+from codec_tests.compile_spec import compile_spec
+from codec_tests.spec_files import field_spec, message_spec, write_set
+from codec_tests.spec_strategies import CLASS_NAMES, FIELD_NAMES, HOSTILE_TEXT, specs
+from codec_tests.strategies import random_message, same
 
 thorough = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 quick = settings(max_examples=40, deadline=None)

@@ -10,7 +10,7 @@ import pytest
 from kraftwire_generator.json_text import JsonNumber, JsonObject, parse_json
 from kraftwire_generator.linting.lenient_json import read_leniently
 
-from oracle import REPOSITORY
+from codec_tests.oracle import REPOSITORY
 
 TEA = """{
   "type": "data", "name": "Tea", "validVersions": "0-2",

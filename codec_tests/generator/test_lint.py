@@ -13,7 +13,7 @@ from kraftwire_generator.errors import Finding
 from kraftwire_generator.json_text import JsonError, parse_json
 from kraftwire_generator.linting.lint import lint
 
-from oracle import REPOSITORY
+from codec_tests.oracle import REPOSITORY
 
 KETTLE = """Tea
 

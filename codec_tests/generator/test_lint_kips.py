@@ -14,8 +14,8 @@ from kraftwire_generator.linting.spec_slips import mend_slips
 from kraftwire_generator.parse import message_of, read_message
 from kraftwire_generator.spec import MessageSpec, walk_fields
 
-from oracle import REPOSITORY
-from oracle_kips import kip_page
+from codec_tests.oracle import REPOSITORY
+from codec_tests.oracle_kips import kip_page
 
 TOTALS = {"000": 41, "001": 38, "002": 3, "003": 17, "004": 1}
 

@@ -9,7 +9,7 @@ from kraftwire_generator.linting.lint import lint
 from kraftwire_generator.linting.lint_set import lint_together
 from kraftwire_generator.spec import MessageSpec
 
-from oracle import REPOSITORY
+from codec_tests.oracle import REPOSITORY
 
 
 def write(folder: Path, name: str, key: int | None, file: str = "") -> Path:

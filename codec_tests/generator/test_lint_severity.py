@@ -16,8 +16,8 @@ from kraftwire_generator.linting.lint import lint
 from kraftwire_generator.parse import parse_message
 from kraftwire_generator.resolve import resolve
 
-from compile_spec import compile_spec
-from oracle import REPOSITORY
+from codec_tests.compile_spec import compile_spec
+from codec_tests.oracle import REPOSITORY
 
 _ROUNDS = 1_500
 _VERSIONS: list[Any] = [

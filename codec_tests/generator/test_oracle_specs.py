@@ -20,8 +20,8 @@ from kraftwire_generator.resolve import resolve
 from kraftwire_generator.spec import MessageSpec
 from kraftwire_generator.versions import VersionRange
 
-import oracle_deviations
-from oracle import oracle_section, report_oracle_count
+from codec_tests import oracle_deviations
+from codec_tests.oracle import oracle_section, report_oracle_count
 
 
 def test_names() -> None:

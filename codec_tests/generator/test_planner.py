@@ -15,8 +15,8 @@ from kraftwire_generator.resolve import resolve
 from kraftwire_generator.spec_set import load_set
 from kraftwire_wire.layout import NEVER, Field
 
-from compile_spec import compile_spec
-from spec_files import field_spec, message_spec, write_set
+from codec_tests.compile_spec import compile_spec
+from codec_tests.spec_files import field_spec, message_spec, write_set
 
 
 def plan(spec: dict[str, Any]) -> MessagePlan:

@@ -16,7 +16,7 @@ from kraftwire_generator.planner import plan_message
 from kraftwire_generator.render import Renderer, is_generated
 from kraftwire_generator.resolve import resolve
 
-from spec_files import field_spec, message_spec
+from codec_tests.spec_files import field_spec, message_spec
 
 
 def plan(*fields: dict[str, Any], source: str = "Vote.json", **keys: Any) -> MessagePlan:

@@ -10,7 +10,7 @@ from kraftwire_generator.comparing.compare_sources import read_side
 from kraftwire_generator.comparing.diff_text import json_rows, markdown_lines, summary, text_lines
 from kraftwire_generator.comparing.spec_diff import Change, diff_sides
 
-from spec_files import field_spec, message_spec, write_set
+from codec_tests.spec_files import field_spec, message_spec, write_set
 
 Spec = dict[str, Any]
 CODES = "[error_codes]\nNONE = 0\nLAMP_OUT = 1\n"

@@ -13,7 +13,7 @@ from kraftwire_generator.errors import SpecError
 from kraftwire_generator.spec_origin import read_origin
 from kraftwire_generator.spec_table import MARKER, specs_table
 
-from spec_files import message_spec, write_set
+from codec_tests.spec_files import message_spec, write_set
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMENTS = """\

@@ -10,8 +10,8 @@ from kraftwire_generator.spec import FieldSpec
 from kraftwire_generator.struct_code import Forms, StructCode
 from kraftwire_generator.versions import VersionRange
 
-from compile_spec import compile_spec
-from spec_files import field_spec, message_spec
+from codec_tests.compile_spec import compile_spec
+from codec_tests.spec_files import field_spec, message_spec
 
 ALL = VersionRange(0, 5)
 REFUSE_TAGS = Branch(

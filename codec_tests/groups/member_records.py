@@ -10,7 +10,7 @@ from kraftwire_messages import kafka
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.message import Message
 
-from groups.building import Log, kinds
+from codec_tests.groups.building import Log, kinds
 
 TEA, CUPS = UUID(int=1), UUID(int=2)
 STABLE = {"Consumer": 0, "Share": 0, "Streams": 1}

@@ -9,8 +9,8 @@ import pytest
 from kraftwire.groups import Assigned, GroupType
 from kraftwire_messages.kafka import ConsumerProtocolSubscription, GroupMetadataValue
 
-from groups.building import Log, commit, kinds
-from groups.classic_records import KEY, assignment, member, subscription, value
+from codec_tests.groups.building import Log, commit, kinds
+from codec_tests.groups.classic_records import KEY, assignment, member, subscription, value
 
 
 def test_a_stable_group_has_members_with_assignments() -> None:

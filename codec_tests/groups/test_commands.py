@@ -15,12 +15,12 @@ from kraftwire.groups import StateBatch
 from kraftwire_messages import kafka
 from kraftwire_wire.records import ControlType
 
-from cli.running import done, run
-from groups.building import Log, commit
-from groups.classic_records import KEY, assignment, member, value
-from groups.member_records import join
-from groups.share_records import SNAPSHOT, snapshot
-from stored_files import BROKER
+from codec_tests.cli.running import done, run
+from codec_tests.groups.building import Log, commit
+from codec_tests.groups.classic_records import KEY, assignment, member, value
+from codec_tests.groups.member_records import join
+from codec_tests.groups.share_records import SNAPSHOT, snapshot
+from codec_tests.stored_files import BROKER
 
 TEA = UUID(int=1)
 

@@ -9,8 +9,18 @@ from kraftwire.groups.effects import EFFECTS
 from kraftwire_messages import kafka
 from kraftwire_messages.kafka import registry
 
-from groups.building import Log, commit, kinds
-from groups.member_records import CUPS, STABLE, TEA, assigned, join, key, leave, partitions, value
+from codec_tests.groups.building import Log, commit, kinds
+from codec_tests.groups.member_records import (
+    CUPS,
+    STABLE,
+    TEA,
+    assigned,
+    join,
+    key,
+    leave,
+    partitions,
+    value,
+)
 
 KINDS = {"Consumer": GroupType.CONSUMER, "Share": GroupType.SHARE, "Streams": GroupType.STREAMS}
 

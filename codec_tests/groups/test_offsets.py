@@ -16,7 +16,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.records import ControlType
 
-from groups.building import Log, commit, kinds
+from codec_tests.groups.building import Log, commit, kinds
 
 TEA = TopicPartition("tea", 0)
 ID = UUID(int=7)

@@ -21,7 +21,7 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import encode_metadata_record
 
-from groups.building import START, Log, commit, record
+from codec_tests.groups.building import START, Log, commit, record
 
 SEGMENT = "00000000000000000000.log"
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kraftwire.groups import GroupType, SharePartition, StateBatch
 from kraftwire.groups.share_state import ShareProgress, combine
 
-from groups.building import Log, kinds
-from groups.share_records import AT, SNAPSHOT, UPDATE, snapshot, update
+from codec_tests.groups.building import Log, kinds
+from codec_tests.groups.share_records import AT, SNAPSHOT, UPDATE, snapshot, update
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
 

@@ -23,8 +23,8 @@ from kraftwire.log.isolation import find_transactions
 from kraftwire.log.typed import decode_typed
 from kraftwire_messages.kafka import OffsetCommitKey, OffsetCommitValue
 
-from groups.building import kinds
-from stored_files import BROKER
+from codec_tests.groups.building import kinds
+from codec_tests.stored_files import BROKER
 
 TEA = TopicPartition("tea", 0)
 

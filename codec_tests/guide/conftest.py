@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from kraftwire_generator.guide.docs_cli import docs
 
-from guide.guide_pages import PageOnDisk, pages_of
+from codec_tests.guide.guide_pages import PageOnDisk, pages_of
 
 SETS = ("kafka", "kip_595", "kip_853", "kip_856", "kip_951")
 SPECS = Path(__file__).resolve().parents[2] / "message_specs"

@@ -6,7 +6,7 @@ from typing import Any
 
 from kraftwire_generator.json_text import DEEPEST_NESTING
 
-from spec_files import field_spec, message_spec
+from codec_tests.spec_files import field_spec, message_spec
 
 # Each takes an object and a list, and JSON may nest as deeply as structs.
 INLINE_DEEP = DEEPEST_NESTING // 2 - 4

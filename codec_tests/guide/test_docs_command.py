@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from kraftwire.cli import main as kraftwire
 from kraftwire_generator.cli import main
 
-from guide.guide_pages import PageOnDisk
-from spec_files import field_spec, message_spec, write_set
+from codec_tests.guide.guide_pages import PageOnDisk
+from codec_tests.spec_files import field_spec, message_spec, write_set
 
 VOTE = message_spec("Vote", field_spec(), validVersions="0-3")
 FETCH = message_spec("FetchRequest", type="request", apiKey=1, validVersions="0-1")

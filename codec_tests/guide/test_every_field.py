@@ -16,8 +16,8 @@ from kraftwire_wire.layout import Field
 from kraftwire_wire.message import Message, Struct
 from kraftwire_wire.registry import Registry
 
-from guide.conftest import SETS, SPECS
-from guide.guide_pages import FormOnPage, PageOnDisk
+from codec_tests.guide.conftest import SETS, SPECS
+from codec_tests.guide.guide_pages import FormOnPage, PageOnDisk
 
 Pages = dict[str, PageOnDisk]
 

@@ -14,7 +14,7 @@ import pytest
 
 from kraftwire_wire.numbers import ErrorCode
 
-from guide.guide_pages import PageOnDisk
+from codec_tests.guide.guide_pages import PageOnDisk
 
 Pages = dict[str, PageOnDisk]
 COLOURS = re.compile(r"--([a-z]+): #([0-9a-f]{6})")

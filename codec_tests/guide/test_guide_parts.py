@@ -16,8 +16,8 @@ from kraftwire_generator.parse import parse_message
 from kraftwire_generator.resolve import ResolvedMessage, resolve
 from kraftwire_generator.spec_set import load_set
 
-from compile_spec import compile_spec
-from spec_files import field_spec, message_spec, write_set
+from codec_tests.compile_spec import compile_spec
+from codec_tests.spec_files import field_spec, message_spec, write_set
 
 
 def resolved(*fields: dict[str, Any], **keys: Any) -> ResolvedMessage:

@@ -14,10 +14,10 @@ from kraftwire_generator.guide.docs_cli import docs
 from kraftwire_generator.guide.pages import unique_name
 from kraftwire_generator.json_text import DEEPEST_NESTING
 
-from guide.deep_spec import INLINE_DEEP, deepest_spec
-from guide.guide_pages import PageOnDisk, pages_of
-from spec_files import field_spec, message_spec, write_set
-from spec_strategies import HOSTILE_TEXT
+from codec_tests.guide.deep_spec import INLINE_DEEP, deepest_spec
+from codec_tests.guide.guide_pages import PageOnDisk, pages_of
+from codec_tests.spec_files import field_spec, message_spec, write_set
+from codec_tests.spec_strategies import HOSTILE_TEXT
 
 NASTY = (
     "</q><script src=x>alert(1)</script><img onerror='x' src=\"y\">&lt;{{ 7 * 7 }}\x1b[31m\u202e"

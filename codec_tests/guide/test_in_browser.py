@@ -15,9 +15,9 @@ from selenium.webdriver.common.keys import Keys
 
 from kraftwire_generator.guide.docs_cli import docs
 
-from guide.browser import Browser, chromium
-from guide.deep_spec import deepest_spec
-from spec_files import write_set
+from codec_tests.guide.browser import Browser, chromium
+from codec_tests.guide.deep_spec import deepest_spec
+from codec_tests.spec_files import write_set
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("browser")]
 

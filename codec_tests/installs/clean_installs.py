@@ -1,7 +1,7 @@
 """Builds the package from a fresh clone, and installs it in clean environments.
 
-    PYTHONPATH=codec_tests python -m installs.clean_installs
-    PYTHONPATH=codec_tests python -m installs.clean_installs --newest --tests    # as root
+    python -m codec_tests.installs.clean_installs
+    python -m codec_tests.installs.clean_installs --newest --tests    # as root
 
 What is committed counts. Each environment is a row: with a C compiler the native engine must
 run, without one plain Python, and both must print the same (`smoke.py` has what is run).
@@ -35,8 +35,8 @@ from typing import Any
 
 import click
 
-from installs.debian_tree import add_packages, grow_tree
-from installs.places import LONG, SHORT, Failed, Place
+from codec_tests.installs.debian_tree import add_packages, grow_tree
+from codec_tests.installs.places import LONG, SHORT, Failed, Place
 
 ROOT = Path(__file__).resolve().parents[2]
 SMOKE = Path(__file__).with_name("smoke.py")
@@ -206,7 +206,7 @@ def run_tests(place: Place, kind: str, **settings: str) -> str:
     """A part of the tests, with the package that is installed instead of the sources."""
     programs = place.programs(kind)
     place.run(programs / "pip", "install", *TEST_TOOLS, seconds=LONG)
-    options = ("-x", "-q", "-o", "pythonpath=codec_tests")
+    options = ("-x", "-q", "-o", "pythonpath=.")
     output = place.run(programs / "pytest", *options, *TESTS, seconds=LONG, **settings)
     return output.strip().splitlines()[-1]
 

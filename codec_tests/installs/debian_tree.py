@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from installs.places import LONG, NAMESPACE, Failed, Place
+from codec_tests.installs.places import LONG, NAMESPACE, Failed, Place
 
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 

@@ -1,6 +1,6 @@
 """Reads segments with Spark in every way that the README ships kraftwire to a cluster.
 
-    PYTHONPATH=codec_tests python -m installs.shipping
+    python -m codec_tests.installs.shipping
 
 Each way is a row: what the README says is done in a clone, a job (`spark_job.py`) runs, and
 all jobs must print the same. The workers tell where they have kraftwire from.
@@ -29,9 +29,9 @@ import click
 
 from kraftwire.log import find_partitions, read_batches
 
-from installs.clean_installs import ROOT, Report
-from installs.places import LONG, SHORT, Failed, Place
-from stored_files import BROKER, STORED
+from codec_tests.installs.clean_installs import ROOT, Report
+from codec_tests.installs.places import LONG, SHORT, Failed, Place
+from codec_tests.stored_files import BROKER, STORED
 
 JOB = Path(__file__).with_name("spark_job.py")
 JAVA_HOME = ROOT / "spark_jobs" / "java_home.py"

@@ -35,10 +35,10 @@ from kraftwire_messages.kafka import (
     ProduceResponse,
 )
 
-from interop.kafka_connection import Connection
-from interop.kafka_server import KafkaCluster, kafka_cluster
-from interop.kafka_session import QUIET, SECONDS, consume
-from interop.log_session import CODECS
+from codec_tests.interop.kafka_connection import Connection
+from codec_tests.interop.kafka_server import KafkaCluster, kafka_cluster
+from codec_tests.interop.kafka_session import QUIET, SECONDS, consume
+from codec_tests.interop.log_session import CODECS
 
 SETTINGS = {
     "log.initial.task.delay.ms": "100",

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
-from interop.kafka_server import KafkaCluster, kafka_cluster
+from codec_tests.interop.kafka_server import KafkaCluster, kafka_cluster
 
 _SECONDS = 600
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interop.maven import class_path, joined, tool
+from codec_tests.interop.maven import class_path, joined, tool
 
 _SECONDS = 300
 

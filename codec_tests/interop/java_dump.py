@@ -23,7 +23,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.records import ControlType
 
-from interop.kafka_tools import run_tool
+from codec_tests.interop.kafka_tools import run_tool
 
 DECODERS = {
     "cluster-metadata": "--cluster-metadata-decoder",

@@ -29,10 +29,10 @@ from kraftwire_messages.kafka import (
     DescribeQuorumResponse,
 )
 
-from held_ports import held_port
-from interop.kafka_connection import HOST, Connection
-from interop.maven import JAVA_DIRECTORY, class_path, joined, tool
-from interop.recording_proxy import RecordingProxy
+from codec_tests.held_ports import held_port
+from codec_tests.interop.kafka_connection import HOST, Connection
+from codec_tests.interop.maven import JAVA_DIRECTORY, class_path, joined, tool
+from codec_tests.interop.recording_proxy import RecordingProxy
 
 READY_SECONDS = 60
 DIRECTORY_PREFIX = "kraftwire-kafka-"

@@ -23,8 +23,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
-from interop.kafka_server import PASSWORD, KafkaCluster
-from interop.kafka_tools import run_tool, write_config
+from codec_tests.interop.kafka_server import PASSWORD, KafkaCluster
+from codec_tests.interop.kafka_tools import run_tool, write_config
 
 TOPIC = "tea"
 SECONDS = 30

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from interop.kafka_server import KafkaFailed
-from interop.maven import JAVA_DIRECTORY, class_path, joined, tool, tools_class_path
+from codec_tests.interop.kafka_server import KafkaFailed
+from codec_tests.interop.maven import JAVA_DIRECTORY, class_path, joined, tool, tools_class_path
 
 _SECONDS = 90
 _JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog.level=error")

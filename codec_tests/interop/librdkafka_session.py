@@ -32,7 +32,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 
 from kraftwire.capture.frame import Frame
 
-from interop.recording_proxy import NEWEST, RecordingProxy, Route
+from codec_tests.interop.recording_proxy import NEWEST, RecordingProxy, Route
 
 BROKERS = 3
 PARTITIONS = 4  # of a topic that the mock creates

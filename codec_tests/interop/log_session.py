@@ -24,10 +24,10 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from kraftwire.log import find_partitions
 from kraftwire.log.scan import scan_partition
 
-from interop.kafka_connection import Connection
-from interop.kafka_server import KafkaCluster, KafkaNode, describe_quorum, kafka_cluster
-from interop.kafka_session import QUIET, SECONDS, consume, share_groups, tokens
-from interop.kafka_tools import run_program, run_tool
+from codec_tests.interop.kafka_connection import Connection
+from codec_tests.interop.kafka_server import KafkaCluster, KafkaNode, describe_quorum, kafka_cluster
+from codec_tests.interop.kafka_session import QUIET, SECONDS, consume, share_groups, tokens
+from codec_tests.interop.kafka_tools import run_program, run_tool
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 SETTINGS = {

@@ -24,9 +24,9 @@ from kraftwire.raft.admin import Refused
 from kraftwire.raft.voters import ReplicaKey
 from kraftwire_wire.numbers import ErrorCode
 
-from held_ports import held_port
-from interop.kafka_connection import HOST
-from interop.kafka_server import KafkaCluster
+from codec_tests.held_ports import held_port
+from codec_tests.interop.kafka_connection import HOST
+from codec_tests.interop.kafka_server import KafkaCluster
 
 T = TypeVar("T")
 WITHIN_S = 60.0

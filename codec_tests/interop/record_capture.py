@@ -1,4 +1,4 @@
-"""Records the committed capture: `python codec_tests/interop/record_capture.py --out FILE`.
+"""Records the committed capture: `python -m codec_tests.interop.record_capture --out FILE`.
 
 Runs the session of `librdkafka_session` and keeps, for every API and version, the smallest
 and the largest exchange, of Produce those of every compression. Where the mock brokers wrote
@@ -8,7 +8,6 @@ with a quirk are left out. Frames keep their order and times; connections are nu
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -18,16 +17,13 @@ from typing import Any
 import click
 import confluent_kafka
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 from kraftwire.capture.cassette import CassetteHeader, write_cassette
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame, Exchange, decode_frames, pair
 from kraftwire_messages.kafka import registry
 
-from interop.librdkafka_quirks import PRODUCE, find_quirks
-from interop.librdkafka_session import record_session
+from codec_tests.interop.librdkafka_quirks import PRODUCE, find_quirks
+from codec_tests.interop.librdkafka_session import record_session
 
 
 @click.command()

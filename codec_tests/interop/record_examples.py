@@ -1,6 +1,6 @@
 """Record the cassettes of `codec_tests/examples` from a real Kafka, and its snapshots.
 
-    PYTHONPATH=codec_tests python -m interop.record_examples
+    python -m codec_tests.interop.record_examples
 
 Every test gets a Kafka of its own, since each makes its topics.
 """
@@ -11,8 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from interop.kafka_server import kafka_cluster
-from interop.replay_programs import warm_up
+from codec_tests.interop.kafka_server import kafka_cluster
+from codec_tests.interop.replay_programs import warm_up
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 TESTS = (

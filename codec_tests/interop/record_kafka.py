@@ -1,6 +1,6 @@
 """Records the committed capture of a real Kafka.
 
-    python codec_tests/interop/record_kafka.py --out codec_tests/captures/kafka.jsonl
+    python -m codec_tests.interop.record_kafka --out codec_tests/captures/kafka.jsonl
 
 Keeps the smallest exchange of every API and version, and the largest that is not too long
 to read. Whatever carries a secret is left out:
@@ -10,7 +10,6 @@ things in them; so is what names directories of the machine.
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -19,19 +18,16 @@ from typing import Any
 
 import click
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 from kraftwire.capture.cassette import CassetteHeader, write_cassette
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame, Exchange, decode_frames, pair
 from kraftwire_messages.kafka import registry
 from kraftwire_wire import ApiKey
 
-from interop.kafka_server import DIRECTORY_PREFIX, KafkaCluster, kafka_cluster
-from interop.kafka_session import drive
-from interop.record_capture import exchange_size, frames_of
-from interop.recording_proxy import RecordingProxy
+from codec_tests.interop.kafka_server import DIRECTORY_PREFIX, KafkaCluster, kafka_cluster
+from codec_tests.interop.kafka_session import drive
+from codec_tests.interop.record_capture import exchange_size, frames_of
+from codec_tests.interop.recording_proxy import RecordingProxy
 
 Watch = Callable[[KafkaCluster, RecordingProxy], AbstractContextManager[None]]
 

@@ -1,6 +1,6 @@
 """Records the committed files of a real Kafka: what `codec_tests/stored` holds.
 
-    python codec_tests/interop/record_logs.py --out codec_tests/stored
+    python -m codec_tests.interop.record_logs --out codec_tests/stored
 
 Runs the session of `log_session` and copies the directories of the controller and of the
 broker that was stopped in good order. Files above 100 KB, which are indexes allocated in
@@ -10,15 +10,11 @@ advance, are left out.
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import click
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from interop.log_session import stored_logs
+from codec_tests.interop.log_session import stored_logs
 
 LARGEST = 100_000
 

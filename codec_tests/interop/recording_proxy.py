@@ -34,7 +34,7 @@ from kraftwire.capture.rewriting import rewrite_addresses
 from kraftwire_messages.kafka import ApiVersionsResponse, registry
 from kraftwire_wire.errors import KraftwireError
 
-from interop.librdkafka_quirks import API_VERSIONS, is_malformed_api_versions
+from codec_tests.interop.librdkafka_quirks import API_VERSIONS, is_malformed_api_versions
 
 HOST = "127.0.0.1"
 NEWEST = 1000

@@ -16,7 +16,7 @@ import aiokafka
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from interop.kafka_tools import run_tool
+from codec_tests.interop.kafka_tools import run_tool
 
 SECONDS = 30
 _QUIET = {"log_level": 0, "enable.metrics.push": False}

@@ -22,10 +22,10 @@ from confluent_kafka import (
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
-from interop.kafka_server import KafkaCluster
-from interop.kafka_session import QUIET, SECONDS
-from interop.maven import spark_class_path
-from spark_session import SHORT_LIVED, local_spark
+from codec_tests.interop.kafka_server import KafkaCluster
+from codec_tests.interop.kafka_session import QUIET, SECONDS
+from codec_tests.interop.maven import spark_class_path
+from codec_tests.spark_session import SHORT_LIVED, local_spark
 
 ISOLATIONS = ("read_uncommitted", "read_committed")
 

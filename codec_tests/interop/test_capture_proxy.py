@@ -40,10 +40,10 @@ from kraftwire_messages.kafka import (
     registry,
 )
 
-from interop.kafka_connection import HOST, Connection
-from interop.kafka_server import PASSWORD, KafkaCluster, describe_quorum, kafka_cluster
-from interop.kafka_session import QUIET, SECONDS
-from net.certificates import Authority
+from codec_tests.interop.kafka_connection import HOST, Connection
+from codec_tests.interop.kafka_server import PASSWORD, KafkaCluster, describe_quorum, kafka_cluster
+from codec_tests.interop.kafka_session import QUIET, SECONDS
+from codec_tests.net.certificates import Authority
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("capture proxy")]
 

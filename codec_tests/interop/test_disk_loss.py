@@ -18,9 +18,9 @@ from kraftwire.raft.voters import Listener, ReplicaKey
 from kraftwire_messages.kafka import NoOpRecord
 from kraftwire_wire.records import encode_metadata_record
 
-from interop.kafka_connection import HOST
-from interop.kafka_server import kafka_cluster
-from interop.our_node import OurNode, aside, caught_up, command, patiently, run, until
+from codec_tests.interop.kafka_connection import HOST
+from codec_tests.interop.kafka_server import kafka_cluster
+from codec_tests.interop.our_node import OurNode, aside, caught_up, command, patiently, run, until
 
 pytestmark = pytest.mark.interop
 

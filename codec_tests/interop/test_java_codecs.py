@@ -18,10 +18,17 @@ import pytest
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.message import Message, Struct
 
-from extremes import EDGES, extreme_message
-from interop.java_codec import RefusedByKafka, ask, decode_task, decoded, encode_task, encoded
-from oracle import report_oracle_count
-from strategies import MAX_TAG, random_message
+from codec_tests.extremes import EDGES, extreme_message
+from codec_tests.interop.java_codec import (
+    RefusedByKafka,
+    ask,
+    decode_task,
+    decoded,
+    encode_task,
+    encoded,
+)
+from codec_tests.oracle import report_oracle_count
+from codec_tests.strategies import MAX_TAG, random_message
 
 # The first run on a machine waits for Maven to fetch Kafka.
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("java"), pytest.mark.timeout(1000)]

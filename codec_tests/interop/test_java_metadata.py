@@ -13,8 +13,8 @@ from kraftwire.metadata.image import MetadataImage
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.records import decode_metadata_record, encode_metadata_record
 
-from interop.maven import class_path, joined, tool
-from metadata.random_records import RandomRecords
+from codec_tests.interop.maven import class_path, joined, tool
+from codec_tests.metadata.random_records import RandomRecords
 
 pytestmark = pytest.mark.interop
 

@@ -9,7 +9,7 @@ import pytest
 from kraftwire_messages.kafka import registry
 from kraftwire_wire import ApiKey, ErrorCode
 
-from interop.java_codec import run_oracle
+from codec_tests.interop.java_codec import run_oracle
 
 # The first run on a machine waits for Maven to fetch Kafka.
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("java"), pytest.mark.timeout(1000)]

@@ -21,10 +21,10 @@ from kraftwire_messages.kafka import (
     registry,
 )
 
-from held_ports import held_port
-from interop import kafka_server
-from interop.kafka_connection import HOST, Connection
-from interop.kafka_server import (
+from codec_tests.held_ports import held_port
+from codec_tests.interop import kafka_server
+from codec_tests.interop.kafka_connection import HOST, Connection
+from codec_tests.interop.kafka_server import (
     DIRECTORY_PREFIX,
     PASSWORD,
     READY_SECONDS,
@@ -33,7 +33,7 @@ from interop.kafka_server import (
     describe_quorum,
     kafka_cluster,
 )
-from interop.kafka_tools import run_tool
+from codec_tests.interop.kafka_tools import run_tool
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka")]
 
@@ -140,7 +140,7 @@ def test_that_fails(kafka):
 
 def test_the_logs_stay_where_a_test_failed_that_shares_a_cluster(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(FAILING_TEST)
-    (tmp_path / "conftest.py").write_text("from interop.conftest import *")
+    (tmp_path / "conftest.py").write_text("from codec_tests.interop.conftest import *")
     (tmp_path / "tmp").mkdir()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", str(PYPROJECT)]
     done = subprocess.run(

@@ -22,10 +22,10 @@ from kraftwire.capture.traffic import JOINED_LATE, Traffic
 from kraftwire_messages.kafka import registry
 from kraftwire_wire import ApiKey
 
-from interop.kafka_server import KafkaCluster
-from interop.packet_capture import captured, dissect
-from interop.record_kafka import record_kafka
-from interop.recording_proxy import RecordingProxy
+from codec_tests.interop.kafka_server import KafkaCluster
+from codec_tests.interop.packet_capture import captured, dissect
+from codec_tests.interop.record_kafka import record_kafka
+from codec_tests.interop.recording_proxy import RecordingProxy
 
 pytestmark = [
     pytest.mark.interop,

@@ -11,9 +11,9 @@ import pytest
 from kraftwire.log import find_files, read_batches
 from kraftwire.log.compression import Compression, compress
 
-from interop.java_dump import java_dump, our_lines, their_lines
-from interop.maven import class_path, joined, tool
-from log.test_legacy import message
+from codec_tests.interop.java_dump import java_dump, our_lines, their_lines
+from codec_tests.interop.maven import class_path, joined, tool
+from codec_tests.log.test_legacy import message
 
 pytestmark = pytest.mark.interop
 

@@ -10,9 +10,9 @@ import pytest
 from kraftwire.capture.pairing import DecodedFrame, decode_frames
 from kraftwire_messages.kafka import registry
 
-from interop.librdkafka_quirks import find_quirks
-from interop.librdkafka_session import record_session
-from interop.record_capture import select_frames
+from codec_tests.interop.librdkafka_quirks import find_quirks
+from codec_tests.interop.librdkafka_session import record_session
+from codec_tests.interop.record_capture import select_frames
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.xdist_group("librdkafka")]
 

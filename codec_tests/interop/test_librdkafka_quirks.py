@@ -10,7 +10,7 @@ from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import decode_frames
 from kraftwire_messages.kafka import registry
 
-from interop.librdkafka_quirks import find_quirks
+from codec_tests.interop.librdkafka_quirks import find_quirks
 
 METADATA, PRODUCE, JOIN_GROUP, SYNC_GROUP, API_VERSIONS = 3, 0, 11, 14, 18
 

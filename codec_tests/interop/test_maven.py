@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from interop import maven
-from interop.maven import JAVA_DIRECTORY, MissingPart, tool
+from codec_tests.interop import maven
+from codec_tests.interop.maven import JAVA_DIRECTORY, MissingPart, tool
 
 SPEC_SET = Path(__file__).resolve().parents[2] / "message_specs/kafka/set.toml"
 

@@ -1,4 +1,4 @@
-"""kill -9, SIGSTOP and partitions under load; `python -m chaos.run` for longer.
+"""kill -9, SIGSTOP and partitions under load; `python -m codec_tests.chaos.run` for longer.
 
 Nodes of ours alone, and one of ours beside Kafka's own raft, where a node that was killed may
 come back as the other kind, on the directory that it had.
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from chaos.processes import ALL_OURS, Kind
-from chaos.run import run
+from codec_tests.chaos.processes import ALL_OURS, Kind
+from codec_tests.chaos.run import run
 
 pytestmark = pytest.mark.interop
 

@@ -15,9 +15,9 @@ import pytest
 
 from kraftwire.node.formatting import LOG_NAME
 
-from interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
-from interop.kafka_tools import run_tool
-from interop.our_node import command
+from codec_tests.interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
+from codec_tests.interop.kafka_tools import run_tool
+from codec_tests.interop.our_node import command
 
 pytestmark = pytest.mark.interop
 

@@ -23,10 +23,10 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.records import ControlType, encode_metadata_record
 
-from chaos.processes import NodeProcess
-from interop.java_dump import java_dump, our_lines, their_lines
-from interop.kafka_tools import run_tool
-from interop.our_node import LOG, WITHIN_S, OurNode, run, until
+from codec_tests.chaos.processes import NodeProcess
+from codec_tests.interop.java_dump import java_dump, our_lines, their_lines
+from codec_tests.interop.kafka_tools import run_tool
+from codec_tests.interop.our_node import LOG, WITHIN_S, OurNode, run, until
 
 pytestmark = pytest.mark.interop
 

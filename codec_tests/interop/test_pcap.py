@@ -32,11 +32,17 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.framing import add_size
 
-from interop.kafka_connection import HOST, Connection
-from interop.kafka_server import PASSWORD, KafkaCluster
-from interop.kafka_session import SECONDS, TOPIC, new_protocol, plain_clients, python_client
-from interop.packet_capture import captured, dissect
-from interop.recording_proxy import RecordingProxy
+from codec_tests.interop.kafka_connection import HOST, Connection
+from codec_tests.interop.kafka_server import PASSWORD, KafkaCluster
+from codec_tests.interop.kafka_session import (
+    SECONDS,
+    TOPIC,
+    new_protocol,
+    plain_clients,
+    python_client,
+)
+from codec_tests.interop.packet_capture import captured, dissect
+from codec_tests.interop.recording_proxy import RecordingProxy
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka")]
 

@@ -10,9 +10,9 @@ import pytest
 
 from kraftwire.log.properties import format_uuid
 
-from interop.kafka_server import KafkaCluster
-from interop.kafka_tools import run_tool
-from interop.our_node import OurNode, aside, command, run, until
+from codec_tests.interop.kafka_server import KafkaCluster
+from codec_tests.interop.kafka_tools import run_tool
+from codec_tests.interop.our_node import OurNode, aside, command, run, until
 
 pytestmark = pytest.mark.interop
 

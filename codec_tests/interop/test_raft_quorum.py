@@ -16,11 +16,19 @@ from kraftwire.raft.admin import describe_quorum, remove_voter
 from kraftwire_messages.kafka import NoOpRecord
 from kraftwire_wire.records import encode_metadata_record
 
-from interop.kafka_connection import HOST, Connection
-from interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
-from interop.kafka_server import describe_quorum as describe_metadata
-from interop.kafka_tools import run_tool
-from interop.our_node import OurNode, aside, caught_up, first_segment, patiently, run, until
+from codec_tests.interop.kafka_connection import HOST, Connection
+from codec_tests.interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
+from codec_tests.interop.kafka_server import describe_quorum as describe_metadata
+from codec_tests.interop.kafka_tools import run_tool
+from codec_tests.interop.our_node import (
+    OurNode,
+    aside,
+    caught_up,
+    first_segment,
+    patiently,
+    run,
+    until,
+)
 
 pytestmark = pytest.mark.interop
 

@@ -16,7 +16,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.message import Message
 
-from interop.recording_proxy import NEWEST, RecordingProxy, Route, rewrite_response
+from codec_tests.interop.recording_proxy import NEWEST, RecordingProxy, Route, rewrite_response
 
 BROKER = ("127.0.0.1", 9092)
 PROXY = ("127.0.0.1", 19092)

@@ -12,8 +12,8 @@ from kraftwire.capture.frame import Frame
 from kraftwire.capture.proxy.proxy import ProxyThread
 from kraftwire.capture.replay.server import ReplayThread
 
-from interop.kafka_server import PASSWORD, kafka_cluster
-from interop.replay_programs import (
+from codec_tests.interop.kafka_server import PASSWORD, kafka_cluster
+from codec_tests.interop.replay_programs import (
     Seen,
     aiokafka_group,
     aiokafka_session,

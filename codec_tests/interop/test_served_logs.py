@@ -26,8 +26,8 @@ from kraftwire.log.segment_writer import SegmentWriter
 from kraftwire_messages.kafka import EndTxnMarker
 from kraftwire_wire.records import ControlType
 
-from interop.kafka_server import KafkaCluster, kafka_cluster
-from interop.kafka_session import QUIET, SECONDS
+from codec_tests.interop.kafka_server import KafkaCluster, kafka_cluster
+from codec_tests.interop.kafka_session import QUIET, SECONDS
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("served_logs")]
 

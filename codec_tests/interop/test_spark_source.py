@@ -18,7 +18,7 @@ from kraftwire.log import find_partitions, read_batches
 from kraftwire.log.file_names import segment_name
 from pyspark_kraftwire import schema_of
 
-from interop.client_session import (
+from codec_tests.interop.client_session import (
     GONE_GROUP,
     GONE_TOPIC,
     GROUPS,
@@ -33,10 +33,10 @@ from interop.client_session import (
     wait_until_decided,
     written_cluster,
 )
-from interop.kafka_server import KafkaCluster
-from interop.kafka_session import SECONDS
-from interop.log_session import CODECS
-from interop.spark_kafka import (
+from codec_tests.interop.kafka_server import KafkaCluster
+from codec_tests.interop.kafka_session import SECONDS
+from codec_tests.interop.log_session import CODECS
+from codec_tests.interop.spark_kafka import (
     ISOLATIONS,
     Seen,
     data_directory,

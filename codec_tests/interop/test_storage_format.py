@@ -23,10 +23,10 @@ from kraftwire.log.properties import decode_properties, parse_uuid
 from kraftwire.node.features import METADATA_VERSION, feature_levels, parse_metadata_version
 from kraftwire_messages.kafka import ApiVersionsRequest
 
-from held_ports import held_port
-from interop.kafka_connection import HOST, Connection
-from interop.kafka_server import KafkaCluster, KafkaNode, kafka_uuid
-from interop.maven import JAVA_DIRECTORY, class_path, joined, tool, tools_class_path
+from codec_tests.held_ports import held_port
+from codec_tests.interop.kafka_connection import HOST, Connection
+from codec_tests.interop.kafka_server import KafkaCluster, KafkaNode, kafka_uuid
+from codec_tests.interop.maven import JAVA_DIRECTORY, class_path, joined, tool, tools_class_path
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka")]
 

@@ -36,10 +36,10 @@ from kraftwire.log.segment_writer import IndexBuilder
 from kraftwire.log.typed import log_of_topic
 from kraftwire.metadata.load import image_at
 
-from columns.engines import batches_alike
-from columns.test_batches import row_of, rows_of_table
-from interop.java_dump import DECODERS, java_dump, our_lines, their_lines
-from interop.log_session import CODECS, StoredLogs, stored_logs
+from codec_tests.columns.engines import batches_alike
+from codec_tests.columns.test_batches import row_of, rows_of_table
+from codec_tests.interop.java_dump import DECODERS, java_dump, our_lines, their_lines
+from codec_tests.interop.log_session import CODECS, StoredLogs, stored_logs
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("stored_logs")]
 

@@ -13,7 +13,7 @@ from kraftwire_messages.kip_595 import (
     VoteResponse,
 )
 
-from kip_bytes.cases import Case
+from codec_tests.kip_bytes.cases import Case
 
 CASES = [
     Case(

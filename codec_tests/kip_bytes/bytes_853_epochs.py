@@ -11,7 +11,7 @@ from kraftwire_messages.kip_853 import (
     VoteResponse,
 )
 
-from kip_bytes.cases import ID_B, ZERO, B, Case
+from codec_tests.kip_bytes.cases import ID_B, ZERO, B, Case
 
 CASES = [
     Case(

@@ -9,7 +9,7 @@ from kraftwire_messages.kip_856 import (
     FetchSnapshotResponse,
 )
 
-from kip_bytes.cases import ID_A, ID_B, A, B, Case
+from codec_tests.kip_bytes.cases import ID_A, ID_B, A, B, Case
 
 CASES = [
     Case(

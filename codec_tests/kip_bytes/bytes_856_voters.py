@@ -15,7 +15,7 @@ from kraftwire_messages.kip_856 import (
     RemoveVoterResponse,
 )
 
-from kip_bytes.cases import ID_A, ID_B, ZERO, A, B, Case
+from codec_tests.kip_bytes.cases import ID_A, ID_B, ZERO, A, B, Case
 
 CASES = [
     Case(

@@ -9,7 +9,7 @@ from kraftwire_messages.kip_951 import (
     ProduceResponse,
 )
 
-from kip_bytes.cases import ID_B, B, Case
+from codec_tests.kip_bytes.cases import ID_B, B, Case
 
 CASES = [
     Case(

@@ -1,6 +1,6 @@
 """Read a file of batches in one of many ways, in a process of its own, and say what it took.
 
-    PYTHONPATH=codec_tests python -m log.hostile_reading WAY DIRECTORY
+    python -m codec_tests.log.hostile_reading WAY DIRECTORY
 
 The last line of standard output is JSON: the peak of resident memory in bytes, and seconds of
 the processor.
@@ -92,7 +92,7 @@ def _follower(path: Path) -> None:
     from kraftwire.raft.messages import METADATA_TOPIC_ID
     from kraftwire_messages.kafka import FetchResponse
 
-    from raft.replicas import TWO, core_of
+    from codec_tests.raft.replicas import TWO, core_of
 
     core = core_of(Election(4, leader_id=TWO.id))
     partition = FetchResponse.PartitionData(

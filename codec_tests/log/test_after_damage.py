@@ -17,8 +17,8 @@ from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire.log.large_records import LargeRecords, RecordBudget
 from kraftwire.log.order import MAX_RELATIVE_OFFSET, BatchOrder
 
-from columns.engines import ENGINES, engine
-from metadata import metadata_logs as logs
+from codec_tests.columns.engines import ENGINES, engine
+from codec_tests.metadata import metadata_logs as logs
 
 
 def offsets(path: Path, order: BatchOrder | None, damage: list[Damage] | None) -> list[int]:

@@ -18,7 +18,7 @@ from kraftwire.log.file_names import (
 )
 from kraftwire_wire.errors import KraftwireError
 
-from stored_files import BROKER, CONTROLLER
+from codec_tests.stored_files import BROKER, CONTROLLER
 
 
 @pytest.mark.parametrize(

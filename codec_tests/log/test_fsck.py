@@ -16,8 +16,8 @@ from kraftwire.log.fsck import Check, Finding, Severity
 from kraftwire.log.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
 from kraftwire.log.segment_writer import SegmentWriter
 
-from cli.running import done
-from stored_files import BROKER, CONTROLLER
+from codec_tests.cli.running import done
+from codec_tests.stored_files import BROKER, CONTROLLER
 
 
 def check(*paths: Path) -> list[Finding]:

@@ -19,8 +19,8 @@ from kraftwire.log.compression import Compression
 from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire.log.large_records import LargeRecords, RecordBudget
 
-from columns.engines import ENGINES, engine
-from log.hostile_batches import (
+from codec_tests.columns.engines import ENGINES, engine
+from codec_tests.log.hostile_batches import (
     EMPTY_RECORD,
     HEADERS,
     HOSTILE,
@@ -29,7 +29,7 @@ from log.hostile_batches import (
     many_batches,
     record_with_headers,
 )
-from log.hostile_reading import WAYS
+from codec_tests.log.hostile_reading import WAYS
 
 MOST = 300_000_000
 SECONDS = 200
@@ -65,11 +65,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def read(way: str, path: Path, name: str = "") -> Took:
     """Read a partition in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "log.hostile_reading", way, str(path)],
+        [sys.executable, "-m", "codec_tests.log.hostile_reading", way, str(path)],
         capture_output=True,
         text=True,
         timeout=SECONDS,
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
         env={"PYTHONIOENCODING": "utf-8"} | ({"KRAFTWIRE_ENGINE": name} if name else {}),
         check=False,
     )

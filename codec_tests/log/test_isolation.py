@@ -10,7 +10,7 @@ from kraftwire.log.isolation import Aborted, Transactions, find_transactions
 from kraftwire_messages.kafka import EndTxnMarker, LeaderChangeMessage
 from kraftwire_wire.records import ControlType
 
-from stored_files import BROKER
+from codec_tests.stored_files import BROKER
 
 SETTINGS = BatchSettings(producer_id=1, producer_epoch=0, is_transactional=True)
 

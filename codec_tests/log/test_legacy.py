@@ -17,7 +17,7 @@ from kraftwire.cli import main
 from kraftwire.log import BytesSource, CorruptBatch, Record, parse_batch, read_batches
 from kraftwire.log.compression import Compression, compress
 
-from columns.engines import batches_alike
+from codec_tests.columns.engines import batches_alike
 
 GZIP = 1
 LOG_APPEND_TIME = 8

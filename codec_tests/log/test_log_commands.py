@@ -19,8 +19,8 @@ from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire_messages.kafka import UserScramCredentialRecord
 from kraftwire_wire.records import encode_metadata_record
 
-from cli.running import done, run
-from stored_files import BROKER, CODECS, CONTROLLER, batches_of, segment_of
+from codec_tests.cli.running import done, run
+from codec_tests.stored_files import BROKER, CODECS, CONTROLLER, batches_of, segment_of
 
 METADATA = CONTROLLER / "__cluster_metadata-0"
 

@@ -26,8 +26,8 @@ from kraftwire.log.salvage import Salvage
 from kraftwire.log.typed import decode_typed, kafka_json, log_of_topic
 from kraftwire_wire.errors import KraftwireError
 
-from log.file_mutants import mutant
-from stored_files import BROKER, CONTROLLER, stored_files
+from codec_tests.log.file_mutants import mutant
+from codec_tests.stored_files import BROKER, CONTROLLER, stored_files
 
 BATCHES = [file for file in stored_files(*BATCH_FILES) if file.path.stat().st_size]
 OTHERS = [

@@ -26,7 +26,7 @@ from kraftwire.log.segment_writer import SegmentWriter
 from kraftwire_messages.kafka import EndTxnMarker, ProducerSnapshot
 from kraftwire_wire.records import ControlType
 
-from stored_files import BROKER
+from codec_tests.stored_files import BROKER
 
 PRODUCERS = (4, 5, 6)
 

@@ -22,7 +22,7 @@ from kraftwire.log.indexes import (
 from kraftwire.log.segment_writer import SegmentWriter
 from kraftwire.log.selection import batch_at, open_index, start_position
 
-from stored_files import BROKER, CONTROLLER, stored_files
+from codec_tests.stored_files import BROKER, CONTROLLER, stored_files
 
 BASE = 1000
 

@@ -29,11 +29,11 @@ from kraftwire.log.segment_writer import SegmentWriter
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.plan import plan
 
-from cli.running import run
-from columns.engines import batches_alike
-from log.test_legacy import message
-from spark.reads import offsets_of, options_of, read_rows
-from stored_files import BROKER, CONTROLLER
+from codec_tests.cli.running import run
+from codec_tests.columns.engines import batches_alike
+from codec_tests.log.test_legacy import message
+from codec_tests.spark.reads import offsets_of, options_of, read_rows
+from codec_tests.stored_files import BROKER, CONTROLLER
 
 COUNTS = (3, 1, 4, 2)
 """Records of each batch."""

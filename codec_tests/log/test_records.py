@@ -17,7 +17,7 @@ from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire.log.header import HEADER
 from kraftwire_wire.errors import EncodeError
 
-from stored_files import stored_batches
+from codec_tests.stored_files import stored_batches
 
 TIMES = st.integers(0, 1 << 45)
 BYTES = st.none() | st.binary(max_size=300)

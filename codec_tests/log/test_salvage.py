@@ -16,7 +16,7 @@ from kraftwire.log.fsck import Check
 from kraftwire.log.salvage import Salvage
 from kraftwire.log.salvage_files import Loss
 
-from stored_files import BROKER, CONTROLLER
+from codec_tests.stored_files import BROKER, CONTROLLER
 
 
 def salvage(source: Path, target: Path) -> tuple[Partition, list[Loss]]:

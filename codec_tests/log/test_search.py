@@ -17,8 +17,8 @@ from kraftwire.log.storage import Entry, LocalStorage
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.streaming.progress import Progress
 
-from spark.reads import batch, labels, offsets_of, options_of, write_segments
-from stored_files import BROKER, CONTROLLER
+from codec_tests.spark.reads import batch, labels, offsets_of, options_of, write_segments
+from codec_tests.stored_files import BROKER, CONTROLLER
 
 
 def run(*arguments: Any) -> Result:

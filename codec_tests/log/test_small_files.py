@@ -48,7 +48,7 @@ from kraftwire.log.properties import (
 )
 from kraftwire.log.quorum_state import decode_quorum_state, encode_quorum_state
 
-from stored_files import BROKER, CONTROLLER, stored_files
+from codec_tests.stored_files import BROKER, CONTROLLER, stored_files
 
 Again = Callable[[bytes], bytes]
 

@@ -18,7 +18,7 @@ from kraftwire.log.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.plan import plan
 
-from spark.reads import batch, offsets_of, options_of, write_segments
+from codec_tests.spark.reads import batch, offsets_of, options_of, write_segments
 
 pytestmark = pytest.mark.timeout(60)
 

@@ -17,7 +17,7 @@ from kraftwire.log.segment_writer import SegmentWriter
 from kraftwire.log.storage import LOCAL, Entry, OpenSource
 from kraftwire_wire.errors import KraftwireError
 
-from stored_files import BROKER, CONTROLLER
+from codec_tests.stored_files import BROKER, CONTROLLER
 
 HEX = "f" * 32
 

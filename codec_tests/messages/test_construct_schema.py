@@ -18,8 +18,8 @@ from kraftwire.construct_schema import UNKNOWN_TAGS, UVARINT, as_container, sche
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import DecodeError, UnsupportedVersion
 
-from compile_spec import compile_spec
-from strategies import messages, random_message, same
+from codec_tests.compile_spec import compile_spec
+from codec_tests.strategies import messages, random_message, same
 
 SEEDS = range(5)
 DAMAGED_SEEDS = range(20)

@@ -19,9 +19,9 @@ from kraftwire_wire.engine import native_codec
 from kraftwire_wire.errors import EncodeError
 from kraftwire_wire.specialized import SpecializedCodec
 
-from columns.engines import messages_alike
-from compile_spec import compile_spec
-from spec_files import field_spec, message_spec
+from codec_tests.columns.engines import messages_alike
+from codec_tests.compile_spec import compile_spec
+from codec_tests.spec_files import field_spec, message_spec
 
 CODECS: list[Any] = [Codec, SpecializedCodec]
 if native_codec() is not None:

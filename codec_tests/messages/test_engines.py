@@ -28,10 +28,10 @@ from kraftwire_wire.specialized_reader import specialized_reader, wide_length
 from kraftwire_wire.specialized_source import GIVES_UP, Unusual, uuid_of
 from kraftwire_wire.specialized_writer import specialized_writer, wide
 
-from compile_spec import compile_spec
-from fuzz.mutants import mutants
-from spec_files import MOVED, MOVED_TOO_EARLY, field_spec, message_spec
-from strategies import random_message, same
+from codec_tests.compile_spec import compile_spec
+from codec_tests.fuzz.mutants import mutants
+from codec_tests.spec_files import MOVED, MOVED_TOO_EARLY, field_spec, message_spec
+from codec_tests.strategies import random_message, same
 
 
 class Engine(NamedTuple):

@@ -31,8 +31,8 @@ from kraftwire_wire.errors import EncodeError
 from kraftwire_wire.message import Struct
 from kraftwire_wire.specialized import SpecializedCodec
 
-from extremes import extreme_message
-from fuzz.hostile import (
+from codec_tests.extremes import extreme_message
+from codec_tests.fuzz.hostile import (
     HOSTILE,
     LyingBytes,
     LyingInt,

@@ -9,7 +9,7 @@ import pytest
 
 from kraftwire_messages import kip_595, kip_853, kip_856, kip_951
 
-from kip_bytes import (
+from codec_tests.kip_bytes import (
     bytes_595,
     bytes_853_epochs,
     bytes_853_fetch,
@@ -19,7 +19,7 @@ from kip_bytes import (
     bytes_856_voters,
     bytes_951,
 )
-from kip_bytes.cases import Case
+from codec_tests.kip_bytes.cases import Case
 
 SETS = {
     kip_595.registry: bytes_595.CASES,

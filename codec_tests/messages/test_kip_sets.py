@@ -24,9 +24,9 @@ from kraftwire_wire import records
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.registry import Registry
 
-import oracle
-from oracle_kips import kip_pages
-from strategies import random_message, same
+from codec_tests import oracle
+from codec_tests.oracle_kips import kip_pages
+from codec_tests.strategies import random_message, same
 
 SPECS = oracle.REPOSITORY / "message_specs"
 REGISTRIES: dict[str, Registry] = {

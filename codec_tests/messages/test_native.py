@@ -24,7 +24,7 @@ from kraftwire_wire.errors import DecodeError, EncodeError
 from kraftwire_wire.specialized import SpecializedCodec
 from kraftwire_wire.specialized_source import NotSpecialized
 
-from bench.payloads import payloads
+from codec_tests.bench.payloads import payloads
 
 NativeCodec: Any = native_codec()
 

@@ -16,7 +16,7 @@ from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import DecodeError
 from kraftwire_wire.message import Message
 
-from strategies import messages, same
+from codec_tests.strategies import messages, same
 
 QUICK, NIGHTLY = 4, 100
 

@@ -14,7 +14,7 @@ from kraftwire_messages.kafka import (
     UserScramCredentialRecord,
 )
 
-from metadata.metadata_logs import (
+from codec_tests.metadata.metadata_logs import (
     CUP,
     TEA,
     broker,

@@ -11,7 +11,7 @@ from kraftwire_messages import kafka
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 
-from metadata.metadata_logs import (
+from codec_tests.metadata.metadata_logs import (
     CUP,
     TEA,
     broker,

@@ -14,7 +14,7 @@ from kraftwire_messages import kafka
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.message import Message
 
-from metadata.metadata_logs import (
+from codec_tests.metadata.metadata_logs import (
     DIRECTORY,
     broker,
     broker_change,

@@ -21,7 +21,7 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType
 
-from metadata.metadata_logs import (
+from codec_tests.metadata.metadata_logs import (
     EPOCH,
     TIME,
     batch,

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from kraftwire.cli import main
 from kraftwire_messages.kafka import BeginTransactionRecord, NoOpRecord, UserScramCredentialRecord
 
-from metadata.metadata_logs import (
+from codec_tests.metadata.metadata_logs import (
     CUP,
     broker,
     moved,
@@ -22,7 +22,7 @@ from metadata.metadata_logs import (
     write_log,
     write_snapshot,
 )
-from stored_files import BROKER, CONTROLLER
+from codec_tests.stored_files import BROKER, CONTROLLER
 
 MESSAGES = [topic(), partition(), broker(), setting("a", "1"), NoOpRecord(), moved(2)]
 

@@ -15,9 +15,9 @@ from kraftwire.metadata.load import image_at
 from kraftwire.metadata.source import find_metadata
 from kraftwire_wire.errors import KraftwireError
 
-from log.file_mutants import mutant
-from metadata.metadata_logs import raw_batch, write_segment, write_snapshot
-from stored_files import CONTROLLER, batches_of
+from codec_tests.log.file_mutants import mutant
+from codec_tests.metadata.metadata_logs import raw_batch, write_segment, write_snapshot
+from codec_tests.stored_files import CONTROLLER, batches_of
 
 LOG = find_metadata(CONTROLLER).segments[0].path
 SNAPSHOT = find_metadata(CONTROLLER).snapshots[-1].path

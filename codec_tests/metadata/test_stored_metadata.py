@@ -13,7 +13,7 @@ from kraftwire.metadata.image import MetadataImage
 from kraftwire.metadata.load import image_at, load_image
 from kraftwire.metadata.source import find_metadata
 
-from stored_files import BROKER, CONTROLLER
+from codec_tests.stored_files import BROKER, CONTROLLER
 
 NODES = pytest.mark.parametrize("node", [CONTROLLER, BROKER], ids=["controller", "broker"])
 

@@ -15,7 +15,16 @@ from kraftwire_messages.kafka import (
     RemoveTopicRecord,
 )
 
-from metadata.metadata_logs import CUP, DIRECTORY, TEA, image_of, moved, partition, setting, topic
+from codec_tests.metadata.metadata_logs import (
+    CUP,
+    DIRECTORY,
+    TEA,
+    image_of,
+    moved,
+    partition,
+    setting,
+    topic,
+)
 
 
 def change(**fields: object) -> Partition:

@@ -26,7 +26,7 @@ from kraftwire_wire.framing import add_size
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ApiKey
 
-from net.servers import HOST, connected, in_loop, serving, tell_versions
+from codec_tests.net.servers import HOST, connected, in_loop, serving, tell_versions
 
 APIS = {ApiKey.API_VERSIONS: range(5), ApiKey.FETCH: range(12, 19)}
 

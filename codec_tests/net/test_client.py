@@ -23,7 +23,7 @@ from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersio
 from kraftwire_wire.framing import add_size
 from kraftwire_wire.numbers import ApiKey
 
-from net.servers import (
+from codec_tests.net.servers import (
     APIS,
     HOST,
     answer,

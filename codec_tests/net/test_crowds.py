@@ -16,8 +16,8 @@ from kraftwire.net.server import Endpoint, Server
 from kraftwire_messages.kafka import ApiVersionsRequest, registry
 from kraftwire_wire.framing import add_size
 
-from net.certificates import Authority
-from net.servers import (
+from codec_tests.net.certificates import Authority
+from codec_tests.net.servers import (
     APIS,
     HOST,
     answer,

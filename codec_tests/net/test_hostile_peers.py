@@ -22,7 +22,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.framing import add_size
 
-from net.servers import (
+from codec_tests.net.servers import (
     answer,
     connected,
     in_loop,

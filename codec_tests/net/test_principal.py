@@ -13,7 +13,7 @@ from cryptography.x509.oid import NameOID
 from kraftwire.net.principal import subject_of
 from kraftwire_wire.errors import DecodeError
 
-from net.certificates import Authority
+from codec_tests.net.certificates import Authority
 
 _COMMON = NameOID.COMMON_NAME
 

@@ -20,7 +20,16 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.numbers import ApiKey, ErrorCode
 
-from net.servers import APIS, answer, connected, in_loop, number_of, serving, tell_versions, vote
+from codec_tests.net.servers import (
+    APIS,
+    answer,
+    connected,
+    in_loop,
+    number_of,
+    serving,
+    tell_versions,
+    vote,
+)
 
 LOGINS: dict[int, range] = {
     **APIS,

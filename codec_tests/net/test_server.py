@@ -26,7 +26,7 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.errors import EncodeError
 from kraftwire_wire.framing import add_size
 
-from net.servers import (
+from codec_tests.net.servers import (
     APIS,
     HOST,
     answer,

@@ -17,8 +17,17 @@ from kraftwire.net.errors import BadSecurity
 from kraftwire.net.limits import Limits
 from kraftwire.net.security import ClientAuth, ClientSecurity, ServerSecurity, Tls
 
-from net.certificates import Authority
-from net.servers import HOST, answer, connected, in_loop, number_of, raw_peer, serving, vote
+from codec_tests.net.certificates import Authority
+from codec_tests.net.servers import (
+    HOST,
+    answer,
+    connected,
+    in_loop,
+    number_of,
+    raw_peer,
+    serving,
+    vote,
+)
 
 
 @pytest.fixture

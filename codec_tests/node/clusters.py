@@ -18,7 +18,7 @@ from kraftwire.raft.memory_store import MemoryStore
 from kraftwire.raft.store import Store
 from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
 
-from held_ports import HOST, held_port
+from codec_tests.held_ports import HOST, held_port
 
 LISTENER = "CONTROLLER"
 WITHIN_S = 30.0

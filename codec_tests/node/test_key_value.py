@@ -13,8 +13,8 @@ from kraftwire.node import key_value
 from kraftwire.node.key_value import KeyValues, KeyValueServer, put
 from kraftwire.node.node import Node
 
-from held_ports import HOST
-from node.clusters import cluster, run
+from codec_tests.held_ports import HOST
+from codec_tests.node.clusters import cluster, run
 
 
 @asynccontextmanager

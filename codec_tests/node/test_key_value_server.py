@@ -12,8 +12,8 @@ from kraftwire.raft.config import Membership
 from kraftwire.raft.inputs import Resign
 from kraftwire.raft.roles import Leader, Resigned
 
-from held_ports import HOST
-from node.clusters import cluster, keys_of, run, until
+from codec_tests.held_ports import HOST
+from codec_tests.node.clusters import cluster, keys_of, run, until
 
 NOBODY = "error no leader takes changes now; try again"
 

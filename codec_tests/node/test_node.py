@@ -18,7 +18,7 @@ from kraftwire.raft.roles import Leader
 from kraftwire.raft.voters import ReplicaKey
 from kraftwire_wire.errors import KraftwireError
 
-from node.clusters import cluster, keys_of, run, until
+from codec_tests.node.clusters import cluster, keys_of, run, until
 
 
 def test_a_sole_voter_commits() -> None:

@@ -22,7 +22,7 @@ from kraftwire.raft.voters import Listener, ReplicaKey
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
-from node.clusters import LISTENER, Cluster, cluster, keys_of, run, until
+from codec_tests.node.clusters import LISTENER, Cluster, cluster, keys_of, run, until
 
 LAST = (1 << 31) - 1
 STRANGER = ReplicaKey(99, UUID(int=99))

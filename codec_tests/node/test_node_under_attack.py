@@ -26,10 +26,10 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.numbers import ApiKey, ErrorCode
 
-from held_ports import HOST
-from net.servers import crowd, tell_versions
-from node.clusters import run
-from node.victims import CLUSTER_ID, Victim, victim
+from codec_tests.held_ports import HOST
+from codec_tests.net.servers import crowd, tell_versions
+from codec_tests.node.clusters import run
+from codec_tests.node.victims import CLUSTER_ID, Victim, victim
 
 _ALL = Limits(connections=2000, connections_per_address=2000)
 _WITHIN_S = 120

@@ -19,9 +19,9 @@ from kraftwire.raft.effects import Send
 from kraftwire.raft.inputs import RequestFailed, Response
 from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
 
-from net.servers import APIS, in_loop, vote
-from net.servers import answer as answer_vote
-from node.clusters import until
+from codec_tests.net.servers import APIS, in_loop, vote
+from codec_tests.net.servers import answer as answer_vote
+from codec_tests.node.clusters import until
 
 _SOME = Limits(peer_connections=3)
 

@@ -10,8 +10,8 @@ from kraftwire.address import Address
 from kraftwire.node import prometheus
 from kraftwire.node.prometheus import PrometheusServer
 
-from held_ports import HOST
-from node.clusters import cluster, run
+from codec_tests.held_ports import HOST
+from codec_tests.node.clusters import cluster, run
 
 
 async def _get(port: int) -> bytes:

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from held_ports import HOST, held_port
+from codec_tests.held_ports import HOST, held_port
 
 _KRAFTWIRE = str(Path(sys.executable).with_name("kraftwire"))
 CLUSTER_ID = "Q2hhb3MtY2x1c3Rlci1pZA"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from kraftwire.node.disk import DiskStore
 
-from node_disk.disks import PARTITION, SMALL
-from node_disk.model import KINDS, Model
+from codec_tests.node_disk.disks import PARTITION, SMALL
+from codec_tests.node_disk.model import KINDS, Model
 
 
 def steps_of(seed: int, count: int) -> list[tuple[str, int]]:

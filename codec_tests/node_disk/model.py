@@ -8,7 +8,7 @@ from kraftwire.raft.log_state import LogState, OffsetAndEpoch
 from kraftwire.raft.store import Store
 from kraftwire.raft.voters import ReplicaKey
 
-from node_disk.disks import batch_at, snapshot_bytes, take_snapshot, voters_batch
+from codec_tests.node_disk.disks import batch_at, snapshot_bytes, take_snapshot, voters_batch
 
 KINDS = (
     *("append", "append", "append", "voters", "epoch", "flush", "vote"),

@@ -11,7 +11,7 @@ from kraftwire.log.batch import Batch
 from kraftwire.log.segment import scan_batches
 from kraftwire.log.source import BytesSource
 
-from node_disk.disks import batch_at
+from codec_tests.node_disk.disks import batch_at
 
 COUNTS = st.lists(st.integers(1, 30), min_size=1, max_size=6)
 DAMAGES = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), max_size=2)

@@ -12,9 +12,9 @@ import pytest
 
 from kraftwire.raft.memory_store import MemoryStore
 
-from node_disk.crashing import steps_of
-from node_disk.disks import Seen, batch_at, opened, seen
-from node_disk.model import Model
+from codec_tests.node_disk.crashing import steps_of
+from codec_tests.node_disk.disks import Seen, batch_at, opened, seen
+from codec_tests.node_disk.model import Model
 
 STEPS = 400
 SECONDS = 60
@@ -22,7 +22,10 @@ SECONDS = 60
 
 def run_and_kill(directory: Path, seed: int, kill_after: int) -> int:
     """Let a process take steps, and kill it after so many; how many it was done with."""
-    code = f"from node_disk.crashing import run; run({str(directory)!r}, {seed}, {STEPS})"
+    code = (
+        "from codec_tests.node_disk.crashing import run; "
+        f"run({str(directory)!r}, {seed}, {STEPS})"
+    )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment

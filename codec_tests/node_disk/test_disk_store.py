@@ -22,7 +22,7 @@ from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
 from kraftwire.raft.voters import ReplicaKey
 from kraftwire_wire.errors import KraftwireError
 
-from node_disk.disks import (
+from codec_tests.node_disk.disks import (
     EPOCH,
     PARTITION,
     SMALL,

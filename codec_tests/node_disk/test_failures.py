@@ -15,7 +15,7 @@ from kraftwire.node.disk import DiskStore
 from kraftwire.raft.election import Election
 from kraftwire.raft.log_state import OffsetAndEpoch
 
-from node_disk.disks import EPOCH, PARTITION, batch_at, opened, take_snapshot
+from codec_tests.node_disk.disks import EPOCH, PARTITION, batch_at, opened, take_snapshot
 
 SNAPSHOT = OffsetAndEpoch(2, EPOCH)
 WRITES: dict[str, Callable[[DiskStore], None]] = {
@@ -82,7 +82,7 @@ FILL = """
 import resource, signal, sys
 from pathlib import Path
 from kraftwire.node.disk import DiskSettings, DiskStore
-from node_disk.disks import batch_at
+from codec_tests.node_disk.disks import batch_at
 store = DiskStore(Path(sys.argv[1]), settings=DiskSettings(index_bytes=1000))
 store.recover()
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kraftwire.raft.memory_store import MemoryStore
 
-from node_disk.disks import batch_at, opened, read_all, seen, seen_in_copy
-from node_disk.model import KINDS, Model
+from codec_tests.node_disk.disks import batch_at, opened, read_all, seen, seen_in_copy
+from codec_tests.node_disk.model import KINDS, Model
 
 STEPS = st.lists(st.tuples(st.sampled_from([*KINDS, "reopen"]), st.integers(0, 9)), max_size=40)
 

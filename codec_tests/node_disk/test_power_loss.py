@@ -17,9 +17,18 @@ from kraftwire.raft.election import Election
 from kraftwire.raft.log_state import BOOTSTRAP
 from kraftwire.raft.memory_store import MemoryStore
 
-from node_disk.disks import EPOCH, PARTITION, Seen, batch_at, opened, read_all, seen, take_snapshot
-from node_disk.model import KINDS, Model
-from node_disk.power import Power
+from codec_tests.node_disk.disks import (
+    EPOCH,
+    PARTITION,
+    Seen,
+    batch_at,
+    opened,
+    read_all,
+    seen,
+    take_snapshot,
+)
+from codec_tests.node_disk.model import KINDS, Model
+from codec_tests.node_disk.power import Power
 
 STEPS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 9)), max_size=30)
 

@@ -13,8 +13,15 @@ from kraftwire.node.disk import DiskSettings
 from kraftwire.raft.election import Election
 from kraftwire.raft.log_state import BOOTSTRAP
 
-from node_disk.disks import PARTITION, batch_at, names_of, opened, read_all, take_snapshot
-from stored_files import BROKER, CONTROLLER, batches_of
+from codec_tests.node_disk.disks import (
+    PARTITION,
+    batch_at,
+    names_of,
+    opened,
+    read_all,
+    take_snapshot,
+)
+from codec_tests.stored_files import BROKER, CONTROLLER, batches_of
 
 SEGMENT = "00000000000000000000.log"
 DIRECTORIES = pytest.mark.parametrize("real", [BROKER, CONTROLLER], ids=["broker", "controller"])

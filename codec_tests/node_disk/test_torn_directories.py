@@ -9,7 +9,7 @@ import pytest
 
 from kraftwire.log.errors import CorruptBatch
 
-from node_disk.disks import (
+from codec_tests.node_disk.disks import (
     EPOCH,
     PARTITION,
     batch_at,

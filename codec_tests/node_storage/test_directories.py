@@ -23,7 +23,7 @@ from kraftwire.node.directories import (
 from kraftwire.node.directory_lock import DirectoryInUse, DirectoryLock
 from kraftwire.node.properties import read_properties
 
-from node_storage.settings import storage, write_settings
+from codec_tests.node_storage.settings import storage, write_settings
 
 IDS = {"a": "EQPUsqKWQIyKC26pBQfc5Q", "b": "QQPUsqKWQIyKC26pBQfc5Q", "m": "RQPUsqKWQIyKC26pBQfc5Q"}
 SOUND = "version=1\ncluster.id=tea\nnode.id=1\ndirectory.id={}\n"

@@ -35,7 +35,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.message import Message
 
-from node_storage.settings import storage
+from codec_tests.node_storage.settings import storage
 
 NOW = 1_700_000_000_000
 ONE, TWO = "EQPUsqKWQIyKC26pBQfc5Q", "QQPUsqKWQIyKC26pBQfc5Q"

@@ -15,7 +15,7 @@ from kraftwire.node.storage_properties import read_storage_properties
 from kraftwire.raft.config import Membership
 from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
 
-from node_storage.settings import CONTROLLER, content, findings, parsed, write_settings
+from codec_tests.node_storage.settings import CONTROLLER, content, findings, parsed, write_settings
 
 VOTERS = "1@127.0.0.1:9093,2@b.example:9094"
 KEY = ReplicaKey(1)

@@ -12,7 +12,7 @@ from kraftwire.cli import main
 from kraftwire.log.properties import parse_uuid
 from kraftwire.node.directories import is_reserved
 
-from node_storage.settings import write_settings
+from codec_tests.node_storage.settings import write_settings
 
 ONE = "EQPUsqKWQIyKC26pBQfc5Q"
 

@@ -12,7 +12,7 @@ from kraftwire.difference import ABSENT, as_tree, differences, first_difference,
 from kraftwire.pytest_plugin import assert_same_message
 from kraftwire_messages.kafka import MetadataRequest, ProduceRequest, registry
 
-from capture.replaying import batch, produce
+from codec_tests.capture.replaying import batch, produce
 
 TOPIC = MetadataRequest.MetadataRequestTopic
 

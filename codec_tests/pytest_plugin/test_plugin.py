@@ -14,16 +14,16 @@ import kraftwire.pytest_plugin
 from kraftwire.capture.cassette import CassetteHeader, CassetteReader, write_cassette
 from kraftwire.capture.replay.server import ReplayThread
 
-from capture.replaying import Pair, cassette, metadata
+from codec_tests.capture.replaying import Pair, cassette, metadata
 
 pytest_plugins = ["pytester"]
 
-CODEC_TESTS = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 ASKING = f"""
     import sys
-    sys.path.append({str(CODEC_TESTS)!r})
-    from interop.kafka_connection import Connection
+    sys.path.append({str(ROOT)!r})
+    from codec_tests.interop.kafka_connection import Connection
     from kraftwire_messages.kafka import MetadataRequest
 
     def ask(cassette, *topics):

@@ -20,7 +20,7 @@ from kraftwire_messages.kafka import (
     RemoveRaftVoterRequest,
 )
 
-from raft.replicas import (
+from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
     THREE,

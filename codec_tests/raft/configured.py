@@ -17,7 +17,7 @@ from kraftwire.raft.replica import Replica
 from kraftwire.raft.store import Recovered
 from kraftwire.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet
 
-from raft.replicas import ME, THREE, TWO, elected, fetched, listeners_of, replica_of
+from codec_tests.raft.replicas import ME, THREE, TWO, elected, fetched, listeners_of, replica_of
 
 CONFIGURED = VoterSet(Voter(ReplicaKey(number), listeners_of(number)) for number in (1, 2, 3))
 NAMED = VoterSet(Voter(key, listeners_of(key.id)) for key in (ME, TWO, THREE))

@@ -26,7 +26,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.message import Message
 
-from raft.replicas import (
+from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
     ME,

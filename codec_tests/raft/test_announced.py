@@ -21,8 +21,8 @@ from kraftwire.raft.voters import Listener, Voter
 from kraftwire_messages.kafka import FetchRequest, FetchResponse, UpdateRaftVoterResponse
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.changing import FOUR
-from raft.replicas import (
+from codec_tests.raft.changing import FOUR
+from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
     ME,

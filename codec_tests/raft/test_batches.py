@@ -13,7 +13,7 @@ from kraftwire_messages import kip_856
 from kraftwire_messages.kafka import KRaftVersionRecord, LeaderChangeMessage, VotersRecord, registry
 from kraftwire_wire.records import ControlType
 
-from stored_files import CONTROLLER
+from codec_tests.stored_files import CONTROLLER
 
 FIRST = [
     Control(ControlType.LEADER_CHANGE, LeaderChangeMessage(leader_id=1)),

@@ -28,7 +28,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.replicas import (
+from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
     ME,
@@ -40,7 +40,7 @@ from raft.replicas import (
     replica_of,
     sent,
 )
-from raft.strangers import (
+from codec_tests.raft.strangers import (
     BOOTSTRAP,
     LAST,
     NEAR_THE_END,

@@ -17,7 +17,16 @@ from kraftwire.raft.voters import decode_voters
 from kraftwire_messages.kafka import LeaderChangeMessage, VotersRecord, registry
 from kraftwire_wire.records import ControlType
 
-from raft.replicas import ME, THREE, TWO, VOTERS, core_of, listeners_of, replica_of, saved
+from codec_tests.raft.replicas import (
+    ME,
+    THREE,
+    TWO,
+    VOTERS,
+    core_of,
+    listeners_of,
+    replica_of,
+    saved,
+)
 
 
 def asked(core: Core) -> list[tuple[int, int, bool]]:

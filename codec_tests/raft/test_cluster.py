@@ -6,7 +6,7 @@ from kraftwire.raft.election import Election
 from kraftwire_messages.kafka import DescribeClusterRequest
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.replicas import CLUSTER, ask, elected, replica_of
+from codec_tests.raft.replicas import CLUSTER, ask, elected, replica_of
 
 CONTROLLERS = 2
 

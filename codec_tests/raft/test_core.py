@@ -15,7 +15,7 @@ from kraftwire.raft.responses import note_fetched
 from kraftwire.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from kraftwire.raft.voters import ReplicaKey
 
-from raft.replicas import ME, THREE, TWO, VOTERS, core_of, listeners_of, saved
+from codec_tests.raft.replicas import ME, THREE, TWO, VOTERS, core_of, listeners_of, saved
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from kraftwire.raft.voters import ReplicaKey
 from kraftwire_messages.kafka import DescribeQuorumRequest
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.replicas import CLUSTER, ME, THREE, TWO, ask, elected, fetched, lead
+from codec_tests.raft.replicas import CLUSTER, ME, THREE, TWO, ask, elected, fetched, lead
 
 FOUR = ReplicaKey(4, UUID(int=4))
 

@@ -11,7 +11,7 @@ from kraftwire.raft.bounds import MAX_EPOCH
 from kraftwire.raft.election import Election, decode_election, encode_election
 from kraftwire.raft.voters import ReplicaKey
 
-from stored_files import CONTROLLER
+from codec_tests.stored_files import CONTROLLER
 
 KEYS = st.builds(ReplicaKey, st.integers(0, 2**31 - 1), st.uuids())
 LEADERS = st.none() | st.integers(0, 2**31 - 1)

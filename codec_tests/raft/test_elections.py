@@ -33,7 +33,17 @@ from kraftwire_messages.kafka import VoteRequest
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.replicas import CLUSTER, LISTENER, ME, THREE, TWO, core_of, listeners_of, replies, saved
+from codec_tests.raft.replicas import (
+    CLUSTER,
+    LISTENER,
+    ME,
+    THREE,
+    TWO,
+    core_of,
+    listeners_of,
+    replies,
+    saved,
+)
 
 HANDLERS = {
     "VoteRequest": handle_vote,

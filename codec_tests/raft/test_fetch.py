@@ -25,7 +25,7 @@ from kraftwire_messages.kafka import FetchRequest, FetchResponse, VotersRecord
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.records import ControlType
 
-from raft.replicas import CLUSTER, LISTENER, ME, THREE, TWO, core_of, replies
+from codec_tests.raft.replicas import CLUSTER, LISTENER, ME, THREE, TWO, core_of, replies
 
 
 def leader() -> Core:

@@ -36,8 +36,8 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.message_fields import fields
-from raft.replicas import (
+from codec_tests.raft.message_fields import fields
+from codec_tests.raft.replicas import (
     CLUSTER,
     ME,
     THREE,

@@ -34,9 +34,9 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.changing import FOUR, flushed, removing
-from raft.message_fields import fields
-from raft.replicas import (
+from codec_tests.raft.changing import FOUR, flushed, removing
+from codec_tests.raft.message_fields import fields
+from codec_tests.raft.replicas import (
     CLUSTER,
     ME,
     THREE,
@@ -52,10 +52,10 @@ from raft.replicas import (
     sent,
     take_snapshot,
 )
-from raft.test_describe import states
-from raft.test_snapshot_fetching import Following
-from raft.test_snapshot_server import request as snapshot_request
-from raft.test_updating import WITHOUT_ME, follower
+from codec_tests.raft.test_describe import states
+from codec_tests.raft.test_snapshot_fetching import Following
+from codec_tests.raft.test_snapshot_server import request as snapshot_request
+from codec_tests.raft.test_updating import WITHOUT_ME, follower
 
 OTHER_DISK = ReplicaKey(2, UUID(int=99))
 NEWER = UpToDate(3, 9)

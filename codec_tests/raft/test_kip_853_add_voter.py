@@ -28,8 +28,8 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.changing import FOUR, adding, answered, begun, flushed, removing, versions
-from raft.replicas import (
+from codec_tests.raft.changing import FOUR, adding, answered, begun, flushed, removing, versions
+from codec_tests.raft.replicas import (
     LISTENER,
     ME,
     THREE,

@@ -29,9 +29,9 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType
 from kraftwire_wire.registry import Registry
 
-from raft.changing import FOUR, removing
-from raft.message_fields import fields, tagged
-from raft.replicas import (
+from codec_tests.raft.changing import FOUR, removing
+from codec_tests.raft.message_fields import fields, tagged
+from codec_tests.raft.replicas import (
     CLUSTER,
     ME,
     THREE,
@@ -43,8 +43,8 @@ from raft.replicas import (
     replica_of,
     sent,
 )
-from raft.test_kip_853 import begin, end
-from raft.test_updating import fetch_answered, follower
+from codec_tests.raft.test_kip_853 import begin, end
+from codec_tests.raft.test_updating import fetch_answered, follower
 
 # -- requests and responses of the drafts -----------------------------------------------------
 

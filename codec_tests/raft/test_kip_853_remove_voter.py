@@ -17,8 +17,8 @@ from kraftwire.raft.voters import ReplicaKey
 from kraftwire_messages.kafka import EndQuorumEpochRequest
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.changing import FOUR, flushed, removing
-from raft.replicas import (
+from codec_tests.raft.changing import FOUR, flushed, removing
+from codec_tests.raft.replicas import (
     ME,
     THREE,
     TWO,
@@ -30,7 +30,7 @@ from raft.replicas import (
     sent,
     take_snapshot,
 )
-from raft.test_kip_853_add_voter import (
+from codec_tests.raft.test_kip_853_add_voter import (
     OTHER_DISK,
     adding_now,
     error_in,
@@ -39,7 +39,7 @@ from raft.test_kip_853_add_voter import (
     removing_now,
     voters_written,
 )
-from raft.test_snapshot_server import request as snapshot_request
+from codec_tests.raft.test_snapshot_server import request as snapshot_request
 
 # -- RemoveVoter, Handling --------------------------------------------------------------------
 

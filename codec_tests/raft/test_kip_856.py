@@ -38,7 +38,7 @@ from kraftwire_messages.kip_856 import AddVoterRecord, RemoveVoterRecord
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.configured import (
+from codec_tests.raft.configured import (
     BOTH_DISKS,
     CONFIGURED,
     NAMED,
@@ -50,7 +50,7 @@ from raft.configured import (
     named,
     recovered,
 )
-from raft.replicas import (
+from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
     ME,

@@ -22,8 +22,8 @@ from kraftwire_messages.kafka import (
 from kraftwire_messages.kip_856 import AddVoterRecord, RemoveVoterRecord
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.configured import NEW_DISK, flushed, named, said, unnamed
-from raft.replicas import (
+from codec_tests.raft.configured import NEW_DISK, flushed, named, said, unnamed
+from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
     ME,

@@ -17,7 +17,7 @@ from kraftwire.raft.roles import Leader
 from kraftwire.raft.voters import ReplicaKey
 from kraftwire_messages.kafka import VoteRequest
 
-from raft.configured import (
+from codec_tests.raft.configured import (
     BOTH_DISKS,
     CONFIGURED,
     NEW_DISK,
@@ -27,8 +27,8 @@ from raft.configured import (
     named,
     recovered,
 )
-from raft.replicas import CLUSTER, ME, THREE, TWO, fetched, lead, listeners_of, sent
-from raft.test_describe import states
+from codec_tests.raft.replicas import CLUSTER, ME, THREE, TWO, fetched, lead, listeners_of, sent
+from codec_tests.raft.test_describe import states
 
 
 def with_both_disks() -> Replica:

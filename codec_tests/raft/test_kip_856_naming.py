@@ -18,7 +18,7 @@ from kraftwire_messages import kip_856
 from kraftwire_messages.kafka import KRaftVersionRecord, LeaderChangeMessage
 from kraftwire_messages.kip_856 import AddVoterRecord
 
-from raft.configured import (
+from codec_tests.raft.configured import (
     CONFIGURED,
     NAMED,
     NEW_DISK,
@@ -30,7 +30,16 @@ from raft.configured import (
     said,
     unnamed,
 )
-from raft.replicas import ME, THREE, TWO, elected, fetched, lead, listeners_of, take_snapshot
+from codec_tests.raft.replicas import (
+    ME,
+    THREE,
+    TWO,
+    elected,
+    fetched,
+    lead,
+    listeners_of,
+    take_snapshot,
+)
 
 
 def elect_again(replica: Replica) -> None:

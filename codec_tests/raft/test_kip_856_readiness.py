@@ -11,9 +11,9 @@ from kraftwire.raft.voters import ReplicaKey
 from kraftwire_messages.kafka import AddRaftVoterRequest, ApiVersionsRequest
 from kraftwire_wire.numbers import ApiKey, ErrorCode
 
-from raft.configured import NEW_DISK, POLICY, flushed, named, said
-from raft.replicas import LISTENER, ME, THREE, TWO, fetched, lead, reply_in, sent
-from raft.test_kip_856_changes import (
+from codec_tests.raft.configured import NEW_DISK, POLICY, flushed, named, said
+from codec_tests.raft.replicas import LISTENER, ME, THREE, TWO, fetched, lead, reply_in, sent
+from codec_tests.raft.test_kip_856_changes import (
     added,
     adding,
     answered,

@@ -42,9 +42,9 @@ from kraftwire_messages.kafka import FetchRequest, QuorumStateData
 from kraftwire_wire.numbers import ApiKey, ErrorCode
 from kraftwire_wire.records import ControlType
 
-from raft.changing import FOUR, adding, answered, begun, flushed, removing, versions
-from raft.message_fields import fields
-from raft.replicas import (
+from codec_tests.raft.changing import FOUR, adding, answered, begun, flushed, removing, versions
+from codec_tests.raft.message_fields import fields
+from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
     ME,
@@ -60,9 +60,9 @@ from raft.replicas import (
     sent,
     take_snapshot,
 )
-from raft.test_describe import states
-from raft.test_snapshot_fetching import Following, piece
-from raft.test_updating import WITHOUT_ME, fetch_answered, follower, role
+from codec_tests.raft.test_describe import states
+from codec_tests.raft.test_snapshot_fetching import Following, piece
+from codec_tests.raft.test_updating import WITHOUT_ME, fetch_answered, follower, role
 
 
 def voters_said(voters: VoterSet) -> bytes:

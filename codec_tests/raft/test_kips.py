@@ -37,9 +37,9 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.records import ControlType
 
-from raft.changing import FOUR, adding, flushed, removing
-from raft.message_fields import fields, tagged
-from raft.replicas import (
+from codec_tests.raft.changing import FOUR, adding, flushed, removing
+from codec_tests.raft.message_fields import fields, tagged
+from codec_tests.raft.replicas import (
     CLUSTER,
     ME,
     THREE,
@@ -54,10 +54,15 @@ from raft.replicas import (
     sent,
     take_snapshot,
 )
-from raft.test_describe import states
-from raft.test_kip_853_add_voter import adding_now, error_of, newly_elected, removing_now
-from raft.test_snapshot_server import request as snapshot_request
-from raft.test_updating import WITHOUT_ME
+from codec_tests.raft.test_describe import states
+from codec_tests.raft.test_kip_853_add_voter import (
+    adding_now,
+    error_of,
+    newly_elected,
+    removing_now,
+)
+from codec_tests.raft.test_snapshot_server import request as snapshot_request
+from codec_tests.raft.test_updating import WITHOUT_ME
 
 OTHER_DISK = ReplicaKey(2, UUID(int=99))
 STORAGE_ID = "AAAAAAAAAAAAAAAAAAAAAg"

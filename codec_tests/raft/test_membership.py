@@ -25,7 +25,7 @@ from kraftwire.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet
 from kraftwire_messages.kafka import KRaftVersionRecord, VotersRecord
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.replicas import ME, THREE, TWO, VOTERS, listeners_of
+from codec_tests.raft.replicas import ME, THREE, TWO, VOTERS, listeners_of
 
 POLICY = Shipped()
 FOUR = Voter(ReplicaKey(4, UUID(int=4)), listeners_of(4), 0, 1)

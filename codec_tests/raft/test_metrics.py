@@ -13,8 +13,18 @@ from kraftwire.raft.metrics import metrics_of
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.voters import ReplicaKey
 
-from raft.changing import begun
-from raft.replicas import CLUSTER, ME, THREE, TWO, VOTERS, ask, elected, fetched, replica_of
+from codec_tests.raft.changing import begun
+from codec_tests.raft.replicas import (
+    CLUSTER,
+    ME,
+    THREE,
+    TWO,
+    VOTERS,
+    ask,
+    elected,
+    fetched,
+    replica_of,
+)
 
 OF_LEADERS = {
     "number-of-observers",

@@ -13,7 +13,7 @@ from kraftwire.raft.parked import ParkedFetches
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.voters import ReplicaKey
 
-from raft.replicas import CLUSTER, LISTENER, elected, fetched, lead
+from codec_tests.raft.replicas import CLUSTER, LISTENER, elected, fetched, lead
 
 _DAYS_MS = 2**31 - 1
 

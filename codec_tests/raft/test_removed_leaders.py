@@ -18,7 +18,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.changing import (
+from codec_tests.raft.changing import (
     ALONE,
     FOUR,
     TWO_ALONE,
@@ -29,7 +29,7 @@ from raft.changing import (
     removing,
     versions,
 )
-from raft.replicas import (
+from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
     ME,

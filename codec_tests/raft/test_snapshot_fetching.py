@@ -30,7 +30,7 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.replicas import CLUSTER, ME, THREE, VOTERS, listeners_of
+from codec_tests.raft.replicas import CLUSTER, ME, THREE, VOTERS, listeners_of
 
 SNAPSHOT = OffsetAndEpoch(50, 3)
 PAIR = VOTERS.removing(THREE)

@@ -16,7 +16,7 @@ from kraftwire.raft.voters import ReplicaKey
 from kraftwire_messages.kafka import FetchSnapshotRequest, FetchSnapshotResponse
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.replicas import CLUSTER, LISTENER, ME, TWO, ask, elected, lead, take_snapshot
+from codec_tests.raft.replicas import CLUSTER, LISTENER, ME, TWO, ask, elected, lead, take_snapshot
 
 
 def request(

@@ -24,7 +24,16 @@ from kraftwire.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet, encode
 from kraftwire_messages.kafka import KRaftVersionRecord
 from kraftwire_wire.records import ControlType
 
-from raft.replicas import CLUSTER, ME, THREE, TWO, core_of, elected, fetched, take_snapshot
+from codec_tests.raft.replicas import (
+    CLUSTER,
+    ME,
+    THREE,
+    TWO,
+    core_of,
+    elected,
+    fetched,
+    take_snapshot,
+)
 
 
 def grown(batches: int, replica: Replica | None = None, **more: Any) -> Replica:

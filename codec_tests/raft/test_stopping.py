@@ -13,7 +13,7 @@ from kraftwire.raft.roles import Candidate, Leader, Prospective, Resigned, Unatt
 from kraftwire_messages.kafka import EndQuorumEpochRequest, VoteRequest, VoteResponse
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.replicas import (
+from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
     ME,

@@ -29,7 +29,17 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.records import ControlType
 
-from raft.replicas import CLUSTER, LISTENER, ME, THREE, TWO, VOTERS, listeners_of, replica_of, sent
+from codec_tests.raft.replicas import (
+    CLUSTER,
+    LISTENER,
+    ME,
+    THREE,
+    TWO,
+    VOTERS,
+    listeners_of,
+    replica_of,
+    sent,
+)
 
 AS_IT_IS = VOTERS.updating(Voter(ME, listeners_of(1), 0, 1))
 WITHOUT_ME = VOTERS.removing(ME)

@@ -20,7 +20,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.changing import (
+from codec_tests.raft.changing import (
     ALONE,
     FIVE,
     FOUR,
@@ -32,7 +32,7 @@ from raft.changing import (
     removing,
     versions,
 )
-from raft.replicas import (
+from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
     ME,

@@ -14,7 +14,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.numbers import ErrorCode
 
-from raft.changing import (
+from codec_tests.raft.changing import (
     FIVE,
     FOUR,
     adding,
@@ -24,7 +24,7 @@ from raft.changing import (
     removing,
     versions,
 )
-from raft.replicas import (
+from codec_tests.raft.replicas import (
     LISTENER,
     THREE,
     VOTERS,

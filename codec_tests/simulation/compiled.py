@@ -1,6 +1,6 @@
 """Replica and simulator compiled by mypyc, for long runs: the same, more than twice as fast.
 
-    python -m simulation.compiled DIR
+    python -m codec_tests.simulation.compiled DIR
 
 copies the runtime into DIR and compiles `kraftwire.raft` and `kraftwire.simulation` there, which
 takes two minutes; what runs with DIR in front on PYTHONPATH uses that. Mutants cannot be made of

@@ -1,8 +1,8 @@
 """Replicas with a bug each, which the simulator has to find.
 
-Each mutant changes one function while it is in force. `python -m simulation.mutants` runs them
-all and prints which seed found which, and by which rule; with a directory and names behind it,
-the shortest runs that show those are written there (`codec_tests/raft/transcripts`).
+Each mutant changes one function while it is in force. `python -m codec_tests.simulation.mutants`
+runs them all and prints which seed found which, and by which rule; with a directory and names after
+it, the shortest runs that show those are written there (`codec_tests/raft/transcripts`).
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cli.running import done, run
-from simulation.mutants import MUTANTS
+from codec_tests.cli.running import done, run
+from codec_tests.simulation.mutants import MUTANTS
 
 
 def test_seeds_that_hold_print_nothing_but_totals() -> None:

@@ -10,7 +10,7 @@ from kraftwire.simulation.replay import replay, shrink
 from kraftwire.simulation.run import run_scenario, simulate
 from kraftwire.simulation.scenario import Bootstrap, Faults, Scenario, draw_scenario
 
-from simulation.mutants import MUTANTS
+from codec_tests.simulation.mutants import MUTANTS
 
 QUIET = Scenario(seed=1, voters=3, observers=1)
 

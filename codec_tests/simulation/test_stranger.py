@@ -21,7 +21,7 @@ from kraftwire_messages.kafka import (
     VoteRequest,
 )
 
-from raft.replicas import VOTERS, elected
+from codec_tests.raft.replicas import VOTERS, elected
 
 LAST = (1 << 31) - 1
 NODES = range(1, 6)

@@ -15,7 +15,7 @@ from kraftwire.simulation.replay import replay
 from kraftwire.simulation.transcript import HOLDS, format_transcript, parse_transcript
 from kraftwire_wire.errors import KraftwireError
 
-from simulation.mutants import MUTANTS, file_of
+from codec_tests.simulation.mutants import MUTANTS, file_of
 
 TRANSCRIPTS = sorted((Path(__file__).parents[1] / "raft" / "transcripts").glob("*.txt"))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_session import SHORT_LIVED, local_spark
+from codec_tests.spark_session import SHORT_LIVED, local_spark
 
 
 @pytest.fixture(scope="session")

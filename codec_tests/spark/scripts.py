@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from spark_session import spark_environment
+from codec_tests.spark_session import spark_environment
 
 SCRIPTS = Path(__file__).parents[2] / "spark_jobs"
 SECONDS = 240

@@ -18,9 +18,9 @@ from kraftwire.log.encode import BatchSettings, encode_batch
 from kraftwire.log.header import CONTROL, TRANSACTIONAL
 from kraftwire.log.segment import read_batches
 
-from log.test_legacy import message
-from spark.reads import read_rows, read_table, write_segments
-from stored_files import BROKER, CONTROLLER
+from codec_tests.log.test_legacy import message
+from codec_tests.spark.reads import read_rows, read_table, write_segments
+from codec_tests.stored_files import BROKER, CONTROLLER
 
 spark_group = pytest.mark.xdist_group("spark")
 

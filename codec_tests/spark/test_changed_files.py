@@ -10,8 +10,8 @@ import pytest
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.split import LostError
 
-from spark.growing import GrowingLog
-from spark.reads import planned, table_of
+from codec_tests.spark.growing import GrowingLog
+from codec_tests.spark.reads import planned, table_of
 
 CHANGED = "compacted or cut while the query ran"
 

@@ -27,9 +27,9 @@ from pyspark_kraftwire.jobs.outputs import open_output
 from pyspark_kraftwire.jobs.session import reason_of
 from pyspark_kraftwire.options import parse_options
 
-from spark.reads import batch, write_segments
-from spark.scripts import run_script, start_script, wait_for_files
-from stored_files import BROKER, CONTROLLER, segment_of
+from codec_tests.spark.reads import batch, write_segments
+from codec_tests.spark.scripts import run_script, start_script, wait_for_files
+from codec_tests.stored_files import BROKER, CONTROLLER, segment_of
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -21,8 +21,8 @@ from pyspark_kraftwire.shapes import TIMESTAMP
 from pyspark_kraftwire.spark_filters import parse_filter
 from pyspark_kraftwire.table import COLUMNS
 
-from spark.reads import Row, batch, options_of, read_rows, write_segments
-from stored_files import BROKER
+from codec_tests.spark.reads import Row, batch, options_of, read_rows, write_segments
+from codec_tests.stored_files import BROKER
 
 spark_group = pytest.mark.xdist_group("spark")
 

@@ -21,9 +21,9 @@ from pyspark_kraftwire.jobs.group_offsets import find_log, latest, offsets
 from pyspark_kraftwire.jobs.session import reason_of
 from pyspark_kraftwire.jobs.tables import write_table
 
-from groups.building import Log, commit
-from spark.scripts import run_script
-from stored_files import BROKER
+from codec_tests.groups.building import Log, commit
+from codec_tests.spark.scripts import run_script
+from codec_tests.stored_files import BROKER
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spark.reads import batch, write_segments
-from spark.scripts import SECONDS, start_script, wait_for_files
+from codec_tests.spark.reads import batch, write_segments
+from codec_tests.spark.scripts import SECONDS, start_script, wait_for_files
 
 pytestmark = pytest.mark.xdist_group("spark")
 

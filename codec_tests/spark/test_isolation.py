@@ -17,8 +17,8 @@ from kraftwire_messages.kafka import EndTxnMarker
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType
 
-from spark.reads import batch, offsets_of, records, write_segments
-from stored_files import BROKER
+from codec_tests.spark.reads import batch, offsets_of, records, write_segments
+from codec_tests.stored_files import BROKER
 
 spark_group = pytest.mark.xdist_group("spark")
 

@@ -13,7 +13,7 @@ import pytest
 import java_home
 from java_home import NoJava, feature_version, make_home, parse_version, provide
 
-from spark_session import spark_environment
+from codec_tests.spark_session import spark_environment
 
 OLD, ENOUGH = "11.0.24", "17.0.9"
 VECTOR = "jdk.incubator.vector"

@@ -12,9 +12,9 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from installs.places import run
-from spark_session import spark_environment
-from stored_files import BROKER
+from codec_tests.installs.places import run
+from codec_tests.spark_session import spark_environment
+from codec_tests.stored_files import BROKER
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -12,8 +12,8 @@ from kraftwire.log.indexes import OFFSET_ENTRY, TIME_ENTRY
 from pyspark_kraftwire.plan import plan
 from pyspark_kraftwire.streaming.progress import Progress
 
-from cli.running import done
-from spark.reads import batch, offsets_of, options_of, planned, table_of, write_segments
+from codec_tests.cli.running import done
+from codec_tests.spark.reads import batch, offsets_of, options_of, planned, table_of, write_segments
 
 BASES = (0, 40, 80)
 """The first offsets of segments with 8 batches of 5 records each, at the time of their offset."""

@@ -19,10 +19,10 @@ from pyspark_kraftwire.jobs.metadata_history import history
 from pyspark_kraftwire.jobs.metadata_log import find_log
 from pyspark_kraftwire.jobs.metadata_tables import TABLES
 
-from metadata import metadata_logs as logs
-from metadata.random_records import RandomRecords
-from spark.scripts import run_script
-from stored_files import CONTROLLER
+from codec_tests.metadata import metadata_logs as logs
+from codec_tests.metadata.random_records import RandomRecords
+from codec_tests.spark.scripts import run_script
+from codec_tests.stored_files import CONTROLLER
 
 pytestmark = pytest.mark.xdist_group("spark")
 

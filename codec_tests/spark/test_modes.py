@@ -22,10 +22,10 @@ from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import encode_metadata_record
 from pyspark_kraftwire.read import MAX_CORRUPT_BYTES
 
-from log.file_mutants import mutant
-from log.test_legacy import message
-from spark.reads import Row, batch, offsets_of, read_rows, write_segments
-from stored_files import BROKER, segment_of
+from codec_tests.log.file_mutants import mutant
+from codec_tests.log.test_legacy import message
+from codec_tests.spark.reads import Row, batch, offsets_of, read_rows, write_segments
+from codec_tests.stored_files import BROKER, segment_of
 
 spark_group = pytest.mark.xdist_group("spark")
 

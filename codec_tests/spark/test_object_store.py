@@ -19,10 +19,17 @@ from pyspark_kraftwire.jobs.outputs import open_output
 from pyspark_kraftwire.plan import plan, wanted_partitions
 from pyspark_kraftwire.storage import resolve
 
-from metadata import metadata_logs as logs
-from spark.object_store import BUCKET, ObjectStore
-from spark.reads import batch, labels, offsets_of, options_of, read_table, write_segments
-from stored_files import BROKER, CODECS
+from codec_tests.metadata import metadata_logs as logs
+from codec_tests.spark.object_store import BUCKET, ObjectStore
+from codec_tests.spark.reads import (
+    batch,
+    labels,
+    offsets_of,
+    options_of,
+    read_table,
+    write_segments,
+)
+from codec_tests.stored_files import BROKER, CODECS
 
 spark_group = pytest.mark.xdist_group("spark")
 

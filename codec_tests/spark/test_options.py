@@ -23,7 +23,7 @@ from pyspark_kraftwire.options import (
     parse_options,
 )
 
-from stored_files import BROKER
+from codec_tests.stored_files import BROKER
 
 spark_group = pytest.mark.xdist_group("spark")
 

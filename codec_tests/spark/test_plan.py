@@ -21,9 +21,9 @@ from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.plan import MAX_SPLIT, MIN_SPLIT, pack, plan
 from pyspark_kraftwire.split import Split
 
-from log.file_mutants import mutant
-from spark.reads import batch, offsets_of, options_of, records, write_segments
-from stored_files import BROKER, batches_of
+from codec_tests.log.file_mutants import mutant
+from codec_tests.spark.reads import batch, offsets_of, options_of, records, write_segments
+from codec_tests.stored_files import BROKER, batches_of
 
 
 def splits_of(*paths: Path | str, **given: object) -> list[Split]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from messages.test_readme import blocks
+from codec_tests.messages.test_readme import blocks
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -15,8 +15,16 @@ from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.plan import plan, wanted_partitions
 from pyspark_kraftwire.storage import ArrowSource
 
-from spark.reads import batch, labels, offsets_of, options_of, read_rows, read_table, write_segments
-from stored_files import CONTROLLER
+from codec_tests.spark.reads import (
+    batch,
+    labels,
+    offsets_of,
+    options_of,
+    read_rows,
+    read_table,
+    write_segments,
+)
+from codec_tests.stored_files import CONTROLLER
 
 HEX = "0123456789abcdef" * 2
 

@@ -16,7 +16,7 @@ from pyspark_kraftwire.split import LostError
 from pyspark_kraftwire.streaming import listing
 from pyspark_kraftwire.streaming.offsets import StreamOffset, parse_stream_offset
 
-from spark.growing import FollowingStream, GrowingLog, Seen, records_of
+from codec_tests.spark.growing import FollowingStream, GrowingLog, Seen, records_of
 
 
 @pytest.mark.parametrize("index_interval", [None, 0, 100, 4096])

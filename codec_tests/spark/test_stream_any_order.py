@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kraftwire.log.header import HEADER
 from kraftwire_wire.records import ControlType
 
-from spark.growing import FollowingStream, GrowingLog, Seen, records_of, transactional
+from codec_tests.spark.growing import FollowingStream, GrowingLog, Seen, records_of, transactional
 
 ACTIONS = st.one_of(
     st.tuples(st.just("append"), st.integers(0, 2), st.integers(1, 4)),

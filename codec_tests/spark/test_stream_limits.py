@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kraftwire_wire.records import ControlType
 from pyspark_kraftwire.streaming.limits import Limits, Piece
 
-from spark.growing import FollowingStream, GrowingLog, records_of, transactional
+from codec_tests.spark.growing import FollowingStream, GrowingLog, records_of, transactional
 
 
 class Sizes:

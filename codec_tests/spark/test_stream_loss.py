@@ -15,7 +15,7 @@ from pyspark_kraftwire.streaming import listing
 from pyspark_kraftwire.streaming.listing import Listing
 from pyspark_kraftwire.streaming.offsets import Name
 
-from spark.growing import FollowingStream, GrowingLog, records_of
+from codec_tests.spark.growing import FollowingStream, GrowingLog, records_of
 
 
 def test_unread_offsets_that_are_gone_are_an_error_that_says_which(tmp_path: Path) -> None:

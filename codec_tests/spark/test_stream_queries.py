@@ -15,8 +15,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kraftwire_wire.records import ControlType
 
-from spark import killed_query
-from spark.growing import GrowingLog, Seen, transactional
+from codec_tests.spark import killed_query
+from codec_tests.spark.growing import GrowingLog, Seen, transactional
 
 pytestmark = pytest.mark.xdist_group("spark")
 

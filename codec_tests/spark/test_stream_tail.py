@@ -10,7 +10,7 @@ from kraftwire.log.encode import BatchSettings
 from kraftwire.log.source import FileSource
 from kraftwire_wire.errors import KraftwireError
 
-from spark.growing import FollowingStream, GrowingLog, Seen, records_of
+from codec_tests.spark.growing import FollowingStream, GrowingLog, Seen, records_of
 
 
 def test_what_is_appended_between_triggers_is_read_once(tmp_path: Path) -> None:

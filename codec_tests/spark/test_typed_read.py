@@ -24,8 +24,8 @@ from kraftwire_wire.message import Struct
 from kraftwire_wire.records import ControlType, encode_coordinator_key, encode_prefixed
 from pyspark_kraftwire.options import DECODERS
 
-from spark.reads import Row, read_rows, read_table, write_segments
-from stored_files import BROKER, CONTROLLER
+from codec_tests.spark.reads import Row, read_rows, read_table, write_segments
+from codec_tests.stored_files import BROKER, CONTROLLER
 
 spark_group = pytest.mark.xdist_group("spark")
 

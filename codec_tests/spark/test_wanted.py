@@ -17,8 +17,8 @@ from pyspark_kraftwire.shapes import TIMESTAMP
 from pyspark_kraftwire.table import COLUMNS, default_schema
 from pyspark_kraftwire.wanted import Wanted, wanted_columns
 
-from spark.reads import batch, read_table, write_segments
-from stored_files import BROKER
+from codec_tests.spark.reads import batch, read_table, write_segments
+from codec_tests.stored_files import BROKER
 
 spark_group = pytest.mark.xdist_group("spark")
 

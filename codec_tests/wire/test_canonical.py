@@ -24,8 +24,8 @@ from kraftwire_wire.canonical import Deviation, deviations, deviations_from, sum
 from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.message import Message
 
-from compile_spec import compile_spec
-from strategies import random_message, same
+from codec_tests.compile_spec import compile_spec
+from codec_tests.strategies import random_message, same
 
 EMPTY_FETCH = FetchResponse(
     responses=[

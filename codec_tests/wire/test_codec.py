@@ -20,7 +20,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.errors import DecodeError, EncodeError, UnsupportedVersion
 
-from compile_spec import compile_spec
+from codec_tests.compile_spec import compile_spec
 
 # A VoteResponse, version 0, field by field.
 VOTE_RESPONSE = bytes.fromhex(

@@ -17,8 +17,8 @@ from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import DecodeError, EncodeError, UnsupportedVersion
 from kraftwire_wire.json_form import UNKNOWN_TAGS
 
-from compile_spec import compile_spec
-from strategies import messages, random_message, same
+from codec_tests.compile_spec import compile_spec
+from codec_tests.strategies import messages, random_message, same
 
 SEEDS = range(5)
 

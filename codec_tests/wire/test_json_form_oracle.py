@@ -15,10 +15,10 @@ from kraftwire_wire.errors import DecodeError, EncodeError
 from kraftwire_wire.layout import Field
 from kraftwire_wire.message import Message, Struct
 
-import oracle_deviations
-from compile_spec import compile_spec
-from oracle import oracle_section, report_oracle_count
-from strategies import is_optional_struct, same
+from codec_tests import oracle_deviations
+from codec_tests.compile_spec import compile_spec
+from codec_tests.oracle import oracle_section, report_oracle_count
+from codec_tests.strategies import is_optional_struct, same
 
 _WRAPPED = "128 to 256 are no int8; Java lets them wrap around"
 _STRAY_KEY = "a key that the version does not have is a slip; Java ignores it or keeps the value"

@@ -21,8 +21,8 @@ from kraftwire_wire import ApiKey, records
 from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.records import ControlType
 
-from compile_spec import compile_spec
-from oracle import oracle_section, report_oracle_count
+from codec_tests.compile_spec import compile_spec
+from codec_tests.oracle import oracle_section, report_oracle_count
 
 # API keys of `header_versions`.
 REMOVED_APIS = {

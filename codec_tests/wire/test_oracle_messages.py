@@ -17,8 +17,8 @@ from kraftwire_wire.errors import DecodeError, EncodeError, KraftwireError, Unsu
 from kraftwire_wire.layout import Field
 from kraftwire_wire.message import Message
 
-from compile_spec import compile_spec
-from oracle import oracle_section, report_oracle_count
+from codec_tests.compile_spec import compile_spec
+from codec_tests.oracle import oracle_section, report_oracle_count
 
 # Cases of `codec` by message and version; where such a pair has several cases, those of the
 # sources that are given.

@@ -16,7 +16,7 @@ from kraftwire_wire.reader import ClassicReader, CompactReader
 from kraftwire_wire.text import decode_as_java
 from kraftwire_wire.writer import ClassicWriter, CompactWriter, TagSection
 
-from oracle import oracle_section, report_oracle_count
+from codec_tests.oracle import oracle_section, report_oracle_count
 
 JAVA_DOUBLES = {
     "123e45": 123e45,
