@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import click
 
-from kraftwire.cli.failures import EXIT_FINDINGS
-from kraftwire.cli.output import output_option, wants_json
+from kraftwire.console.failures import EXIT_FINDINGS
+from kraftwire.console.output import output_option, wants_json
 from pyspark_kraftwire.export import CODECS
 from pyspark_kraftwire.jobs.arguments import named_values, paths_argument, source_option
 from pyspark_kraftwire.jobs.counts import print_counts

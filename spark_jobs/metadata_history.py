@@ -8,8 +8,8 @@ from __future__ import annotations
 import click
 from pyspark.sql import SparkSession
 
-from kraftwire.cli.failures import EXIT_FINDINGS
-from kraftwire.cli.output import output_option
+from kraftwire.console.failures import EXIT_FINDINGS
+from kraftwire.console.output import output_option
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.jobs.arguments import (
     format_option,

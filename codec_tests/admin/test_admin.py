@@ -10,8 +10,8 @@ import pytest
 
 from kraftwire.address import Address
 from kraftwire.net.calls import Call
-from kraftwire.raft import admin
-from kraftwire.raft.admin import (
+from kraftwire.quorum import admin
+from kraftwire.quorum.admin import (
     NoLeader,
     OutcomeUnknown,
     Refused,
@@ -19,7 +19,7 @@ from kraftwire.raft.admin import (
     describe_quorum,
     remove_voter,
 )
-from kraftwire.raft.voters import Listener, ReplicaKey
+from kraftwire.raft.state.voters import Listener, ReplicaKey
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,

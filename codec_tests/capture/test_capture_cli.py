@@ -93,7 +93,7 @@ def test_a_table_has_a_column_of_errors_where_there_are_some() -> None:
 
 
 def test_the_table_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kraftwire.cli.output.on_terminal", lambda: True)
+    monkeypatch.setattr("kraftwire.console.output.on_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     lines = run(CAPTURE, "-o", "table").stdout.splitlines()

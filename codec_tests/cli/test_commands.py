@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from kraftwire.cli import main
 from kraftwire.cli.commands import ROWS
-from kraftwire.cli.lazy_group import Row
-from kraftwire.cli.output import print_json, print_table, printable
+from kraftwire.console.lazy_group import Row
+from kraftwire.console.output import print_json, print_table, printable
 from kraftwire_wire.framing import add_size
 
 from codec_tests.cli.sample_messages import request_bytes, response_bytes
@@ -52,7 +52,7 @@ def test_help_lists_the_commands_and_imports_none() -> None:
         assert row.help in out
     assert "_KRAFTWIRE_COMPLETE=bash_source kraftwire" in out
     loaded = err.split()
-    assert "kraftwire.cli.decode" not in loaded
+    assert "kraftwire.cli.messages.decode" not in loaded
     assert not {"rich", "jinja2", "kraftwire_generator", "kraftwire_messages"} & set(loaded)
 
 
@@ -179,7 +179,7 @@ def test_interrupt_ends_quietly() -> None:
         "    def read(self, size=-1):\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "        threading.Event().wait(30)\n"
-        "import kraftwire.cli.decode as decode\n"
+        "import kraftwire.cli.messages.decode as decode\n"
         "decode.Options.read = lambda self, file: Input().read()\n"
     )
     code, out, err = finish("decode", "--request", "-", before=before)

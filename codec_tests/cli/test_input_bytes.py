@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from kraftwire.cli.input_bytes import parse_input
+from kraftwire.cli.messages.input_bytes import parse_input
 from kraftwire_wire.framing import add_size
 
 from codec_tests.cli.running import decoded, done, encoded, run

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kraftwire.cli import output
+from kraftwire.console import output
 
 COLUMNS = ("partition", "offset", "time", "leader", "replicas", "what happened")
 ROWS = [

@@ -8,8 +8,8 @@ from functools import partial
 from html.parser import HTMLParser
 from typing import Any
 
-from kraftwire.cli.explain_page import HtmlView
-from kraftwire.cli.explain_text import cells, hex_lines, json_row
+from kraftwire.cli.explain.page import HtmlView
+from kraftwire.cli.explain.text import cells, hex_lines, json_row
 from kraftwire.explain.messages import explain_message
 from kraftwire.explain.rows import Row
 from kraftwire_messages.kafka import registry

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kraftwire.cli.log_forms import timestamp_type
+from kraftwire.cli.log.forms import timestamp_type
 from kraftwire.log.batch import Batch
 from kraftwire.log.properties import format_uuid
 from kraftwire.log.record import Record

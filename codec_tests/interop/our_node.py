@@ -15,13 +15,13 @@ from click.testing import CliRunner
 from kraftwire.address import Address
 from kraftwire.cli.commands import main
 from kraftwire.node.assembly import Assembly, NoRecords
-from kraftwire.node.directories import read_directory
-from kraftwire.node.formatting import LOG_NAME
 from kraftwire.node.machine import StateMachine
 from kraftwire.node.node import Node
-from kraftwire.node.properties import read_properties
-from kraftwire.raft.admin import Refused
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.node.settings.properties import read_properties
+from kraftwire.node.storage.directories import read_directory
+from kraftwire.node.storage.formatting import LOG_NAME
+from kraftwire.quorum.admin import Refused
+from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_wire.numbers import ErrorCode
 
 from codec_tests.held_ports import held_port

@@ -32,7 +32,7 @@ from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame, decode_frames
 from kraftwire.capture.proxy.proxy import ProxyThread
 from kraftwire.net.security import ClientSecurity, Mechanism, Sasl, Tls
-from kraftwire.raft.messages import METADATA_TOPIC_ID
+from kraftwire.raft.core.messages import METADATA_TOPIC_ID
 from kraftwire_messages.kafka import (
     ApiVersionsRequest,
     CreateDelegationTokenRequest,

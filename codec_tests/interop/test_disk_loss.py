@@ -13,8 +13,8 @@ import pytest
 
 from kraftwire.address import Address
 from kraftwire.node.node import Node
-from kraftwire.raft.admin import add_voter, describe_quorum, remove_voter
-from kraftwire.raft.voters import Listener, ReplicaKey
+from kraftwire.quorum.admin import add_voter, describe_quorum, remove_voter
+from kraftwire.raft.state.voters import Listener, ReplicaKey
 from kraftwire_messages.kafka import NoOpRecord
 from kraftwire_wire.records import encode_metadata_record
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kraftwire.node.formatting import LOG_NAME
+from kraftwire.node.storage.formatting import LOG_NAME
 
 from codec_tests.interop.kafka_server import KafkaCluster, KafkaNode, kafka_cluster
 from codec_tests.interop.kafka_tools import run_tool

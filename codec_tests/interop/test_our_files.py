@@ -12,9 +12,9 @@ import pytest
 from kraftwire.log import FileSource, read_batches
 from kraftwire.log.properties import format_uuid
 from kraftwire.log.typed import log_of_topic
-from kraftwire.node.formatting import LOG_NAME
 from kraftwire.node.key_value import KeyValues, put
-from kraftwire.raft.batches import Control, control_batch
+from kraftwire.node.storage.formatting import LOG_NAME
+from kraftwire.raft.metadata_log.batches import Control, control_batch
 from kraftwire_messages.kafka import (
     FeatureLevelRecord,
     LeaderChangeMessage,

@@ -12,7 +12,7 @@ import pytest
 
 from kraftwire.address import Address
 from kraftwire.node.node import Node
-from kraftwire.raft.admin import describe_quorum, remove_voter
+from kraftwire.quorum.admin import describe_quorum, remove_voter
 from kraftwire_messages.kafka import NoOpRecord
 from kraftwire_wire.records import encode_metadata_record
 

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from kraftwire.cli import main
 from kraftwire.log import BytesSource, read_batches
 from kraftwire.log.properties import decode_properties, parse_uuid
-from kraftwire.node.features import METADATA_VERSION, feature_levels, parse_metadata_version
+from kraftwire.node.storage.features import METADATA_VERSION, feature_levels, parse_metadata_version
 from kraftwire_messages.kafka import ApiVersionsRequest
 
 from codec_tests.held_ports import held_port

@@ -87,9 +87,9 @@ def _difference(path: Path) -> None:
 
 
 def _follower(path: Path) -> None:
-    from kraftwire.raft.election import Election
-    from kraftwire.raft.following import take_response
-    from kraftwire.raft.messages import METADATA_TOPIC_ID
+    from kraftwire.raft.core.messages import METADATA_TOPIC_ID
+    from kraftwire.raft.replication.fetch_client import take_response
+    from kraftwire.raft.state.election_state import Election
     from kraftwire_messages.kafka import FetchResponse
 
     from codec_tests.raft.replicas import TWO, core_of

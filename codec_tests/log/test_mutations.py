@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire.cli.log_files import file_rows
+from kraftwire.cli.log.files import file_rows
 from kraftwire.log import (
     Batch,
     BytesSource,

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire.cli import main
-from kraftwire.cli.log_files import file_rows
+from kraftwire.cli.log.files import file_rows
 from kraftwire.log import BytesSource, CorruptBatch, find_partitions
 from kraftwire.log.checkpoints import (
     EpochEntry,

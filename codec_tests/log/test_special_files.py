@@ -188,7 +188,7 @@ def test_a_fifo_that_is_all_there_is_is_a_finding(tmp_path: Path) -> None:
 def test_a_device_without_an_end_is_not_read_to_it(
     arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kraftwire.cli.input_bytes.MAX_INPUT", 1 << 20)
+    monkeypatch.setattr("kraftwire.cli.messages.input_bytes.MAX_INPUT", 1 << 20)
     done = CliRunner().invoke(main, [*arguments, "/dev/zero"])
     assert done.exit_code == 2, done.output
     assert "/dev/zero: more than 1048576 bytes" in done.output

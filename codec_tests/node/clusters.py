@@ -12,11 +12,11 @@ from kraftwire.address import Address
 from kraftwire.net.server import Endpoint
 from kraftwire.node.key_value import KeyValues
 from kraftwire.node.node import Node, Settings
-from kraftwire.raft.config import Config, Membership
 from kraftwire.raft.membership import policy_of
-from kraftwire.raft.memory_store import MemoryStore
-from kraftwire.raft.store import Store
-from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
+from kraftwire.raft.metadata_log.store import Store
+from kraftwire.raft.state.config import Config, Membership
+from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter, VoterSet
 
 from codec_tests.held_ports import HOST, held_port
 

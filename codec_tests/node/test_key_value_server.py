@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 from kraftwire.node.key_value import KeyValues, KeyValueServer
 from kraftwire.node.node import Node
-from kraftwire.raft.config import Membership
-from kraftwire.raft.inputs import Resign
-from kraftwire.raft.roles import Leader, Resigned
+from kraftwire.raft.core.inputs import Resign
+from kraftwire.raft.core.roles import Leader, Resigned
+from kraftwire.raft.state.config import Membership
 
 from codec_tests.held_ports import HOST
 from codec_tests.node.clusters import cluster, keys_of, run, until

@@ -11,9 +11,9 @@ from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.node import machine
 from kraftwire.node.key_value import KeyValues, delete, put
 from kraftwire.node.machine import Applier
-from kraftwire.raft.batches import Control, control_batch, data_batch
-from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.metadata_log.batches import Control, control_batch, data_batch
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire_messages.kafka import LeaderChangeMessage
 from kraftwire_wire.records import ControlType
 

@@ -11,11 +11,11 @@ from kraftwire.log.batch import Batch
 from kraftwire.net.client import Connection
 from kraftwire.node.key_value import KeyValues, put
 from kraftwire.node.proposals import NotCommitted
-from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.memory_store import MemoryStore
-from kraftwire.raft.messages import fetch_request
-from kraftwire.raft.roles import Leader
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.core.messages import fetch_request
+from kraftwire.raft.core.roles import Leader
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
+from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_wire.errors import KraftwireError
 
 from codec_tests.node.clusters import cluster, keys_of, run, until

@@ -10,15 +10,15 @@ import pytest
 from kraftwire.net.client import Connection
 from kraftwire.node.key_value import put
 from kraftwire.node.node import Node
-from kraftwire.raft.bounds import MAX_EPOCH, MAX_JUMP
-from kraftwire.raft.log_state import OffsetAndEpoch, UpToDate
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.messages import (
     begin_quorum_epoch_request,
     end_quorum_epoch_request,
     fetch_request,
     vote_request,
 )
-from kraftwire.raft.voters import Listener, ReplicaKey
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch, UpToDate
+from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_JUMP
+from kraftwire.raft.state.voters import Listener, ReplicaKey
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 

@@ -16,8 +16,8 @@ from kraftwire.net.client import Connection
 from kraftwire.net.descriptors import RESERVED
 from kraftwire.net.limits import MOST_PEERS, Limits
 from kraftwire.net.server import Endpoint, Server
-from kraftwire.raft.messages import begin_quorum_epoch_request, partition_of
-from kraftwire.raft.voters import Listener, ReplicaKey
+from kraftwire.raft.core.messages import begin_quorum_epoch_request, partition_of
+from kraftwire.raft.state.voters import Listener, ReplicaKey
 from kraftwire_messages.kafka import (
     ApiVersionsRequest,
     BeginQuorumEpochResponse,

@@ -15,9 +15,9 @@ from kraftwire.net.security import PLAINTEXT
 from kraftwire.net.server import Endpoint, Server
 from kraftwire.node.known_peers import KnownPeers
 from kraftwire.node.peers import Peers
-from kraftwire.raft.effects import Send
-from kraftwire.raft.inputs import RequestFailed, Response
-from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
+from kraftwire.raft.core.effects import Send
+from kraftwire.raft.core.inputs import RequestFailed, Response
+from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter, VoterSet
 
 from codec_tests.net.servers import APIS, in_loop, vote
 from codec_tests.net.servers import answer as answer_vote

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from kraftwire.raft.effects import Send
-from kraftwire.raft.inputs import Flushed, Request, Response
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.effects import Send
+from kraftwire.raft.core.inputs import Flushed, Request, Response
+from kraftwire.raft.core.messages import (
     add_raft_voter_request,
     remove_raft_voter_request,
 )
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.voters import ReplicaKey, Voter
+from kraftwire.raft.state.voters import ReplicaKey, Voter
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
     ApiVersionsRequest,

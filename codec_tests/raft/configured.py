@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from kraftwire.raft.batches import Control, control_batch, controls_of
-from kraftwire.raft.config import Membership
-from kraftwire.raft.control_state import ControlState
-from kraftwire.raft.effects import Append, Effect
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import Flushed
+from kraftwire.raft.core.effects import Append, Effect
+from kraftwire.raft.core.inputs import Flushed
 from kraftwire.raft.membership import Adding, Kip856
-from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.metadata_log.batches import Control, control_batch, controls_of
+from kraftwire.raft.metadata_log.control_state import ControlState
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
+from kraftwire.raft.metadata_log.store import Recovered
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.store import Recovered
-from kraftwire.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet
+from kraftwire.raft.state.config import Membership
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet
 
 from codec_tests.raft.replicas import ME, THREE, TWO, elected, fetched, listeners_of, replica_of
 

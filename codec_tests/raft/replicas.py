@@ -7,21 +7,21 @@ from typing import Any
 from uuid import UUID
 
 from kraftwire.log.snapshot_writer import SnapshotWriter
-from kraftwire.raft.batches import data_batch
-from kraftwire.raft.candidacy import AskedVote, note_answer, stand
-from kraftwire.raft.config import Config
-from kraftwire.raft.core import Core
-from kraftwire.raft.effects import Effect, Reply, SaveElection, Send
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import Flushed, Request, SnapshotTaken
-from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
+from kraftwire.raft.core.core import Core
+from kraftwire.raft.core.effects import Effect, Reply, SaveElection, Send
+from kraftwire.raft.core.inputs import Flushed, Request, SnapshotTaken
+from kraftwire.raft.core.messages import fetch_request
+from kraftwire.raft.core.roles import Leader
+from kraftwire.raft.core.snapshots import begin_snapshot
+from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
 from kraftwire.raft.membership import policy_of
-from kraftwire.raft.memory_store import MemoryStore
-from kraftwire.raft.messages import fetch_request
+from kraftwire.raft.metadata_log.batches import data_batch
+from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Leader
-from kraftwire.raft.snapshots import begin_snapshot
-from kraftwire.raft.voters import (
+from kraftwire.raft.state.config import Config
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import (
     NO_VOTERS,
     Listener,
     ReplicaKey,

@@ -6,20 +6,20 @@ from typing import Any
 from uuid import UUID
 
 from kraftwire.address import Address
-from kraftwire.raft.bounds import MAX_EPOCH
-from kraftwire.raft.effects import Effect, Refused, Send
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import Response
-from kraftwire.raft.log_state import OffsetAndEpoch, UpToDate
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.effects import Effect, Refused, Send
+from kraftwire.raft.core.inputs import Response
+from kraftwire.raft.core.messages import (
     METADATA_TOPIC_ID,
     begin_quorum_epoch_request,
     end_quorum_epoch_request,
     fetch_request,
     vote_request,
 )
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch, UpToDate
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.voters import NO_VOTERS, Listener, ReplicaKey
+from kraftwire.raft.state.bounds import MAX_EPOCH
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import NO_VOTERS, Listener, ReplicaKey
 from kraftwire_messages.kafka import (
     FetchRequest,
     FetchResponse,

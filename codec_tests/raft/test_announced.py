@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.raft.announced import MOST_LISTENERS, announced_problem, listeners_problem
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import Response
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.inputs import Response
+from kraftwire.raft.core.listeners import MOST_LISTENERS, announced_problem, listeners_problem
+from kraftwire.raft.core.messages import (
     METADATA_TOPIC_ID,
     add_raft_voter_request,
     begin_quorum_epoch_request,
@@ -15,9 +14,10 @@ from kraftwire.raft.messages import (
     partition_of,
     update_raft_voter_request,
 )
+from kraftwire.raft.core.roles import Follower
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Follower
-from kraftwire.raft.voters import Listener, Voter
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import Listener, Voter
 from kraftwire_messages.kafka import FetchRequest, FetchResponse, UpdateRaftVoterResponse
 from kraftwire_wire.numbers import ErrorCode
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.raft.apis import APIS
-from kraftwire.raft.effects import Disconnect
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import Request, Response
+from kraftwire.raft.core.effects import Disconnect
+from kraftwire.raft.core.inputs import Request, Response
 from kraftwire.raft.replica import _HANDLERS
-from kraftwire.raft.voters import Voter
+from kraftwire.raft.self_description.api_versions import APIS
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import Voter
 from kraftwire_messages.kafka import ApiVersionsRequest, ProduceRequest, registry
 from kraftwire_wire.numbers import ApiKey
 

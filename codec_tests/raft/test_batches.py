@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from kraftwire.log import BytesSource, read_batches
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.raft.batches import Control, control_batch, controls_of, data_batch, split_batches
+from kraftwire.raft.metadata_log.batches import (
+    Control,
+    control_batch,
+    controls_of,
+    data_batch,
+    split_batches,
+)
 from kraftwire_messages import kip_856
 from kraftwire_messages.kafka import KRaftVersionRecord, LeaderChangeMessage, VotersRecord, registry
 from kraftwire_wire.records import ControlType

@@ -7,20 +7,20 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.batches import data_batch
-from kraftwire.raft.bounds import MAX_EPOCH, MAX_JUMP, MAX_OFFSET, Allowance
-from kraftwire.raft.effects import SaveElection
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import Request, Tick
-from kraftwire.raft.log_state import UpToDate
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.effects import SaveElection
+from kraftwire.raft.core.inputs import Request, Tick
+from kraftwire.raft.core.messages import (
     partition_of,
     vote_request,
 )
-from kraftwire.raft.metrics import metrics_of
+from kraftwire.raft.core.roles import Follower, Leader, Unattached
+from kraftwire.raft.metadata_log.batches import data_batch
+from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Follower, Leader, Unattached
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.self_description.metrics import metrics_of
+from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_JUMP, MAX_OFFSET, Allowance
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import (
     FetchRequest,
     FetchResponse,

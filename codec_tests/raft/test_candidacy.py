@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.raft.batches import Control, controls_of
-from kraftwire.raft.candidacy import AskedVote, note_answer, note_unsupported, stand, time_out
-from kraftwire.raft.core import Core
-from kraftwire.raft.effects import Append, Committed, Flush, Leading, SaveElection, Send
-from kraftwire.raft.election import Election
-from kraftwire.raft.history import History
-from kraftwire.raft.leading import note_flushed
-from kraftwire.raft.messages import partition_of
-from kraftwire.raft.roles import Candidate, Follower, Leader, Prospective, Unattached
-from kraftwire.raft.voters import decode_voters
+from kraftwire.raft.core.core import Core
+from kraftwire.raft.core.effects import Append, Committed, Flush, Leading, SaveElection, Send
+from kraftwire.raft.core.messages import partition_of
+from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Unattached
+from kraftwire.raft.election.leadership import note_flushed
+from kraftwire.raft.election.vote_client import (
+    AskedVote,
+    note_answer,
+    note_unsupported,
+    stand,
+    time_out,
+)
+from kraftwire.raft.metadata_log.batches import Control, controls_of
+from kraftwire.raft.metadata_log.history import History
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import decode_voters
 from kraftwire_messages.kafka import LeaderChangeMessage, VotersRecord, registry
 from kraftwire_wire.records import ControlType
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kraftwire.raft.election import Election
+from kraftwire.raft.state.election_state import Election
 from kraftwire_messages.kafka import DescribeClusterRequest
 from kraftwire_wire.numbers import ErrorCode
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kraftwire.raft.connections import Connections
+from kraftwire.raft.core.connections import Connections
 
 
 def connections() -> Connections[str, str]:

@@ -7,10 +7,10 @@ import pytest
 from kraftwire.log.batch import Batch, parse_batch
 from kraftwire.log.encode import BatchSettings, control_record, encode_batch
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.raft.batches import Control, control_batch
-from kraftwire.raft.control_state import ControlState
-from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet, encode_voters
+from kraftwire.raft.metadata_log.batches import Control, control_batch
+from kraftwire.raft.metadata_log.control_state import ControlState
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.state.voters import ReplicaKey, Voter, VoterSet, encode_voters
 from kraftwire_messages.kafka import KRaftVersionRecord, VotersRecord
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.effects import SaveElection
-from kraftwire.raft.election import Election
-from kraftwire.raft.responses import note_fetched
-from kraftwire.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.core.effects import SaveElection
+from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from kraftwire.raft.replication.responses import note_fetched
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import ReplicaKey
 
 from codec_tests.raft.replicas import ME, THREE, TWO, VOTERS, core_of, listeners_of, saved
 

@@ -9,16 +9,16 @@ import pytest
 from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.snapshot_writer import SnapshotWriter
-from kraftwire.raft.batches import data_batch
-from kraftwire.raft.bounds import MAX_EPOCH, MAX_OFFSET
-from kraftwire.raft.effects import Effect, Send
-from kraftwire.raft.election import Election, decode_election
-from kraftwire.raft.inputs import Request, RequestFailed, Tick
-from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.core.effects import Effect, Send
+from kraftwire.raft.core.inputs import Request, RequestFailed, Tick
+from kraftwire.raft.core.roles import Follower, Unattached
+from kraftwire.raft.metadata_log.batches import data_batch
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Follower, Unattached
-from kraftwire.raft.voters import NO_VOTERS
+from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_OFFSET
+from kraftwire.raft.state.election_state import Election, decode_election
+from kraftwire.raft.state.voters import NO_VOTERS
 from kraftwire_messages.kafka import (
     BeginQuorumEpochResponse,
     FetchRequest,

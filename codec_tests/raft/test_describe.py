@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 
 from kraftwire.log.directory import METADATA_TOPIC
-from kraftwire.raft.inputs import Flushed, Resign, Tick
-from kraftwire.raft.messages import partition_of, remove_raft_voter_request
+from kraftwire.raft.core.inputs import Flushed, Resign, Tick
+from kraftwire.raft.core.messages import partition_of, remove_raft_voter_request
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import DescribeQuorumRequest
 from kraftwire_wire.numbers import ErrorCode
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire.log.snapshot_writer import SnapshotWriter
-from kraftwire.raft.download import Download
-from kraftwire.raft.log_state import OffsetAndEpoch
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.metadata_log.snapshot_download import Download
 from kraftwire_messages.kafka import TopicRecord, VotersRecord
 
 SNAPSHOT = OffsetAndEpoch(50, 3)

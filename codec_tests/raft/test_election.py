@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.raft.bounds import MAX_EPOCH
-from kraftwire.raft.election import Election, decode_election, encode_election
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.state.bounds import MAX_EPOCH
+from kraftwire.raft.state.election_state import Election, decode_election, encode_election
+from kraftwire.raft.state.voters import ReplicaKey
 
 from codec_tests.stored_files import CONTROLLER
 

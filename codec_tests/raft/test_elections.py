@@ -9,26 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.core import Core
-from kraftwire.raft.effects import SaveElection
-from kraftwire.raft.election import Election
-from kraftwire.raft.elections import (
+from kraftwire.raft.core.core import Core
+from kraftwire.raft.core.effects import SaveElection
+from kraftwire.raft.core.inputs import Request
+from kraftwire.raft.core.messages import (
+    begin_quorum_epoch_request,
+    end_quorum_epoch_request,
+    partition_of,
+    vote_request,
+)
+from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Unattached
+from kraftwire.raft.election.vote_server import (
     hand_over_ms,
     handle_begin_quorum_epoch,
     handle_end_quorum_epoch,
     handle_vote,
     learn_leader,
 )
-from kraftwire.raft.inputs import Request
-from kraftwire.raft.log_state import UpToDate
-from kraftwire.raft.messages import (
-    begin_quorum_epoch_request,
-    end_quorum_epoch_request,
-    partition_of,
-    vote_request,
-)
-from kraftwire.raft.roles import Candidate, Follower, Leader, Prospective, Unattached
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.metadata_log.log_state import UpToDate
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import VoteRequest
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode

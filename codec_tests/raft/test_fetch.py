@@ -7,20 +7,20 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.batches import Control, control_batch, data_batch
-from kraftwire.raft.candidacy import AskedVote, note_answer, stand
-from kraftwire.raft.core import Core
-from kraftwire.raft.effects import Append, Committed, Flush, LogSlice, Truncate
-from kraftwire.raft.election import Election
-from kraftwire.raft.fetch_server import answer_parked, handle_fetch
-from kraftwire.raft.following import take_response
-from kraftwire.raft.inputs import Request
-from kraftwire.raft.leading import note_flushed, propose
-from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.messages import METADATA_TOPIC_ID, fetch_request, partition_of
-from kraftwire.raft.responses import Outcome
-from kraftwire.raft.roles import Follower, Leader
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.core.core import Core
+from kraftwire.raft.core.effects import Append, Committed, Flush, LogSlice, Truncate
+from kraftwire.raft.core.inputs import Request
+from kraftwire.raft.core.messages import METADATA_TOPIC_ID, fetch_request, partition_of
+from kraftwire.raft.core.roles import Follower, Leader
+from kraftwire.raft.election.leadership import note_flushed, propose
+from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
+from kraftwire.raft.metadata_log.batches import Control, control_batch, data_batch
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.replication.fetch_client import take_response
+from kraftwire.raft.replication.fetch_server import answer_parked, handle_fetch
+from kraftwire.raft.replication.responses import Outcome
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import FetchRequest, FetchResponse, VotersRecord
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.records import ControlType

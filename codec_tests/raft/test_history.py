@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.history import BEFORE_THE_LOG, Change, History
+from kraftwire.raft.metadata_log.history import BEFORE_THE_LOG, Change, History
 
 
 def test_values_are_in_force_from_their_record_on() -> None:

@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire.log.directory import METADATA_TOPIC
-from kraftwire.raft.candidacy import AskedVote, note_answer, stand, time_out
-from kraftwire.raft.effects import StoppedLeading
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import Response, Tick
-from kraftwire.raft.log_state import OffsetAndEpoch, UpToDate
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.effects import StoppedLeading
+from kraftwire.raft.core.inputs import Response, Tick
+from kraftwire.raft.core.messages import (
     METADATA_TOPIC_ID,
     end_quorum_epoch_request,
     fetch_request,
     partition_of,
     vote_request,
 )
+from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned
+from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand, time_out
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch, UpToDate
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Candidate, Follower, Leader, Prospective, Resigned
+from kraftwire.raft.state.election_state import Election
 from kraftwire_messages import kip_595
 from kraftwire_messages.kafka import (
     EndQuorumEpochRequest,

@@ -12,18 +12,18 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.election import Election, decode_election, encode_election
-from kraftwire.raft.inputs import Tick
-from kraftwire.raft.log_state import UpToDate
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.inputs import Tick
+from kraftwire.raft.core.messages import (
     begin_quorum_epoch_request,
     end_quorum_epoch_request,
     partition_of,
     vote_request,
 )
-from kraftwire.raft.metrics import metrics_of
+from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.self_description.metrics import metrics_of
+from kraftwire.raft.state.election_state import Election, decode_election, encode_election
+from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages import kip_853, kip_856
 from kraftwire_messages.kafka import (
     BeginQuorumEpochRequest,

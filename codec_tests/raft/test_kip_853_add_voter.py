@@ -10,13 +10,13 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.batches import controls_of
-from kraftwire.raft.candidacy import AskedVote, note_answer, stand
-from kraftwire.raft.effects import Append, Effect
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import Request, RequestFailed, Tick
+from kraftwire.raft.core.effects import Append, Effect
+from kraftwire.raft.core.inputs import Request, RequestFailed, Tick
+from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
+from kraftwire.raft.metadata_log.batches import controls_of
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.voters import ReplicaKey, VoterSet, decode_voters
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import ReplicaKey, VoterSet, decode_voters
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
     ApiVersionsRequest,

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.raft.batches import Control, control_batch, controls_of
-from kraftwire.raft.candidacy import AskedVote, note_answer, stand
-from kraftwire.raft.effects import Append
-from kraftwire.raft.election import Election
-from kraftwire.raft.log_state import UpToDate
-from kraftwire.raft.messages import vote_request
-from kraftwire.raft.voters import ReplicaKey, Voter, encode_voters
+from kraftwire.raft.core.effects import Append
+from kraftwire.raft.core.messages import vote_request
+from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
+from kraftwire.raft.metadata_log.batches import Control, control_batch, controls_of
+from kraftwire.raft.metadata_log.log_state import UpToDate
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import ReplicaKey, Voter, encode_voters
 from kraftwire_messages import kip_853, kip_856
 from kraftwire_messages.kafka import (
     BeginQuorumEpochRequest,

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kraftwire.raft.inputs import Resign
-from kraftwire.raft.messages import partition_of
-from kraftwire.raft.roles import Leader, Resigned
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.core.inputs import Resign
+from kraftwire.raft.core.messages import partition_of
+from kraftwire.raft.core.roles import Leader, Resigned
+from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import EndQuorumEpochRequest
 from kraftwire_wire.numbers import ErrorCode
 

@@ -8,25 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.batches import control_batch
-from kraftwire.raft.config import Config, Membership
-from kraftwire.raft.control_state import ControlState
-from kraftwire.raft.core import Core
-from kraftwire.raft.effects import SaveElection
-from kraftwire.raft.election import Election, decode_election, encode_election
-from kraftwire.raft.inputs import Request, Response, Tick
-from kraftwire.raft.log_state import UpToDate
-from kraftwire.raft.membership import Adding, Change, Kip856, Removing, Shipped, Updating, policy_of
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.core import Core
+from kraftwire.raft.core.effects import SaveElection
+from kraftwire.raft.core.inputs import Request, Response, Tick
+from kraftwire.raft.core.messages import (
     begin_quorum_epoch_request,
     end_quorum_epoch_request,
     partition_of,
     vote_request,
 )
-from kraftwire.raft.quorum import majorities_overlap
+from kraftwire.raft.core.roles import Follower
+from kraftwire.raft.membership import Adding, Change, Kip856, Removing, Shipped, Updating, policy_of
+from kraftwire.raft.metadata_log.batches import control_batch
+from kraftwire.raft.metadata_log.control_state import ControlState
+from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Follower
-from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet
+from kraftwire.raft.state.config import Config, Membership
+from kraftwire.raft.state.election_state import Election, decode_election, encode_election
+from kraftwire.raft.state.majorities import majorities_overlap
+from kraftwire.raft.state.voters import ReplicaKey, Voter, VoterSet
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
     BeginQuorumEpochRequest,

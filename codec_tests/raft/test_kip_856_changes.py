@@ -7,12 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.effects import Effect
-from kraftwire.raft.inputs import Propose, Request, Resign, Response, Tick
-from kraftwire.raft.messages import add_raft_voter_request, remove_raft_voter_request
-from kraftwire.raft.metrics import metrics_of
+from kraftwire.raft.core.effects import Effect
+from kraftwire.raft.core.inputs import Propose, Request, Resign, Response, Tick
+from kraftwire.raft.core.messages import add_raft_voter_request, remove_raft_voter_request
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.voters import ReplicaKey, Voter
+from kraftwire.raft.self_description.metrics import metrics_of
+from kraftwire.raft.state.voters import ReplicaKey, Voter
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
     ApiVersionsRequest,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from kraftwire.raft.batches import control_batch
-from kraftwire.raft.candidacy import AskedVote, note_answer, stand
-from kraftwire.raft.config import Config, Membership
-from kraftwire.raft.effects import Effect
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import RequestFailed, Tick
+from kraftwire.raft.core.effects import Effect
+from kraftwire.raft.core.inputs import RequestFailed, Tick
+from kraftwire.raft.core.messages import partition_of
+from kraftwire.raft.core.roles import Leader
+from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
 from kraftwire.raft.membership import Removing
-from kraftwire.raft.messages import partition_of
+from kraftwire.raft.metadata_log.batches import control_batch
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Leader
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.state.config import Config, Membership
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import VoteRequest
 
 from codec_tests.raft.configured import (

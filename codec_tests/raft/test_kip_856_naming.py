@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.raft.batches import Control, control_batch, data_batch
-from kraftwire.raft.candidacy import AskedVote, note_answer, stand
-from kraftwire.raft.control_state import ControlState
-from kraftwire.raft.effects import Leading, Settled, StoppedLeading
-from kraftwire.raft.inputs import Propose, Resign, Tick
-from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.core.effects import Leading, Settled, StoppedLeading
+from kraftwire.raft.core.inputs import Propose, Resign, Tick
+from kraftwire.raft.core.snapshots import begin_snapshot
+from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
+from kraftwire.raft.metadata_log.batches import Control, control_batch, data_batch
+from kraftwire.raft.metadata_log.control_state import ControlState
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.snapshots import begin_snapshot
-from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet
+from kraftwire.raft.state.voters import ReplicaKey, Voter, VoterSet
 from kraftwire_messages import kip_856
 from kraftwire_messages.kafka import KRaftVersionRecord, LeaderChangeMessage
 from kraftwire_messages.kip_856 import AddVoterRecord

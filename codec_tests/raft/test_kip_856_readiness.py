@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.inputs import Request, RequestFailed, Response, Tick
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.core.inputs import Request, RequestFailed, Response, Tick
+from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import AddRaftVoterRequest, ApiVersionsRequest
 from kraftwire_wire.numbers import ApiKey, ErrorCode
 

@@ -10,20 +10,20 @@ from uuid import UUID
 import pytest
 
 from kraftwire.log.directory import METADATA_TOPIC
-from kraftwire.raft.config import Membership
-from kraftwire.raft.effects import Effect, Reply
-from kraftwire.raft.inputs import Request
-from kraftwire.raft.membership import policy_of
-from kraftwire.raft.memory_store import MemoryStore
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.effects import Effect, Reply
+from kraftwire.raft.core.inputs import Request
+from kraftwire.raft.core.messages import (
     PARTITION,
     add_raft_voter_request,
     partition_of,
     remove_raft_voter_request,
 )
-from kraftwire.raft.quorum import majorities_overlap
-from kraftwire.raft.roles import Leader
-from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet
+from kraftwire.raft.core.roles import Leader
+from kraftwire.raft.membership import policy_of
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
+from kraftwire.raft.state.config import Membership
+from kraftwire.raft.state.majorities import majorities_overlap
+from kraftwire.raft.state.voters import ReplicaKey, Voter, VoterSet
 from kraftwire_messages.kafka import DescribeQuorumRequest
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode

@@ -23,20 +23,20 @@ from kraftwire.log.properties import (
 )
 from kraftwire.log.segment import read_batches
 from kraftwire.log.source import BytesSource
-from kraftwire.raft.apis import APIS
-from kraftwire.raft.batches import Control, control_batch
-from kraftwire.raft.config import Config
-from kraftwire.raft.control_state import ControlState
-from kraftwire.raft.effects import Committed
-from kraftwire.raft.election import Election, encode_election
-from kraftwire.raft.inputs import Flushed, Propose, Request, Tick
-from kraftwire.raft.log_state import UpToDate
-from kraftwire.raft.memory_store import MemoryStore
-from kraftwire.raft.messages import vote_request
-from kraftwire.raft.metrics import metrics_of
+from kraftwire.raft.core.effects import Committed
+from kraftwire.raft.core.inputs import Flushed, Propose, Request, Tick
+from kraftwire.raft.core.messages import vote_request
+from kraftwire.raft.core.roles import Follower, Leader, Prospective, Resigned, Unattached
+from kraftwire.raft.metadata_log.batches import Control, control_batch
+from kraftwire.raft.metadata_log.control_state import ControlState
+from kraftwire.raft.metadata_log.log_state import UpToDate
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Follower, Leader, Prospective, Resigned, Unattached
-from kraftwire.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet, encode_voters
+from kraftwire.raft.self_description.api_versions import APIS
+from kraftwire.raft.self_description.metrics import metrics_of
+from kraftwire.raft.state.config import Config
+from kraftwire.raft.state.election_state import Election, encode_election
+from kraftwire.raft.state.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet, encode_voters
 from kraftwire_messages import kip_856
 from kraftwire_messages.kafka import FetchRequest, QuorumStateData
 from kraftwire_wire.numbers import ApiKey, ErrorCode

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import Request, Response
-from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.messages import METADATA_TOPIC_ID, fetch_request, partition_of
-from kraftwire.raft.voters import Listener
+from kraftwire.raft.core.inputs import Request, Response
+from kraftwire.raft.core.messages import METADATA_TOPIC_ID, fetch_request, partition_of
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import Listener
 from kraftwire_messages.kafka import FetchRequest, FetchResponse, ProduceResponse
 from kraftwire_messages.kip_951 import FetchResponse as DraftFetchResponse
 from kraftwire_messages.kip_951 import ProduceResponse as DraftProduceResponse

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from kraftwire.cli.commands import main
 from kraftwire.cli.quorum import as_command
 from kraftwire.log.properties import decode_meta_properties
-from kraftwire.node.directories import UnusableDirectories, open_directories
-from kraftwire.node.storage_properties import StorageProperties, read_storage_properties
+from kraftwire.node.settings.storage_properties import StorageProperties, read_storage_properties
+from kraftwire.node.storage.directories import UnusableDirectories, open_directories
 
 CLUSTER = "RGlyZWN0b3JpZXMtb2YtYTE"
 

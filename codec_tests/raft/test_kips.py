@@ -16,22 +16,22 @@ from kraftwire.log.quorum_state import decode_quorum_state
 from kraftwire.log.segment import read_batches
 from kraftwire.log.source import BytesSource
 from kraftwire.metadata.image import MetadataImage
-from kraftwire.raft.batches import controls_of
-from kraftwire.raft.candidacy import AskedVote, note_answer, stand
-from kraftwire.raft.effects import Append, Effect
-from kraftwire.raft.election import Election, decode_election, encode_election
-from kraftwire.raft.inputs import Resign, Tick
-from kraftwire.raft.log_state import UpToDate
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.effects import Append, Effect
+from kraftwire.raft.core.inputs import Resign, Tick
+from kraftwire.raft.core.messages import (
     begin_quorum_epoch_request,
     end_quorum_epoch_request,
     partition_of,
     vote_request,
 )
-from kraftwire.raft.metrics import metrics_of
+from kraftwire.raft.core.roles import Leader, Resigned
+from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
+from kraftwire.raft.metadata_log.batches import controls_of
+from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Leader, Resigned
-from kraftwire.raft.voters import ReplicaKey, encode_voters
+from kraftwire.raft.self_description.metrics import metrics_of
+from kraftwire.raft.state.election_state import Election, decode_election, encode_election
+from kraftwire.raft.state.voters import ReplicaKey, encode_voters
 from kraftwire_messages import kafka, kip_853, kip_856, kip_951
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.log_state import (
+from kraftwire.raft.metadata_log.log_state import (
     BOOTSTRAP,
     Diverging,
     LogState,

@@ -8,9 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.batches import Control, control_batch
-from kraftwire.raft.config import Config
-from kraftwire.raft.control_state import ControlState
 from kraftwire.raft.membership import (
     Adding,
     Change,
@@ -20,8 +17,11 @@ from kraftwire.raft.membership import (
     policy_of,
     upgrade_records,
 )
-from kraftwire.raft.quorum import majorities_overlap
-from kraftwire.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet
+from kraftwire.raft.metadata_log.batches import Control, control_batch
+from kraftwire.raft.metadata_log.control_state import ControlState
+from kraftwire.raft.state.config import Config
+from kraftwire.raft.state.majorities import majorities_overlap
+from kraftwire.raft.state.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet
 from kraftwire_messages.kafka import KRaftVersionRecord, VotersRecord
 from kraftwire_wire.numbers import ErrorCode
 

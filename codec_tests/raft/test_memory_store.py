@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from kraftwire.log.batch import Batch
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.snapshot_writer import SnapshotWriter
-from kraftwire.raft.batches import Control, control_batch, data_batch
-from kraftwire.raft.election import Election
-from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.memory_store import MemoryStore
-from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet, encode_voters
+from kraftwire.raft.metadata_log.batches import Control, control_batch, data_batch
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import ReplicaKey, Voter, VoterSet, encode_voters
 from kraftwire_messages import kip_856
 from kraftwire_messages.kafka import KRaftVersionRecord
 from kraftwire_wire.records import ControlType

@@ -6,8 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.log_state import OffsetAndEpoch, UpToDate
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.messages import (
     begin_quorum_epoch_request,
     end_quorum_epoch_request,
     fetch_request,
@@ -15,7 +14,8 @@ from kraftwire.raft.messages import (
     partition_of,
     vote_request,
 )
-from kraftwire.raft.voters import Listener, ReplicaKey
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch, UpToDate
+from kraftwire.raft.state.voters import Listener, ReplicaKey
 from kraftwire_messages.kafka import DescribeQuorumRequest, VoteRequest, registry
 from kraftwire_wire.message import Message
 

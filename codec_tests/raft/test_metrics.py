@@ -6,12 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import Propose, Resign
-from kraftwire.raft.messages import remove_raft_voter_request
-from kraftwire.raft.metrics import metrics_of
+from kraftwire.raft.core.inputs import Propose, Resign
+from kraftwire.raft.core.messages import remove_raft_voter_request
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.self_description.metrics import metrics_of
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import ReplicaKey
 
 from codec_tests.raft.changing import begun
 from codec_tests.raft.replicas import (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from time import process_time
 
-from kraftwire.raft.effects import Effect, Reply
-from kraftwire.raft.inputs import Propose, Request, RequestLost, Tick
-from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.messages import fetch_request
-from kraftwire.raft.parked import ParkedFetches
+from kraftwire.raft.core.effects import Effect, Reply
+from kraftwire.raft.core.inputs import Propose, Request, RequestLost, Tick
+from kraftwire.raft.core.messages import fetch_request
+from kraftwire.raft.core.parked_fetches import ParkedFetches
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.state.voters import ReplicaKey
 
 from codec_tests.raft.replicas import CLUSTER, LISTENER, elected, fetched, lead
 

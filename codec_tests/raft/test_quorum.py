@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.quorum import is_majority, majorities_overlap, majority, majority_end
+from kraftwire.raft.state.majorities import is_majority, majorities_overlap, majority, majority_end
 
 SETS = st.frozensets(st.integers(0, 7), min_size=1, max_size=7)
 

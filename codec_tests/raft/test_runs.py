@@ -11,9 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.batches import split_batches
-from kraftwire.raft.config import Config
-from kraftwire.raft.effects import (
+from kraftwire.raft.core.effects import (
     Append,
     Clean,
     Effect,
@@ -27,7 +25,7 @@ from kraftwire.raft.effects import (
     Truncate,
     WriteSnapshot,
 )
-from kraftwire.raft.inputs import (
+from kraftwire.raft.core.inputs import (
     Flushed,
     Input,
     Propose,
@@ -37,11 +35,13 @@ from kraftwire.raft.inputs import (
     SnapshotTaken,
     Tick,
 )
-from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.core.roles import Leader
+from kraftwire.raft.core.snapshots import begin_snapshot
+from kraftwire.raft.metadata_log.batches import split_batches
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Leader
-from kraftwire.raft.snapshots import begin_snapshot
-from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
+from kraftwire.raft.state.config import Config
+from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter, VoterSet
 from kraftwire_messages.kafka import FetchResponse, FetchSnapshotResponse
 
 CLUSTER, LISTENER = "cluster", "CONTROLLER"

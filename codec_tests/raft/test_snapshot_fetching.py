@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from kraftwire.log.snapshot_writer import SnapshotWriter
-from kraftwire.raft.batches import data_batch
-from kraftwire.raft.config import Config
-from kraftwire.raft.effects import Committed, Effect, InstallSnapshot, Send, WriteSnapshot
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import RequestFailed, Response, Tick
-from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.memory_store import MemoryStore
-from kraftwire.raft.messages import METADATA_TOPIC_ID, partition_of
+from kraftwire.raft.core.effects import Committed, Effect, InstallSnapshot, Send, WriteSnapshot
+from kraftwire.raft.core.inputs import RequestFailed, Response, Tick
+from kraftwire.raft.core.messages import METADATA_TOPIC_ID, partition_of
+from kraftwire.raft.core.roles import Follower
+from kraftwire.raft.metadata_log.batches import data_batch
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Follower
-from kraftwire.raft.voters import VoterSet, encode_voters
+from kraftwire.raft.state.config import Config
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import VoterSet, encode_voters
 from kraftwire_messages.kafka import (
     FetchRequest,
     FetchResponse,

@@ -7,12 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.effects import Effect, Reply, SnapshotSlice
-from kraftwire.raft.inputs import Request
-from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
-from kraftwire.raft.messages import fetch_snapshot_request, partition_of
+from kraftwire.raft.core.effects import Effect, Reply, SnapshotSlice
+from kraftwire.raft.core.inputs import Request
+from kraftwire.raft.core.messages import fetch_snapshot_request, partition_of
+from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import FetchSnapshotRequest, FetchSnapshotResponse
 from kraftwire_wire.numbers import ErrorCode
 

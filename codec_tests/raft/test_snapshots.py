@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from kraftwire.log.segment import read_batches
 from kraftwire.log.source import BytesSource
-from kraftwire.raft.batches import Control, control_batch
-from kraftwire.raft.config import Config
-from kraftwire.raft.control_state import ControlState
-from kraftwire.raft.effects import Clean
-from kraftwire.raft.inputs import Propose, SnapshotTaken, Tick
-from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
-from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.core.effects import Clean
+from kraftwire.raft.core.inputs import Propose, SnapshotTaken, Tick
+from kraftwire.raft.core.snapshots import begin_snapshot
+from kraftwire.raft.metadata_log.batches import Control, control_batch
+from kraftwire.raft.metadata_log.control_state import ControlState
+from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.snapshots import begin_snapshot
-from kraftwire.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet, encode_voters
+from kraftwire.raft.state.config import Config
+from kraftwire.raft.state.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet, encode_voters
 from kraftwire_messages.kafka import KRaftVersionRecord
 from kraftwire_wire.records import ControlType
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from kraftwire.log.directory import METADATA_TOPIC
-from kraftwire.raft.effects import Effect, Leading, Send, Settled, Stopped, StoppedLeading
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import Propose, Request, Resign, Response, ShutDown, Tick
-from kraftwire.raft.log_state import UpToDate
-from kraftwire.raft.messages import begin_quorum_epoch_request, partition_of, vote_request
+from kraftwire.raft.core.effects import Effect, Leading, Send, Settled, Stopped, StoppedLeading
+from kraftwire.raft.core.inputs import Propose, Request, Resign, Response, ShutDown, Tick
+from kraftwire.raft.core.messages import begin_quorum_epoch_request, partition_of, vote_request
+from kraftwire.raft.core.roles import Candidate, Leader, Prospective, Resigned, Unattached
+from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Candidate, Leader, Prospective, Resigned, Unattached
+from kraftwire.raft.state.election_state import Election
 from kraftwire_messages.kafka import EndQuorumEpochRequest, VoteRequest, VoteResponse
 from kraftwire_wire.numbers import ErrorCode
 

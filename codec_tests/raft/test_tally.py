@@ -7,8 +7,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.tally import Tally
-from kraftwire.raft.voters import ReplicaKey, Voter, VoterSet
+from kraftwire.raft.state.tally import Tally
+from kraftwire.raft.state.voters import ReplicaKey, Voter, VoterSet
 
 A = UUID(int=10)
 

@@ -7,14 +7,14 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.batches import Control, control_batch
-from kraftwire.raft.effects import Effect, Send
-from kraftwire.raft.election import Election
-from kraftwire.raft.inputs import RequestFailed, Response, Tick
-from kraftwire.raft.messages import METADATA_TOPIC_ID
+from kraftwire.raft.core.effects import Effect, Send
+from kraftwire.raft.core.inputs import RequestFailed, Response, Tick
+from kraftwire.raft.core.messages import METADATA_TOPIC_ID
+from kraftwire.raft.core.roles import Follower, Prospective, Unattached
+from kraftwire.raft.metadata_log.batches import Control, control_batch
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Follower, Prospective, Unattached
-from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet, encode_voters
+from kraftwire.raft.state.election_state import Election
+from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter, VoterSet, encode_voters
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,

@@ -7,14 +7,14 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.effects import Append, Flush, Leading, Reply, StoppedLeading
-from kraftwire.raft.inputs import Request, Resign, Tick
-from kraftwire.raft.log_state import UpToDate
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.effects import Append, Flush, Leading, Reply, StoppedLeading
+from kraftwire.raft.core.inputs import Request, Resign, Tick
+from kraftwire.raft.core.messages import (
     vote_request,
 )
-from kraftwire.raft.roles import Follower
-from kraftwire.raft.voters import Listener, ReplicaKey, Voter
+from kraftwire.raft.core.roles import Follower
+from kraftwire.raft.metadata_log.log_state import UpToDate
+from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.raft.inputs import Request, RequestFailed, Response, Tick
-from kraftwire.raft.readiness import AskedVersions
-from kraftwire.raft.responses import Outcome
-from kraftwire.raft.voter_changes import take_versions
+from kraftwire.raft.core.inputs import Request, RequestFailed, Response, Tick
+from kraftwire.raft.replication.responses import Outcome
+from kraftwire.raft.voter_set.change_server import take_versions
+from kraftwire.raft.voter_set.readiness import AskedVersions
 from kraftwire_messages.kafka import (
     ApiVersionsRequest,
     ApiVersionsResponse,

@@ -12,13 +12,13 @@ import pytest
 
 from kraftwire.address import Address
 from kraftwire.log.snapshot_writer import SnapshotWriter
-from kraftwire.raft.inputs import Request
-from kraftwire.raft.log_state import BOOTSTRAP
-from kraftwire.raft.memory_store import MemoryStore
-from kraftwire.raft.messages import add_raft_voter_request, remove_raft_voter_request
-from kraftwire.raft.quorum import majorities_overlap
-from kraftwire.raft.roles import Leader
-from kraftwire.raft.voters import Voter, VoterSet, encode_voters
+from kraftwire.raft.core.inputs import Request
+from kraftwire.raft.core.messages import add_raft_voter_request, remove_raft_voter_request
+from kraftwire.raft.core.roles import Leader
+from kraftwire.raft.metadata_log.log_state import BOOTSTRAP
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
+from kraftwire.raft.state.majorities import majorities_overlap
+from kraftwire.raft.state.voters import Voter, VoterSet, encode_voters
 from kraftwire_wire.message import Message
 
 from codec_tests.raft.test_runs import CLUSTER, LISTENER, Quorum, Token

@@ -7,13 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.batches import controls_of
-from kraftwire.raft.effects import Append, Flush, Reply, Upgraded
-from kraftwire.raft.inputs import Request, Resign, UpgradeKRaftVersion
-from kraftwire.raft.messages import remove_raft_voter_request, update_raft_voter_request
+from kraftwire.raft.core.effects import Append, Flush, Reply, Upgraded
+from kraftwire.raft.core.inputs import Request, Resign, UpgradeKRaftVersion
+from kraftwire.raft.core.messages import remove_raft_voter_request, update_raft_voter_request
+from kraftwire.raft.core.roles import Leader
+from kraftwire.raft.metadata_log.batches import controls_of
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Leader
-from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet, decode_voters
+from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter, VoterSet, decode_voters
 from kraftwire_messages.kafka import (
     KRaftVersionRecord,
     UpdateRaftVoterRequest,

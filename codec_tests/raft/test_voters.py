@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.voters import (
+from kraftwire.raft.state.voters import (
     Listener,
     ReplicaKey,
     Voter,

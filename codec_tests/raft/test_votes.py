@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.roles import (
+from kraftwire.raft.core.roles import (
     Candidate,
     Follower,
     Leader,
@@ -15,9 +15,9 @@ from kraftwire.raft.roles import (
     Role,
     Unattached,
 )
-from kraftwire.raft.tally import Tally
-from kraftwire.raft.voters import Listener, ReplicaKey, Voter, VoterSet
-from kraftwire.raft.votes import grants_pre_vote, grants_vote
+from kraftwire.raft.election.vote_rules import grants_pre_vote, grants_vote
+from kraftwire.raft.state.tally import Tally
+from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter, VoterSet
 
 A, B = UUID(int=10), UUID(int=11)
 ASKING = ReplicaKey(2, A)

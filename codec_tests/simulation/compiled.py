@@ -22,7 +22,7 @@ import kraftwire_wire
 from kraftwire.simulation.run import simulate
 
 SEEDS = range(8)
-PACKAGES = ("raft", "raft/membership", "simulation")
+PACKAGES = ("raft", "simulation")
 _NOT_COMPILED = (("slots=True", "slots=False"), (": object", ": Any"))
 """What mypyc takes for something else: its classes have slots, and names that are builtin."""
 _SETUP = """\
@@ -39,7 +39,9 @@ def build(target: Path) -> bool:
     for package in (kraftwire, kraftwire_messages, kraftwire_wire):
         shutil.copytree(Path(*package.__path__), target / package.__name__)
     files = [
-        file for folder in PACKAGES for file in sorted((target / "kraftwire" / folder).glob("*.py"))
+        file
+        for folder in PACKAGES
+        for file in sorted((target / "kraftwire" / folder).rglob("*.py"))
     ]
     for file in files:
         _adapt(file)

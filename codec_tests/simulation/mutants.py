@@ -16,29 +16,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from kraftwire.raft import (
-    candidacy,
-    claims,
-    control_state,
-    core,
-    elections,
-    fetch_server,
-    following,
-    leading,
-    log_state,
-    quorum,
-    replica,
-    snapshots,
-    tally,
-    voter_changes,
-    voter_checks,
-    votes,
-)
-from kraftwire.raft.batches import split_batches
-from kraftwire.raft.log_state import Valid
+from kraftwire.raft import replica
+from kraftwire.raft.core import claims, core, snapshots
+from kraftwire.raft.core.messages import partition_of
+from kraftwire.raft.core.roles import Follower, Leader, Prospective, Unattached
+from kraftwire.raft.election import leadership, vote_client, vote_rules, vote_server
 from kraftwire.raft.membership.kip_856 import Kip856
-from kraftwire.raft.messages import partition_of
-from kraftwire.raft.roles import Follower, Leader, Prospective, Unattached
+from kraftwire.raft.metadata_log import control_state, log_state
+from kraftwire.raft.metadata_log.batches import split_batches
+from kraftwire.raft.metadata_log.log_state import Valid
+from kraftwire.raft.replication import fetch_client, fetch_server
+from kraftwire.raft.state import majorities, tally
+from kraftwire.raft.voter_set import change_server, checks
 from kraftwire.simulation.replay import shrink
 from kraftwire.simulation.run import simulate
 from kraftwire.simulation.transcript import format_transcript
@@ -72,19 +61,19 @@ def _vote_twice() -> Any:
         self._save()
 
     return _all(
-        patch.object(elections, "grants_vote", grants),
+        patch.object(vote_server, "grants_vote", grants),
         patch.object(core.Core, "vote", vote),
         patch.object(core.Core, "voted", property(lambda self: None)),
     )
 
 
 def _vote_for_a_shorter_log() -> Any:
-    grants = votes.grants_vote
+    grants = vote_rules.grants_vote
 
     def any_log(role: Any, candidate: Any, *, is_up_to_date: bool) -> bool:
         return grants(role, candidate, is_up_to_date=True)
 
-    return patch.object(elections, "grants_vote", any_log)
+    return patch.object(vote_server, "grants_vote", any_log)
 
 
 def _save_no_epoch() -> Any:
@@ -114,7 +103,7 @@ def _win_without_a_majority() -> Any:
 
 
 def _commit_an_old_epochs_entry() -> Any:
-    advance = leading.advance
+    advance = leadership.advance
 
     def any_epoch(core_: Any, leader: Leader) -> None:
         begin, leader.epoch_start = leader.epoch_start, -1
@@ -123,7 +112,7 @@ def _commit_an_old_epochs_entry() -> Any:
         finally:
             leader.epoch_start = begin
 
-    return patch.object(leading, "advance", any_epoch)
+    return patch.object(leadership, "advance", any_epoch)
 
 
 def _commit_without_a_majority() -> Any:
@@ -131,19 +120,19 @@ def _commit_without_a_majority() -> Any:
         ordered = sorted(end_offsets, reverse=True)
         return int(ordered[max(0, len(ordered) // 2 - 1)])
 
-    return patch.object(leading, "majority_end", most)
+    return patch.object(leadership, "majority_end", most)
 
 
 def _count_a_leader_outside_the_set() -> Any:
     def advance(core_: Any, leader: Leader) -> None:
-        ends = [leading._end_of(leader, one) for one in core_.others] + [leader.flushed]
-        end = quorum.majority_end(ends)
+        ends = [leadership._end_of(leader, one) for one in core_.others] + [leader.flushed]
+        end = majorities.majority_end(ends)
         if end > leader.epoch_start and end > (leader.high_watermark or 0):
             leader.high_watermark = end
             core_.has_news = True
             core_.commit(end)
 
-    return patch.object(leading, "advance", advance)
+    return patch.object(leadership, "advance", advance)
 
 
 def _append_a_later_epoch() -> Any:
@@ -159,7 +148,7 @@ def _append_a_later_epoch() -> Any:
             core_.flush()
         return True
 
-    return patch.object(following, "_append", append)
+    return patch.object(fetch_client, "_append", append)
 
 
 def _acknowledge_unflushed() -> Any:
@@ -172,11 +161,11 @@ def _truncate_what_is_committed() -> Any:
             core_.truncate(core_.log.start)
         return True
 
-    return patch.object(following, "_truncate", truncate)
+    return patch.object(fetch_client, "_truncate", truncate)
 
 
 def _truncate_nothing() -> Any:
-    return patch.object(following, "_truncate", lambda core_, leader: True)
+    return patch.object(fetch_client, "_truncate", lambda core_, leader: True)
 
 
 def _compare_no_logs() -> Any:
@@ -189,8 +178,8 @@ def _keep_truncated_voters() -> Any:
 
 def _change_two_voters_at_once() -> Any:
     return _all(
-        patch.object(voter_changes, "check_is_settled", lambda leader: None),
-        patch.object(voter_changes, "check_is_committed", lambda core_, leader: None),
+        patch.object(change_server, "check_is_settled", lambda leader: None),
+        patch.object(change_server, "check_is_committed", lambda core_, leader: None),
     )
 
 
@@ -204,10 +193,10 @@ def _change_voters_before_the_epoch_commits() -> Any:
         last = core_.control.voters.last_offset
         return None if last < leader.epoch_start else check(core_, leader)
 
-    check = voter_checks.check_is_committed
+    check = checks.check_is_committed
     return _all(
-        patch.object(voter_changes, "check_is_settled", settled),
-        patch.object(voter_changes, "check_is_committed", committed),
+        patch.object(change_server, "check_is_settled", settled),
+        patch.object(change_server, "check_is_committed", committed),
     )
 
 
@@ -250,7 +239,7 @@ def _snapshot_what_is_not_committed() -> Any:
 
 
 def _never_stand() -> Any:
-    return patch.object(candidacy, "_run", lambda core_: None)
+    return patch.object(vote_client, "_run", lambda core_: None)
 
 
 def _write_before_voters_are_named() -> Any:
@@ -263,9 +252,9 @@ def _leave_voters_out_of_snapshots() -> Any:
 
 def _adopt_any_epoch() -> Any:
     return _all(
-        patch.object(elections, "accepts_epoch", lambda core_, epoch: True),
+        patch.object(vote_server, "accepts_epoch", lambda core_, epoch: True),
         patch.object(fetch_server, "accepts_epoch", lambda core_, epoch: True),
-        patch.object(elections, "is_possible_epoch", lambda core_, epoch: True),
+        patch.object(vote_server, "is_possible_epoch", lambda core_, epoch: True),
     )
 
 
@@ -277,7 +266,7 @@ def _adopt_the_epoch_of_a_pre_vote() -> Any:
         epoch = partition.replica_epoch
         if partition.pre_vote and epoch > core_.epoch and claims.accepts_epoch(core_, epoch):
             core_.become_unattached(epoch)
-        elections.handle_vote(core_, request, message)
+        vote_server.handle_vote(core_, request, message)
 
     return patch.dict(replica._HANDLERS, {VoteRequest: handle})
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.raft.batches import control_batch
-from kraftwire.raft.config import Membership
-from kraftwire.raft.inputs import Request
+from kraftwire.raft.core.inputs import Request
+from kraftwire.raft.core.messages import remove_raft_voter_request
+from kraftwire.raft.core.roles import Leader, Pending
 from kraftwire.raft.membership import Removing, policy_of
-from kraftwire.raft.messages import remove_raft_voter_request
-from kraftwire.raft.roles import Leader, Pending
+from kraftwire.raft.metadata_log.batches import control_batch
+from kraftwire.raft.state.config import Membership
 from kraftwire.simulation import work
 from kraftwire.simulation.ledger import Broken
 from kraftwire.simulation.node import Node

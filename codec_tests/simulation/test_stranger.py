@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from uuid import UUID
 
-from kraftwire.raft.bounds import MAX_EPOCH
-from kraftwire.raft.messages import partition_of
-from kraftwire.raft.voters import ReplicaKey, VoterSet
+from kraftwire.raft.core.messages import partition_of
+from kraftwire.raft.state.bounds import MAX_EPOCH
+from kraftwire.raft.state.voters import ReplicaKey, VoterSet
 from kraftwire.simulation.replay import replay
 from kraftwire.simulation.run import simulate
 from kraftwire.simulation.scenario import draw_scenario

@@ -13,7 +13,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from kraftwire.cli.failures import CouldNotDoIt
+from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.log import Record, read_batches
 from kraftwire.log.directory import find_partitions
 from kraftwire.log.encode import encode_batch

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from kraftwire.cli.lazy_group import LazyGroup, Row
+from kraftwire.console.lazy_group import LazyGroup, Row
 
 ROWS = (
     Row(
@@ -47,10 +47,17 @@ ROWS = (
         "docs",
         "The protocol guide of message specs, as static pages.",
     ),
-    Row("fields", "kraftwire.cli.fields", "fields", "Show the wire layout of a message."),
-    Row("decode", "kraftwire.cli.decode", "decode", "Bytes to JSON, or to a table on a terminal."),
-    Row("encode", "kraftwire.cli.encode", "encode", "JSON, as decode prints it, to bytes."),
-    Row("explain", "kraftwire.cli.explain", "explain", "What each byte is, as a hex view."),
+    Row("fields", "kraftwire.cli.messages.fields", "fields", "Show the wire layout of a message."),
+    Row(
+        "decode",
+        "kraftwire.cli.messages.decode",
+        "decode",
+        "Bytes to JSON, or to a table on a terminal.",
+    ),
+    Row(
+        "encode", "kraftwire.cli.messages.encode", "encode", "JSON, as decode prints it, to bytes."
+    ),
+    Row("explain", "kraftwire.cli.explain.command", "explain", "What each byte is, as a hex view."),
     Row(
         "capture",
         "kraftwire.cli.capture",
@@ -66,7 +73,9 @@ ROWS = (
     Row("storage", "kraftwire.cli.storage", "storage", "Directories of a node: format, look at."),
     Row("node", "kraftwire.cli.node", "node", "A KRaft node: a voter or an observer."),
     Row("quorum", "kraftwire.cli.quorum", "quorum", "Quorums: describe, add, remove."),
-    Row("observe", "kraftwire.cli.observe", "observe", "Replicate a running quorum's log."),
+    Row(
+        "observe", "kraftwire.cli.metadata.observe", "observe", "Replicate a running quorum's log."
+    ),
     Row("doctor", "kraftwire.cli.doctor", "doctor", "Show engine, versions, and what is missing."),
     Row("log", "kraftwire.cli.log", "log", "Kafka's files: dump, scan, check, repair."),
     Row("groups", "kraftwire.cli.groups", "groups", "Consumer groups: members, offsets."),

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import click
 
-from kraftwire.cli.failures import EXTRAS
-from kraftwire.cli.output import output_option, print_json, print_table, wants_json
+from kraftwire.console.failures import EXTRAS
+from kraftwire.console.output import output_option, print_json, print_table, wants_json
 from kraftwire_wire.engine import ENGINE, VARIABLE, native_codec
 
 _SECONDS = 10

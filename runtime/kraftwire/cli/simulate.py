@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import click
 
-from kraftwire.cli.failures import EXIT_FINDINGS, CouldNotDoIt
-from kraftwire.cli.output import output_option, print_json, print_table, wants_json
+from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
+from kraftwire.console.output import output_option, print_json, print_table, wants_json
 from kraftwire.simulation.replay import shrink
 from kraftwire.simulation.run import EVENTS, Run, simulate
 from kraftwire.simulation.timeline import draw_timeline

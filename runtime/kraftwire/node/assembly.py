@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 
-from kraftwire.node.directories import Identity, open_directories
-from kraftwire.node.directory_lock import DirectoryLock
-from kraftwire.node.disk import DiskSettings, DiskStore
-from kraftwire.node.formatting import LOG_NAME
+from kraftwire.node.disk.directory_lock import DirectoryLock
+from kraftwire.node.disk.replica_disk import DiskSettings, DiskStore
 from kraftwire.node.machine import StateMachine
 from kraftwire.node.node import Node, Settings
-from kraftwire.node.properties import NodeProperties, replica_config
-from kraftwire.raft.config import Config
+from kraftwire.node.settings.properties import NodeProperties, replica_config
+from kraftwire.node.storage.directories import Identity, open_directories
+from kraftwire.node.storage.formatting import LOG_NAME
 from kraftwire.raft.membership import policy_of
-from kraftwire.raft.voters import ReplicaKey
+from kraftwire.raft.state.config import Config
+from kraftwire.raft.state.voters import ReplicaKey
 
 
 class Assembly:

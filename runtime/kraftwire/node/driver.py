@@ -12,8 +12,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Protocol
 
-from kraftwire.raft.config import Config
-from kraftwire.raft.effects import (
+from kraftwire.raft.core.effects import (
     Append,
     Clean,
     Committed,
@@ -34,10 +33,11 @@ from kraftwire.raft.effects import (
     Upgraded,
     WriteSnapshot,
 )
-from kraftwire.raft.inputs import Flushed, Input
-from kraftwire.raft.messages import partition_of
+from kraftwire.raft.core.inputs import Flushed, Input
+from kraftwire.raft.core.messages import partition_of
+from kraftwire.raft.metadata_log.store import Recovered, Store
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.store import Recovered, Store
+from kraftwire.raft.state.config import Config
 
 
 class Outside(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from kraftwire.address import Address
 from kraftwire.net.admission import plain_address
-from kraftwire.raft.voters import VoterSet
+from kraftwire.raft.state.voters import VoterSet
 
 
 class KnownPeers:

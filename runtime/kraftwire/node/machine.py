@@ -13,9 +13,9 @@ from typing import Protocol
 from kraftwire.log.batch import Batch
 from kraftwire.log.segment import read_batches
 from kraftwire.log.source import BytesSource
-from kraftwire.raft.batches import split_batches
-from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
-from kraftwire.raft.store import Store
+from kraftwire.raft.metadata_log.batches import split_batches
+from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
+from kraftwire.raft.metadata_log.store import Store
 
 _LEAST_LIMIT = 128 << 20
 """Of a batch; a constant, since a record that one node skips all others must skip too."""

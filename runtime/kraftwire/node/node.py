@@ -31,10 +31,7 @@ from kraftwire.node.machine import Applier, StateMachine
 from kraftwire.node.peers import Peers
 from kraftwire.node.proposals import NotCommitted, Proposals
 from kraftwire.printing import shortened
-from kraftwire.raft.announced import announced_problem
-from kraftwire.raft.apis import APIS
-from kraftwire.raft.config import Config
-from kraftwire.raft.effects import (
+from kraftwire.raft.core.effects import (
     Committed,
     Disconnect,
     InstallSnapshot,
@@ -47,11 +44,14 @@ from kraftwire.raft.effects import (
     StoppedLeading,
     Upgraded,
 )
-from kraftwire.raft.inputs import Input, Request, RequestLost, ShutDown, SnapshotTaken, Tick
-from kraftwire.raft.metrics import metrics_of
-from kraftwire.raft.roles import Role
-from kraftwire.raft.snapshots import begin_snapshot
-from kraftwire.raft.store import Store
+from kraftwire.raft.core.inputs import Input, Request, RequestLost, ShutDown, SnapshotTaken, Tick
+from kraftwire.raft.core.listeners import announced_problem
+from kraftwire.raft.core.roles import Role
+from kraftwire.raft.core.snapshots import begin_snapshot
+from kraftwire.raft.metadata_log.store import Store
+from kraftwire.raft.self_description.api_versions import APIS
+from kraftwire.raft.self_description.metrics import metrics_of
+from kraftwire.raft.state.config import Config
 
 _log = logging.getLogger("kraftwire.node")
 _STOPPED = "the node has stopped"

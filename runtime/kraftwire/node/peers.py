@@ -22,9 +22,9 @@ from kraftwire.net.log_rate import LogRate, report_left_out
 from kraftwire.net.security import ClientSecurity
 from kraftwire.node.known_peers import KnownPeers
 from kraftwire.printing import shortened
-from kraftwire.raft.announced import announced_problem
-from kraftwire.raft.effects import Send
-from kraftwire.raft.inputs import RequestFailed, Response
+from kraftwire.raft.core.effects import Send
+from kraftwire.raft.core.inputs import RequestFailed, Response
+from kraftwire.raft.core.listeners import announced_problem
 from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
 
 _log = logging.getLogger("kraftwire.node.peers")

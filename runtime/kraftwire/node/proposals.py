@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kraftwire.raft.inputs import Propose
+from kraftwire.raft.core.inputs import Propose
 from kraftwire_wire.errors import KraftwireError
 
 _RECORD_OVERHEAD = 32

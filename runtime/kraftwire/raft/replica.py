@@ -9,37 +9,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from kraftwire.raft.apis import handle_api_versions
-from kraftwire.raft.candidacy import (
-    AskedVote,
-    ask,
-    begin_next_epoch,
-    elect_sole_voter,
-    leave_leader,
-    may_leave_leader,
-    note_answer,
-    note_unsupported,
-    stand,
-    time_out,
-)
-from kraftwire.raft.cluster import handle_describe_cluster
-from kraftwire.raft.config import Config
-from kraftwire.raft.core import Core
-from kraftwire.raft.describe import handle_describe_quorum
-from kraftwire.raft.effects import Disconnect, Effect, Settled, StoppedLeading
-from kraftwire.raft.elections import (
-    handle_begin_quorum_epoch,
-    handle_end_quorum_epoch,
-    handle_vote,
-)
-from kraftwire.raft.fetch_server import (
-    answer_parked,
-    forget_parked,
-    handle_fetch,
-    refuse_parked,
-)
-from kraftwire.raft.following import fetch, take_response
-from kraftwire.raft.inputs import (
+from kraftwire.raft.core.core import Core
+from kraftwire.raft.core.effects import Disconnect, Effect, Settled, StoppedLeading
+from kraftwire.raft.core.inputs import (
     Answer,
     Flushed,
     Input,
@@ -53,7 +25,17 @@ from kraftwire.raft.inputs import (
     SnapshotTaken,
     UpgradeKRaftVersion,
 )
-from kraftwire.raft.leading import (
+from kraftwire.raft.core.roles import (
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Role,
+    Unattached,
+)
+from kraftwire.raft.core.snapshots import clean, note_taken, snapshot_id
+from kraftwire.raft.election.leadership import (
     AskedEnd,
     is_removed,
     name_voters,
@@ -63,33 +45,51 @@ from kraftwire.raft.leading import (
     tell_successors,
     tell_voters,
 )
-from kraftwire.raft.log_state import OffsetAndEpoch
-from kraftwire.raft.readiness import AskedVersions
-from kraftwire.raft.responses import Outcome, read_response
-from kraftwire.raft.roles import (
-    Candidate,
-    Follower,
-    Leader,
-    Prospective,
-    Resigned,
-    Role,
-    Unattached,
+from kraftwire.raft.election.resignation import give_up_leadership, may_stop, shut_down, stop
+from kraftwire.raft.election.vote_client import (
+    AskedVote,
+    ask,
+    begin_next_epoch,
+    elect_sole_voter,
+    leave_leader,
+    may_leave_leader,
+    note_answer,
+    note_unsupported,
+    stand,
+    time_out,
 )
-from kraftwire.raft.snapshot_fetching import AskedSnapshot, note_unanswered, take_piece
-from kraftwire.raft.snapshot_server import handle_fetch_snapshot
-from kraftwire.raft.snapshots import clean, note_taken, snapshot_id
-from kraftwire.raft.stopping import give_up_leadership, may_stop, shut_down, stop
-from kraftwire.raft.store import Recovered
-from kraftwire.raft.updating import next_deadline as next_update
-from kraftwire.raft.updating import take_join, take_update, tell_leader
-from kraftwire.raft.voter_changes import (
+from kraftwire.raft.election.vote_server import (
+    handle_begin_quorum_epoch,
+    handle_end_quorum_epoch,
+    handle_vote,
+)
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.metadata_log.store import Recovered
+from kraftwire.raft.replication.fetch_client import fetch, take_response
+from kraftwire.raft.replication.fetch_server import (
+    answer_parked,
+    forget_parked,
+    handle_fetch,
+    refuse_parked,
+)
+from kraftwire.raft.replication.responses import Outcome, read_response
+from kraftwire.raft.replication.snapshot_client import AskedSnapshot, note_unanswered, take_piece
+from kraftwire.raft.replication.snapshot_server import handle_fetch_snapshot
+from kraftwire.raft.self_description.api_versions import handle_api_versions
+from kraftwire.raft.self_description.describe_cluster import handle_describe_cluster
+from kraftwire.raft.self_description.describe_quorum import handle_describe_quorum
+from kraftwire.raft.state.config import Config
+from kraftwire.raft.voter_set.change_server import (
     handle_add_voter,
     handle_remove_voter,
     refuse_change,
     settle_change,
     take_versions,
 )
-from kraftwire.raft.voter_updates import handle_update_voter, upgrade_kraft_version
+from kraftwire.raft.voter_set.readiness import AskedVersions
+from kraftwire.raft.voter_set.update_client import next_deadline as next_update
+from kraftwire.raft.voter_set.update_client import take_join, take_update, tell_leader
+from kraftwire.raft.voter_set.update_server import handle_update_voter, upgrade_kraft_version
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,

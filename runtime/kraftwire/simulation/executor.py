@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from kraftwire.raft.effects import (
+from kraftwire.raft.core.effects import (
     Append,
     Clean,
     Committed,
@@ -30,7 +30,7 @@ from kraftwire.raft.effects import (
     Upgraded,
     WriteSnapshot,
 )
-from kraftwire.raft.messages import partition_of
+from kraftwire.raft.core.messages import partition_of
 from kraftwire.simulation.ledger import Ledger
 from kraftwire.simulation.network import Network, Parcel, Token
 from kraftwire.simulation.node import Node

@@ -12,14 +12,14 @@ from itertools import pairwise
 from typing import Any
 
 from kraftwire.log.batch import Batch
-from kraftwire.raft.bounds import MAX_EPOCH, MAX_JUMP
-from kraftwire.raft.config import Membership
-from kraftwire.raft.election import Election, decode_election
-from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
-from kraftwire.raft.messages import partition_of
-from kraftwire.raft.quorum import majorities_overlap
-from kraftwire.raft.roles import Leader, Resigned
-from kraftwire.raft.voters import NO_DIRECTORY, ReplicaKey
+from kraftwire.raft.core.messages import partition_of
+from kraftwire.raft.core.roles import Leader, Resigned
+from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
+from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_JUMP
+from kraftwire.raft.state.config import Membership
+from kraftwire.raft.state.election_state import Election, decode_election
+from kraftwire.raft.state.majorities import majorities_overlap
+from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey
 from kraftwire.simulation.network import STRANGER, Token
 from kraftwire.simulation.node import Node, epoch_before
 from kraftwire_messages.kafka import (

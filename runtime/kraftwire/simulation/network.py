@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kraftwire.raft.effects import LogSlice, SnapshotSlice
-from kraftwire.raft.inputs import Input, Request, RequestFailed, Response
+from kraftwire.raft.core.effects import LogSlice, SnapshotSlice
+from kraftwire.raft.core.inputs import Input, Request, RequestFailed, Response
 from kraftwire.simulation.scenario import LISTENER
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message

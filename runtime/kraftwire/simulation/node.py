@@ -8,17 +8,17 @@ from random import Random
 
 from kraftwire.log.batch import Batch
 from kraftwire.log.snapshot_writer import SnapshotWriter
-from kraftwire.raft.batches import split_batches
-from kraftwire.raft.config import Config
-from kraftwire.raft.effects import Effect
-from kraftwire.raft.history import History
-from kraftwire.raft.inputs import Input
-from kraftwire.raft.log_state import BOOTSTRAP, OffsetAndEpoch
+from kraftwire.raft.core.effects import Effect
+from kraftwire.raft.core.inputs import Input
+from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.membership import Adding, policy_of
-from kraftwire.raft.memory_store import MemoryStore
+from kraftwire.raft.metadata_log.batches import split_batches
+from kraftwire.raft.metadata_log.history import History
+from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
+from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.roles import Leader
-from kraftwire.raft.voters import VoterSet, encode_voters
+from kraftwire.raft.state.config import Config
+from kraftwire.raft.state.voters import VoterSet, encode_voters
 from kraftwire.simulation.scenario import TRUE_RATE, Scenario, key_of
 from kraftwire_messages.kafka import FetchRequest, VoteRequest
 from kraftwire_wire.message import Message

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from kraftwire.raft.roles import Leader
+from kraftwire.raft.core.roles import Leader
 from kraftwire.simulation.ledger import Broken
 from kraftwire.simulation.scenario import Scenario, draw_scenario
 from kraftwire.simulation.scheduler import Scheduler

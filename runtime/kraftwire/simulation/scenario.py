@@ -12,8 +12,8 @@ from random import Random
 from uuid import UUID
 
 from kraftwire.address import Address
-from kraftwire.raft.config import Config, Membership
-from kraftwire.raft.voters import NO_VOTERS, Listener, ReplicaKey, Voter, VoterSet
+from kraftwire.raft.state.config import Config, Membership
+from kraftwire.raft.state.voters import NO_VOTERS, Listener, ReplicaKey, Voter, VoterSet
 
 CLUSTER = "simulated"
 LISTENER = "CONTROLLER"

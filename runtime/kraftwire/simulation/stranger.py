@@ -14,10 +14,8 @@ from __future__ import annotations
 from random import Random
 from uuid import UUID
 
-from kraftwire.raft.bounds import MAX_EPOCH, MAX_JUMP, MAX_OFFSET
-from kraftwire.raft.core import Core
-from kraftwire.raft.log_state import OffsetAndEpoch, UpToDate
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.core import Core
+from kraftwire.raft.core.messages import (
     add_raft_voter_request,
     begin_quorum_epoch_request,
     end_quorum_epoch_request,
@@ -27,7 +25,9 @@ from kraftwire.raft.messages import (
     update_raft_voter_request,
     vote_request,
 )
-from kraftwire.raft.voters import NO_DIRECTORY, Listener, ReplicaKey, Voter
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch, UpToDate
+from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_JUMP, MAX_OFFSET
+from kraftwire.raft.state.voters import NO_DIRECTORY, Listener, ReplicaKey, Voter
 from kraftwire.simulation.scenario import CLUSTER, listeners_of
 from kraftwire_messages.kafka import (
     ApiVersionsRequest,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from kraftwire.raft.roles import Leader
+from kraftwire.raft.core.roles import Leader
 from kraftwire.simulation.replay import replay
 from kraftwire.simulation.scenario import Scenario
 from kraftwire.simulation.steps import Action, Step

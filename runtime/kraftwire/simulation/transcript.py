@@ -17,8 +17,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from kraftwire.raft.config import Membership
-from kraftwire.raft.messages import partition_of
+from kraftwire.raft.core.messages import partition_of
+from kraftwire.raft.state.config import Membership
 from kraftwire.simulation.replay import replay
 from kraftwire.simulation.scenario import Bootstrap, Faults, Scenario
 from kraftwire.simulation.steps import Action, Step, format_step, parse_step

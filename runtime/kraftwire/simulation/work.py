@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from kraftwire.raft.quorum import majority
-from kraftwire.raft.roles import Leader
-from kraftwire.raft.voters import ReplicaKey, VoterSet
+from kraftwire.raft.core.roles import Leader
+from kraftwire.raft.state.majorities import majority
+from kraftwire.raft.state.voters import ReplicaKey, VoterSet
 from kraftwire.simulation.node import Node
 from kraftwire.simulation.steps import NEVER, Action, Step
 from kraftwire.simulation.world import World

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kraftwire.raft.config import Membership
-from kraftwire.raft.inputs import (
+from kraftwire.raft.core.inputs import (
     Flushed,
     Input,
     Propose,
@@ -16,12 +15,13 @@ from kraftwire.raft.inputs import (
     Tick,
     UpgradeKRaftVersion,
 )
-from kraftwire.raft.messages import (
+from kraftwire.raft.core.messages import (
     add_raft_voter_request,
     remove_raft_voter_request,
 )
-from kraftwire.raft.snapshots import begin_snapshot
-from kraftwire.raft.voters import Voter
+from kraftwire.raft.core.snapshots import begin_snapshot
+from kraftwire.raft.state.config import Membership
+from kraftwire.raft.state.voters import Voter
 from kraftwire.simulation.executor import Executor, Watcher
 from kraftwire.simulation.ledger import Broken, Ledger
 from kraftwire.simulation.network import CLIENT, STRANGER, Network, Token, through_codecs

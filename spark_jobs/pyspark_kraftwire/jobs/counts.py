@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from kraftwire.cli.output import print_json, print_table, without_empty
+from kraftwire.console.output import print_json, print_table, without_empty
 
 
 class Lost(NamedTuple):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import click
 from pyspark.sql import SparkSession
 
-from kraftwire.cli.failures import CouldNotDoIt
+from kraftwire.console.failures import CouldNotDoIt
 from kraftwire_wire.errors import KraftwireError, count_of
 from pyspark_kraftwire.export import (
     CODECS,

@@ -16,7 +16,7 @@ import click
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
-from kraftwire.cli.output import printable
+from kraftwire.console.output import printable
 from kraftwire.log.isolation import indexed_transactions
 from kraftwire.log.properties import format_uuid
 from kraftwire_messages import kafka

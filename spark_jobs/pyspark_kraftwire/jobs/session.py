@@ -23,8 +23,8 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from kraftwire.cli.failures import CouldNotDoIt, reporting_failures
-from kraftwire.cli.log_options import progress
+from kraftwire.console.failures import CouldNotDoIt, reporting_failures
+from kraftwire.console.options import progress
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What `spark-submit` tells a script by."""

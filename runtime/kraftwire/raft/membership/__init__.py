@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from typing import Protocol
 from uuid import UUID
 
-from kraftwire.raft.batches import Control
-from kraftwire.raft.config import Config, Membership
-from kraftwire.raft.control_state import ControlState
 from kraftwire.raft.membership.changes import Adding, Change, Refusal, Removing, Updating
 from kraftwire.raft.membership.kip_856 import Kip856
 from kraftwire.raft.membership.shipped import Shipped, upgrade_records
-from kraftwire.raft.voters import Voter, VoterSet
+from kraftwire.raft.metadata_log.batches import Control
+from kraftwire.raft.metadata_log.control_state import ControlState
+from kraftwire.raft.state.config import Config, Membership
+from kraftwire.raft.state.voters import Voter, VoterSet
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.registry import Registry
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kraftwire.raft.voters import ReplicaKey, Voter
+from kraftwire.raft.state.voters import ReplicaKey, Voter
 from kraftwire_wire.numbers import ErrorCode
 
 

@@ -21,11 +21,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from uuid import UUID
 
-from kraftwire.raft.batches import Control
-from kraftwire.raft.control_state import ControlState
 from kraftwire.raft.membership.changes import Adding, Change, Refusal, Removing, Updating
 from kraftwire.raft.membership.shipped import version_record
-from kraftwire.raft.voters import NO_DIRECTORY, ReplicaKey, Voter, VoterSet
+from kraftwire.raft.metadata_log.batches import Control
+from kraftwire.raft.metadata_log.control_state import ControlState
+from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey, Voter, VoterSet
 from kraftwire_messages import kip_856
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.numbers import ApiKey, ErrorCode

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from uuid import UUID
 
-from kraftwire.raft.batches import Control
-from kraftwire.raft.control_state import ControlState
-from kraftwire.raft.history import BEFORE_THE_LOG
 from kraftwire.raft.membership.changes import Adding, Change, Refusal, Removing, Updating
-from kraftwire.raft.voters import Voter, VoterSet, encode_voters
+from kraftwire.raft.metadata_log.batches import Control
+from kraftwire.raft.metadata_log.control_state import ControlState
+from kraftwire.raft.metadata_log.history import BEFORE_THE_LOG
+from kraftwire.raft.state.voters import Voter, VoterSet, encode_voters
 from kraftwire_messages import kafka
 from kraftwire_messages.kafka import KRaftVersionRecord
 from kraftwire_wire.numbers import ErrorCode

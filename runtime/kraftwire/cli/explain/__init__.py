@@ -1,0 +1,1 @@
+"""The command `explain`: `input` finds the bytes, `text` and `page` print them annotated."""

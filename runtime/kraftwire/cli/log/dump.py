@@ -1,0 +1,256 @@
+"""The command `log dump`: everything that Kafka's files hold, record by record.
+
+In directories, the segments in use are printed; a file that is named is printed whatever it
+is. Damage does not end the dump: it goes to standard error with file, position and reason,
+reading goes on behind it, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kraftwire.cli.log.files import file_rows
+from kraftwire.cli.log.forms import BYTES_FORMS, Forms, Found
+from kraftwire.cli.log.output import JsonOutput, Output, ParquetOutput, TableOutput, finished
+from kraftwire.console.failures import CouldNotDoIt
+from kraftwire.console.options import (
+    Findings,
+    check_range,
+    limit_option,
+    paths_argument,
+    progress,
+    time_option,
+)
+from kraftwire.console.output import on_terminal, printable
+from kraftwire.log.batch import Batch
+from kraftwire.log.directory import LogFile, Partition, find_partitions
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.file_names import BATCH_FILES, FileKind
+from kraftwire.log.isolation import Transactions, find_transactions
+from kraftwire.log.order import in_order
+from kraftwire.log.segment import Damage, scan_headers
+from kraftwire.log.selection import Selection, select_batches, select_segments, start_position
+from kraftwire.log.typed import LOGS, decode_typed, log_of_topic
+from kraftwire_wire.errors import KraftwireError
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of one call that say what is read and printed."""
+
+    selection: Selection
+    committed: bool
+    batches: bool
+    headers_only: bool
+    log: str | None
+    all_files: bool
+    limit: int
+
+
+@click.command()
+@paths_argument
+@click.option("--records/--batches", default=True, help="A row for each record, or each batch.")
+@click.option(
+    "--headers-only", is_flag=True, help="Batches by their headers; CRCs are not checked."
+)
+@click.option("--from-offset", type=int, metavar="N", help="The first offset wanted.")
+@click.option("--to-offset", type=int, metavar="N", help="The first offset not wanted any more.")
+@time_option("--since", "The earliest timestamp: 2026-11-21T10:00Z, or milliseconds.")
+@time_option("--until", "The first timestamp not wanted any more.")
+@click.option(
+    "--isolation",
+    type=click.Choice(["read_uncommitted", "read_committed"]),
+    default="read_uncommitted",
+    show_default=True,
+    help="Whether aborted and open transactions are left out.",
+)
+@click.option(
+    "--bytes",
+    "bytes_form",
+    type=click.Choice(BYTES_FORMS),
+    help="How bytes are printed; utf8 in tables and base64 elsewhere unless given.",
+)
+@click.option(
+    "--style",
+    type=click.Choice(["lossless", "kafka"]),
+    default="lossless",
+    show_default=True,
+    help="Typed records as `kraftwire decode` prints them, or Kafka's dump-log tool.",
+)
+@click.option(
+    "--as", "log", type=click.Choice(LOGS), help="What the records are, whatever the path."
+)
+@click.option("--all", "all_files", is_flag=True, help="In directories, every file of Kafka's.")
+@click.option("--redact", is_flag=True, help="Leave out secrets: SCRAM, tokens, passwords.")
+@click.option("--redact-payloads", is_flag=True, help="Leave out secrets and all untyped bytes.")
+@limit_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["json", "table", "parquet"]),
+    help="How to print; a table on a terminal and JSON Lines elsewhere unless given.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="The file for -o parquet.")
+def dump(paths: tuple[Path, ...], output: str | None, out: Path | None, **given: Any) -> None:
+    """Print what Kafka's files hold: a table on a terminal, JSON Lines when piped.
+
+    PATH is a data directory, a partition directory, or a file: a segment, an index, a
+    snapshot, a checkpoint. What records mean is found from the path; records of
+    __cluster_metadata, __consumer_offsets and the other topics of Kafka's own are printed as
+    the messages that they are.
+
+    Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
+
+    \b
+    Examples:
+      kraftwire log dump /var/kafka/data/orders-0
+      kraftwire log dump orders-0 --from-offset 1000 --to-offset 1100 --bytes utf8
+      kraftwire log dump data --since 2026-11-21T10:00Z --isolation read_committed
+      kraftwire log dump data/__cluster_metadata-0 --redact --style kafka
+      kraftwire log dump orders-0 -o parquet --out orders.parquet
+    """
+    check_range(given["from_offset"], given["to_offset"])
+    options = _options(given)
+    findings = Findings()
+    partitions = find_partitions(paths, report=findings.add_error)
+    named = {path for path in paths if path.is_file()}
+    total = sum(file.size for p in partitions for file in p.segments)
+    if out is not None and any(out.exists() and out.samefile(path) for path in named):
+        raise CouldNotDoIt(f"{out} is what is to be read")
+    printed = _open_output(output, out, options, given)
+    dumping = _Dump(options, printed, findings)
+    with finished(printed), progress(total, "dump", prints=out is None) as done:
+        for partition in partitions:
+            for file in _files(partition, options, named):
+                dumping.file(partition, file)
+                done(file.size)
+    findings.exit()
+
+
+def _open_output(
+    output: str | None, out: Path | None, options: Options, given: dict[str, Any]
+) -> Output:
+    """Where the rows go; a combination of options that makes no sense is refused."""
+    if (output == "parquet") != (out is not None):
+        raise CouldNotDoIt("-o parquet and --out FILE go together")
+    as_table = output == "table" or (output is None and on_terminal())
+    forms = Forms(
+        given["bytes_form"] or ("utf8" if as_table else "base64"),
+        kafka_style=given["style"] == "kafka",
+        redact=given["redact"] or given["redact_payloads"],
+        redact_payloads=given["redact_payloads"],
+    )
+    if out is None:
+        return TableOutput(forms) if as_table else JsonOutput(forms)
+    if options.batches or options.all_files:
+        raise CouldNotDoIt("-o parquet holds records; the rest is printed as json or table")
+    return ParquetOutput(out, forms)
+
+
+def _options(given: dict[str, Any]) -> Options:
+    bounds = {name: given[name] for name in ("from_offset", "to_offset", "since", "until")}
+    return Options(
+        Selection(**bounds),
+        committed=given["isolation"] == "read_committed",
+        batches=not given["records"] or given["headers_only"],
+        headers_only=given["headers_only"],
+        log=given["log"],
+        all_files=given["all_files"],
+        limit=given["limit"],
+    )
+
+
+def _files(partition: Partition, options: Options, named: set[Path]) -> Iterator[LogFile]:
+    """The files to print, in the order of their offsets."""
+    wanted = set(select_segments(partition, options.selection))
+    for file in partition.files:
+        whole = options.all_files or file.path in named
+        if file in wanted or (whole and (file.kind is not FileKind.SEGMENT or not file.in_use)):
+            yield file
+
+
+class _Dump:
+    """The dump of one call, file by file."""
+
+    def __init__(self, options: Options, output: Output, findings: Findings) -> None:
+        self._options = options
+        self._output = output
+        self._findings = findings
+        self._transactions: dict[Path, Transactions] = {}
+
+    def file(self, partition: Partition, file: LogFile) -> None:
+        """Print what a file holds."""
+        try:
+            if file.kind in BATCH_FILES:
+                self._batches(partition, file)
+            else:
+                for row in file_rows(file):
+                    self._output.row(row)
+        except CorruptBatch as error:
+            self._findings.add_error(error)
+
+    def _batches(self, partition: Partition, file: LogFile) -> None:
+        options, selection = self._options, self._options.selection
+        is_segment = file.kind is FileKind.SEGMENT and file.in_use
+        if options.committed and is_segment:
+            selection = replace(selection, committed=self._transactions_of(partition, file))
+        with file.open() as source:
+            index = partition.beside(file, FileKind.OFFSET_INDEX) if is_segment else None
+            start = start_position(source, index, selection.from_offset)
+            order = partition.order(file, start)
+            if options.headers_only:
+                for header in in_order(scan_headers(source, start), order):
+                    if isinstance(header, Damage):
+                        self._damage(file, header)
+                    elif selection.may_have(header):
+                        self._output.batch(file, header, None)
+                return
+            batches = select_batches(source, selection, start, order=order, limit=options.limit)
+            for item in batches:
+                if isinstance(item, Damage):
+                    self._damage(file, item)
+                elif options.batches:
+                    self._output.batch(file, item.header, True)
+                else:
+                    self._records(file, item, selection)
+
+    def _transactions_of(self, partition: Partition, file: LogFile) -> Transactions:
+        """The transactions of all segments beside one: they may end in a later one."""
+        directory = file.path.parent
+        found = self._transactions.get(directory)
+        if found is None:
+            beside = find_partitions([directory], report=lambda _: None) if partition.name else []
+            whole = next(iter(beside), partition) if partition.name else None
+            segments = whole.segments if whole is not None else partition.segments
+            found = self._transactions[directory] = find_transactions(segments)
+            for problem in found.problems:
+                self._findings.add(f"{problem} (while looking for transactions)")
+            for producer, offset in found.open.items():
+                what = f"the transaction of producer {producer} from offset {offset} on is open"
+                click.echo(f"{printable(str(directory))}: {what}", err=True)
+        return found
+
+    def _records(self, file: LogFile, batch: Batch, selection: Selection) -> None:
+        try:
+            records = selection.records(batch)
+        except CorruptBatch as error:
+            self._findings.add_error(error)
+            return
+        schema = self._options.log or log_of_topic(file.topic)
+        # Without a topic nothing tells whether the bytes are those of messages with secrets.
+        has_schema = schema is not None or file.topic is None or batch.header.is_control
+        for record in records:
+            typed = None
+            try:
+                typed = decode_typed(schema, batch, record)
+            except KraftwireError as error:
+                self._findings.add(f"{file.path}, offset {record.offset}: {error}")
+            self._output.record(file, batch, record, Found(typed, has_schema))
+
+    def _damage(self, file: LogFile, damage: Damage) -> None:
+        self._findings.add_error(damage.error(str(file.path)))

@@ -1,0 +1,115 @@
+"""The command `log fsck`: every file of Kafka's against itself and its neighbours."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import click
+
+from kraftwire.console.failures import EXIT_FINDINGS
+from kraftwire.console.options import limit_option, paths_argument, progress
+from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.log.directory import find_partitions
+from kraftwire.log.fsck import Check, Finding, Identity, Severity, not_read
+
+_COLUMNS = ("severity", "check", "file", "byte", "finding")
+_ID_COLUMNS = ("id of", "id", "found in")
+
+
+@click.command()
+@paths_argument
+@limit_option
+@output_option
+def fsck(paths: tuple[Path, ...], limit: int, output: str | None) -> None:
+    """Check what Kafka stored: findings as a table on a terminal, JSON Lines when piped.
+
+    Every batch is read: CRC, records, offsets and leader epochs that go up. Each index is
+    held against its segment, producer snapshots and checkpoints against the batches, and the
+    ids of clusters, directories and topics against one another; the ids come first. Nothing
+    is written. Run it on a stopped broker: a live one is always a little ahead of its files.
+
+    An error is lost data, or something that Kafka refuses or answers wrongly. A warning is
+    something that Kafka repairs or lives with. An info is worth knowing and nothing is wrong,
+    such as an index that Kafka rebuilds. Missing offsets are an error in __cluster_metadata
+    alone: other logs may be compacted, or may have been before.
+
+    Exit codes: 0 clean or nothing but infos, 1 errors or warnings, 2 could not read.
+
+    \b
+    Examples:
+      kraftwire log fsck /var/kafka/data
+      kraftwire log fsck /disk1/kafka /disk2/kafka -o json | jq 'select(.severity == "error")'
+    """
+    found: list[Finding] = []
+    partitions = find_partitions(paths, report=lambda problem: found.append(not_read(problem)))
+    total = sum(file.size for partition in partitions for file in partition.segments)
+    check = Check(limit)
+    with progress(total, "fsck") as done:
+        findings = found + list(check.run(partitions, done))
+    if wants_json(output):
+        _print_json(check.identities, findings)
+    else:
+        _print_tables(check.identities, findings)
+    segments = sum(len(partition.segments) for partition in partitions)
+    click.echo(
+        f"{segments} segments in {len(partitions)} directories, {len(findings)} findings", err=True
+    )
+    if any(finding.severity is not Severity.INFO for finding in findings):
+        raise click.exceptions.Exit(EXIT_FINDINGS)
+
+
+def _print_json(identities: list[Identity], findings: list[Finding]) -> None:
+    for row in identities:
+        print_json(
+            {
+                "type": "identity",
+                "directory": row.directory,
+                "clusterId": row.cluster_id,
+                "nodeId": row.node_id,
+                "directoryId": row.directory_id,
+                "topic": row.topic,
+                "topicId": row.topic_id,
+            }
+        )
+    for finding in findings:
+        print_json(
+            {
+                "type": "finding",
+                "severity": finding.severity.value,
+                "check": finding.check,
+                "file": finding.file,
+                "position": finding.position,
+                "reason": finding.reason,
+            }
+        )
+
+
+def _print_tables(identities: list[Identity], findings: list[Finding]) -> None:
+    if identities:
+        print_table(_ID_COLUMNS, _id_rows(identities), folded=("id of", "found in"))
+    if findings:
+        click.echo()
+        cells = [
+            (found.severity.value, found.check, found.file, found.position, found.reason)
+            for found in findings
+        ]
+        print_table(_COLUMNS, cells, folded=("file", "finding"))
+
+
+def _id_rows(identities: list[Identity]) -> list[tuple[str, str, str]]:
+    """Every id once: clusters, then directories, then topics, and where each was found."""
+    places: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in identities:
+        if row.cluster_id is not None:
+            places["cluster", row.cluster_id].append(row.directory)
+    for row in identities:
+        if row.directory_id is not None:
+            places[f"directory of node {row.node_id}", row.directory_id].append(row.directory)
+    for row in identities:
+        if row.topic_id is not None:
+            places[f"topic {row.topic}", row.topic_id].append(row.directory)
+    return [
+        (what, text, found[0] if len(found) == 1 else f"{len(found)} directories")
+        for (what, text), found in places.items()
+    ]

@@ -1,0 +1,150 @@
+"""The command `log salvage`: what can be read of damaged logs, into clean segments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
+from kraftwire.console.options import paths_argument, progress
+from kraftwire.console.output import output_option, print_json, print_table, printable, wants_json
+from kraftwire.log.directory import Partition, find_partitions
+from kraftwire.log.errors import UnreadableFile
+from kraftwire.log.file_names import FileKind
+from kraftwire.log.salvage import Salvage
+from kraftwire.log.salvage_files import Loss, copy_files
+from kraftwire_wire.errors import KraftwireError, count_of
+
+_COLUMNS = ("file", "bytes", "lost offsets", "reason")
+
+
+@click.command()
+@paths_argument
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Where to write; a new directory, or an empty one.",
+)
+@output_option
+def salvage(paths: tuple[Path, ...], out: Path, output: str | None) -> None:
+    """Save what can be read of damaged logs: clean segments with new indexes.
+
+    The batches whose CRC matches are copied, behind damage too; a line for each stretch of
+    bytes that was lost says from where to where, and which offsets are lost with it. What is
+    at PATH is only read. Below DIR the partitions have the names that they have at PATH, and
+    a broker can be started on it.
+
+    Exit codes: 0 nothing was lost, 1 something was, 2 could not do it.
+
+    \b
+    Examples:
+      kraftwire log salvage data/orders-0 --out saved
+      kraftwire log salvage /var/kafka/data --out /mnt/saved -o json > lost.jsonl
+    """
+    _check_target(out, paths)
+    losses: list[Loss] = []
+    partitions = find_partitions(paths, report=lambda problem: losses.append(_not_read(problem)))
+    _check_names(partitions)
+    total = sum(file.size for found in partitions for file in found.segments)
+    out.mkdir(parents=True, exist_ok=True)
+    segments = batches = size = 0
+    with progress(total, "salvage") as done:
+        for partition in partitions:
+            if _is_data_directory(partition):
+                losses += copy_files(partition.files, out)
+                continue
+            work = Salvage(partition, out / _name(partition))
+            losses += work.run(done)
+            _tell_open_transactions(partition, work)
+            segments += work.saved.segments
+            batches += work.saved.batches
+            size += work.saved.size
+    _print(losses, wants_json(output))
+    kept = f"{count_of(segments, 'segment')}, {batches} batches, {count_of(size, 'byte')}"
+    click.echo(f"saved: {kept}; stretches lost: {len(losses)}", err=True)
+    if losses:
+        raise click.exceptions.Exit(EXIT_FINDINGS)
+
+
+def _not_read(problem: KraftwireError) -> Loss:
+    """Return the loss of a file or directory that cannot be read at all."""
+    assert isinstance(problem, UnreadableFile), "that is what a search reports"
+    return Loss(problem.file, 0, 0, f"left out: {problem.reason}", None, None)
+
+
+def _check_target(out: Path, paths: tuple[Path, ...]) -> None:
+    """Refuse to write where something is, or within what is read."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise CouldNotDoIt(f"{out} is there already and is not an empty directory")
+    for path in paths:
+        if out.resolve().is_relative_to(path.resolve()):
+            raise CouldNotDoIt(f"{out} lies within {path}, which must not be touched")
+
+
+def _is_data_directory(partition: Partition) -> bool:
+    """Whether the files are a data directory's own, which go to the top of what is written."""
+    return partition.name is None and not partition.segments
+
+
+def _check_names(partitions: list[Partition]) -> None:
+    """Refuse beforehand what would be written to one place twice."""
+    places: dict[str, Partition] = {}
+    for partition in partitions:
+        name = "" if _is_data_directory(partition) else _name(partition)
+        other = places.setdefault(name, partition)
+        if other is not partition:
+            both = f"{other.directory} and {partition.directory}"
+            what = f"the same partition, {name}" if name else "the files of a data directory"
+            raise CouldNotDoIt(f"{both} both hold {what}; save them one by one")
+    for partition in partitions:
+        segments = [file for file in partition.files if file.kind is FileKind.SEGMENT]
+        if len(partition.segments) < sum(file.in_use for file in segments):
+            raise CouldNotDoIt(
+                f"{partition.directory}: several segments begin with the same offset; "
+                "save them one by one"
+            )
+
+
+def _tell_open_transactions(partition: Partition, work: Salvage) -> None:
+    for producer, offset in work.open_transactions.items():
+        what = f"the transaction of producer {producer} from offset {offset} on has no end"
+        click.echo(
+            f"{printable(partition.label)}: {what}; readers of what is committed stop there",
+            err=True,
+        )
+
+
+def _name(partition: Partition) -> str:
+    return partition.directory.resolve().name
+
+
+def _print(losses: list[Loss], as_json: bool) -> None:
+    if not as_json:
+        if losses:
+            rows = [
+                (loss.file, f"{loss.start}-{loss.end}", _lost(loss), loss.reason) for loss in losses
+            ]
+            print_table(_COLUMNS, rows, folded=("file", "reason"))
+        return
+    for loss in losses:
+        print_json(
+            {
+                "file": loss.file,
+                "start": loss.start,
+                "end": loss.end,
+                "firstOffset": loss.first_offset,
+                "lastOffset": loss.last_offset,
+                "reason": loss.reason,
+            }
+        )
+
+
+def _lost(loss: Loss) -> str:
+    if loss.first_offset is None:
+        return "none"
+    if loss.last_offset is None:
+        return f"{loss.first_offset} and later"
+    return f"{loss.first_offset}-{loss.last_offset}"

@@ -1,0 +1,118 @@
+"""The command `log scan`: what partitions hold, by headers alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kraftwire.console.options import Findings, format_time, paths_argument, progress
+from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.log.directory import Partition, find_partitions
+from kraftwire.log.scan import MAX_LISTED, Summary, scan_partition
+from kraftwire_wire.errors import count_of
+
+# What a line of 80 characters has room for; the JSON has all.
+_COLUMNS = ("partition", "segments", "bytes", "records", "offsets", "newest", "codecs", "gaps")
+_FOLDED = ("partition", "codecs", "gaps")
+
+
+@click.command()
+@paths_argument
+@output_option
+def scan(paths: tuple[Path, ...], output: str | None) -> None:
+    """Count what partitions hold: a row for each, and a total on standard error.
+
+    Only the headers of the batches are read, and so they are believed: `kraftwire log fsck`
+    checks them. Gaps are offsets that no batch has: compaction leaves them.
+
+    Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
+
+    \b
+    Examples:
+      kraftwire log scan /var/kafka/data
+      kraftwire log scan data -o json | jq 'select(.damages != [])'
+    """
+    findings = Findings()
+    found = find_partitions(paths, report=findings.add_error)
+    partitions = [partition for partition in found if partition.segments]
+    total = sum(file.size for found in partitions for file in found.segments)
+    as_json = wants_json(output)
+    rows = []
+    bytes_ = records = 0
+    with progress(total, "scan") as done:
+        for partition in partitions:
+            summary = scan_partition(partition, done)
+            for file, damage in summary.damages:
+                findings.add_error(damage.error(file))
+            bytes_ += summary.size
+            records += summary.records
+            if as_json:
+                print_json(_json(partition, summary))
+            else:
+                rows.append(_row(partition, summary))
+    if not as_json:
+        count = len(_COLUMNS) - (not any(row[-1] for row in rows))
+        print_table(_COLUMNS[:count], [row[:count] for row in rows], folded=_FOLDED)
+    click.echo(
+        f"{count_of(len(partitions), 'partition')}, {count_of(records, 'record')}, "
+        f"{count_of(bytes_, 'byte')}",
+        err=True,
+    )
+    findings.exit()
+
+
+def _json(partition: Partition, summary: Summary) -> dict[str, Any]:
+    name = partition.name
+    return {
+        "topic": name.topic if name else None,
+        "partition": name.partition if name else None,
+        "directory": str(partition.directory),
+        "segments": summary.segments,
+        "bytes": summary.size,
+        "batches": summary.batches,
+        "records": None if summary.unknown_counts else summary.records,
+        "firstOffset": summary.first_offset,
+        "nextOffset": summary.next_offset,
+        "firstTimestamp": summary.first_timestamp,
+        "lastTimestamp": summary.last_timestamp,
+        "codecs": dict(summary.codecs),
+        "magics": {str(magic): count for magic, count in summary.magics.items()},
+        "maxBatchBytes": summary.max_batch_size,
+        "controlBatches": summary.control_batches,
+        "transactionalBatches": summary.transactional_batches,
+        "leaderEpochs": {str(epoch): start for epoch, start in summary.leader_epochs.items()},
+        "producerCount": len(summary.producers),
+        "producers": sorted(summary.producers)[:MAX_LISTED],
+        "gapCount": summary.gap_count,
+        "missingOffsets": summary.missing_offsets,
+        "gaps": [list(gap) for gap in summary.gaps],
+        "damages": [
+            {
+                "file": file,
+                "start": damage.start,
+                "end": damage.end,
+                "kind": damage.kind.value,
+                "reason": damage.reason,
+            }
+            for file, damage in summary.damages
+        ],
+    }
+
+
+def _row(partition: Partition, summary: Summary) -> tuple[object, ...]:
+    offsets = None
+    if summary.first_offset is not None and summary.next_offset is not None:
+        offsets = f"{summary.first_offset}-{summary.next_offset - 1}"
+    newest = summary.last_timestamp
+    return (
+        partition.label,
+        summary.segments,
+        summary.size,
+        f"{summary.records}+" if summary.unknown_counts else summary.records,
+        offsets,
+        None if newest is None else format_time(newest).partition(".")[0],
+        ", ".join(f"{codec} {count}" for codec, count in summary.codecs.most_common()),
+        f"{summary.gap_count} ({summary.missing_offsets} offsets)" if summary.gap_count else None,
+    )

@@ -1,0 +1,1 @@
+"""The commands `decode`, `encode` and `fields`, and how single messages are printed."""

@@ -1,0 +1,144 @@
+"""The command `metadata diff`: what differs between two states of a cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kraftwire.cli.metadata.options import (
+    OFFSET,
+    PATH,
+    check_topics,
+    kinds_of,
+    load,
+    note,
+    only_option,
+    secrets_option,
+    topic_option,
+)
+from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
+from kraftwire.console.options import Findings
+from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.metadata.describe import added_text, value_text
+from kraftwire.metadata.diff import Change, diff_images
+from kraftwire.metadata.image import MetadataImage
+
+_COLUMNS = ("change", "kind", "entity", "field", "before", "after")
+
+
+@click.command()
+@click.argument("first", metavar="A", type=PATH)
+@click.argument("second", metavar="[B]", type=PATH, required=False)
+@click.option(
+    "--from-offset",
+    type=OFFSET,
+    metavar="N",
+    help="Which state of A; the end of its log unless given.",
+)
+@click.option(
+    "--to-offset",
+    type=OFFSET,
+    metavar="N",
+    help="Which state of B, or of A without B; the end of the log unless given.",
+)
+@only_option
+@topic_option
+@secrets_option
+@output_option
+def diff(
+    first: Path,
+    second: Path | None,
+    from_offset: int | None,
+    to_offset: int | None,
+    only: tuple[str, ...],
+    topics: tuple[str, ...],
+    secrets: bool,
+    output: str | None,
+) -> None:
+    """Compare the metadata at two offsets, of two nodes, or in two snapshots.
+
+    A and B are paths as of `kraftwire metadata show`. Without B, two offsets of A are
+    compared. The JSON has one object a line for each thing that was added, removed or
+    changed: change, kind, entity, before, after; of what changed, before and after have the
+    fields that differ. A topic that was deleted and created again is one removed, one added.
+
+    Exit codes: 0 equal, 1 something differs or is damaged, 2 could not do it.
+
+    \b
+    Examples:
+      kraftwire metadata diff /var/kafka/data --from-offset 1200
+      kraftwire metadata diff controller-1/data controller-2/data
+      kraftwire metadata diff data --from-offset 90 --to-offset 120 --only partitions
+    """
+    if second is None and from_offset is None:
+        raise CouldNotDoIt("name B, or the offset to start from with --from-offset")
+    findings = Findings()
+    before = load(first, from_offset, findings)
+    after = load(second or first, to_offset, findings)
+    check_topics(topics, before, after)
+    _note_clusters(before, after)
+    found = diff_images(before, after, kinds_of(only), topics=topics, secrets=secrets)
+    counts: Counter[str] = Counter()
+    shown = _counted(found, counts)
+    if wants_json(output):
+        for change in shown:
+            print_json(change_json(change))
+    else:
+        rows = [row for change in shown for row in _rows(change)]
+        if rows:
+            print_table(_COLUMNS, rows, folded=("entity", "before", "after"))
+    note(_summary(before, after, counts))
+    if counts or findings.count:
+        raise click.exceptions.Exit(EXIT_FINDINGS)
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """A change as the JSON of `diff` and `history`."""
+    before, after = change.before, change.after
+    if before is not None and after is not None:
+        before = {name: before[name] for name in change.changed}
+        after = {name: after[name] for name in change.changed}
+    return {
+        "change": change.verb,
+        "kind": change.kind.value,
+        "entity": change.label,
+        "before": before,
+        "after": after,
+    }
+
+
+def _rows(change: Change) -> Iterator[tuple[object, ...]]:
+    """A row for each field that differs, or one for what was added or removed."""
+    place = change.verb, change.kind.value, change.label
+    if change.before is None or change.after is None:
+        before = None if change.before is None else added_text(change.kind, change.before)
+        after = None if change.after is None else added_text(change.kind, change.after)
+        yield *place, None, before, after
+        return
+    for name in change.changed:
+        before, after = value_text(change.before[name]), value_text(change.after[name])
+        yield *place, name, before, after
+
+
+def _counted(changes: Iterable[Change], counts: Counter[str]) -> Iterator[Change]:
+    for change in changes:
+        counts[change.verb] += 1
+        yield change
+
+
+def _note_clusters(before: MetadataImage, after: MetadataImage) -> None:
+    first, second = before.provenance.cluster_id, after.provenance.cluster_id
+    if first is not None and second is not None and first != second:
+        note(f"these are two clusters: {first} and {second}")
+
+
+def _summary(before: MetadataImage, after: MetadataImage, counts: Counter[str]) -> str:
+    offsets = f"offsets {before.provenance.offset} and {after.provenance.offset}"
+    if not counts:
+        return f"{offsets}: equal"
+    verbs = ("added", "removed", "changed")
+    return f"{offsets}: {', '.join(f'{counts[verb]} {verb}' for verb in verbs)}"

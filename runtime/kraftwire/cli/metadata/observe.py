@@ -1,0 +1,162 @@
+"""The command `observe`: the metadata log of a running quorum, replicated to a directory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from uuid import uuid4
+
+import click
+
+from kraftwire.cli.metadata.show import image_lines
+from kraftwire.cli.options.connection import Target, quorum_options
+from kraftwire.console.options import Findings
+from kraftwire.console.output import print_json
+from kraftwire.log.typed import record_type_name
+from kraftwire.metadata.replay import Entry
+from kraftwire.node.disk.files import replace_file
+from kraftwire.node.disk.replica_disk import DiskStore
+from kraftwire.node.node import Node, Settings
+from kraftwire.node.observer import MetadataObserver
+from kraftwire.node.storage.formatting import LOG_NAME
+from kraftwire.quorum.admin import describe_quorum
+from kraftwire.raft.state.config import Config
+from kraftwire.raft.state.voters import ReplicaKey
+from kraftwire.redaction import redact as without_secrets
+
+_NOBODY = -1
+_IMAGE_EVERY_S = 1.0
+_LOOK_EVERY_S = 0.05
+
+
+@click.command("observe")
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--follow", is_flag=True, help="Go on; print committed records as JSON Lines.")
+@click.option("--redact", is_flag=True, help="Leave out secrets: SCRAM, tokens, passwords.")
+@click.option(
+    "--image",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Keep the current metadata there, as `metadata show` prints it in JSON.",
+)
+@click.option(
+    "--node-id",
+    default=_NOBODY,
+    type=click.IntRange(_NOBODY),
+    metavar="N",
+    help="Be known to the quorum by this id, which no other node may have.",
+)
+@quorum_options
+def observe(
+    directory: Path,
+    *,
+    follow: bool,
+    redact: bool,
+    image: Path | None,
+    node_id: int,
+    target: Target,
+) -> None:
+    """Replicate the metadata log of a running quorum to DIRECTORY, as one of its observers.
+
+    It ends when everything is there that was committed when it began; with --follow it goes on
+    until Ctrl-C, and prints records as they are committed, from where DIRECTORY ended before.
+    What DIRECTORY has then, `kraftwire metadata` and `kraftwire log` read, and a node of Kafka.
+
+    Exit codes: 0 done, 1 records that could not be read, 2 could not do it.
+
+    \b
+    Examples:
+      kraftwire observe copy --bootstrap-controller localhost:9093
+      kraftwire observe copy --bootstrap-controller localhost:9093 --follow | jq .type
+    """
+    if target.are_brokers:
+        raise click.UsageError("brokers have no metadata log to give: --bootstrap-controller")
+    findings = Findings()
+    machine = MetadataObserver(findings.add_error, _printer(redact) if follow else _nothing)
+
+    async def run() -> None:
+        quorum = await describe_quorum(
+            target.servers, security=target.security, timeout_s=target.timeout_s
+        )
+        config = Config(
+            key=ReplicaKey(node_id, uuid4()),
+            can_vote=False,
+            cluster_id=quorum.cluster_id,
+            bootstrap=target.servers,
+        )
+        with closing(DiskStore(directory / LOG_NAME)) as store:
+            settings = Settings(security=target.security, hands_on_controls=True)
+            node = Node(lambda _: config, store, machine, settings)
+            await node.start()
+            try:
+                goal = None if follow else quorum.high_watermark or 0
+                await _replicate(node, machine, goal, image, quorum.cluster_id)
+            finally:
+                await node.close()
+
+    asyncio.run(run())
+    findings.exit()
+
+
+async def _replicate(
+    node: Node,
+    machine: MetadataObserver,
+    goal: int | None,
+    image: Path | None,
+    cluster_id: str | None,
+) -> None:
+    """Go on up to a goal, or until told to stop, and keep the image up to date meanwhile."""
+    asked = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, asked.set)
+    written, at = -1, 0.0
+    while not asked.is_set() and not node.ended.done() and (goal is None or node.applied_to < goal):
+        await asyncio.sleep(_LOOK_EVERY_S)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        if image is not None and node.applied_to > written and loop.time() >= at:
+            written, at = _keep(machine, image, node, cluster_id), loop.time() + _IMAGE_EVERY_S
+    if node.ended.done():
+        await node.ended
+    if image is not None:
+        _keep(machine, image, node, cluster_id)
+
+
+def _keep(machine: MetadataObserver, file: Path, node: Node, cluster_id: str | None) -> int:
+    """Write the image; up to which offset it goes."""
+    origin = machine.image.provenance
+    origin.offset, origin.cluster_id = node.applied_to, cluster_id
+    lines = [json.dumps(line, default=str) for line in image_lines(machine.image)]
+    replace_file(file, "".join(f"{line}\n" for line in lines).encode())
+    return origin.offset
+
+
+def _printer(is_redacted: bool) -> Callable[[Entry], None]:
+    """What prints records, without their secrets where that is wanted."""
+
+    def show(entry: Entry) -> None:
+        message, version = entry.message, entry.version
+        name = type(message).__name__
+        data = message.to_json(version)
+        print_json(
+            {
+                "offset": entry.offset,
+                "timestamp": entry.timestamp,
+                "leaderEpoch": entry.epoch,
+                "type": record_type_name(name),
+                "version": version,
+                "data": without_secrets(name, data) if is_redacted else data,
+            }
+        )
+
+    return show
+
+
+def _nothing(entry: Entry) -> None:
+    """Without --follow nothing is printed."""

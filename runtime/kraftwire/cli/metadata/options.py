@@ -1,0 +1,83 @@
+"""What the commands of `metadata` share: paths, options, how an image is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kraftwire.console.failures import CouldNotDoIt
+from kraftwire.console.options import Findings, progress
+from kraftwire.console.output import printable
+from kraftwire.metadata.entities import Kind
+from kraftwire.metadata.image import MetadataImage, OpenTransaction
+from kraftwire.metadata.load import load_image
+from kraftwire.metadata.source import find_metadata
+from kraftwire_wire.errors import count_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+KINDS = {kind.section: kind for kind in Kind}
+PATH = click.Path(exists=True, path_type=Path)
+OFFSET = click.IntRange(min=0)
+
+secrets_option = click.option(
+    "--show-secrets",
+    "secrets",
+    is_flag=True,
+    help="Print SCRAM salts and keys, and settings like passwords.",
+)
+topic_option = click.option(
+    "--topic", "topics", multiple=True, metavar="NAME", help="Only what is about this topic."
+)
+
+
+def only_option(command: F) -> F:
+    """The option `--only SECTION`, which can be given again; the parameter is called `only`."""
+    return click.option(
+        "--only",
+        multiple=True,
+        type=click.Choice(list(KINDS)),
+        metavar="SECTION",
+        help=f"Only this section: {', '.join(KINDS)}.",
+    )(command)
+
+
+def kinds_of(only: Collection[str]) -> list[Kind]:
+    """The kinds that `--only` names; all where it was not given."""
+    return [kind for section, kind in KINDS.items() if not only or section in only]
+
+
+def load(path: Path, offset: int | None, findings: Findings) -> MetadataImage:
+    """The image at an offset; what is wrong on the way is reported and counted."""
+    source = find_metadata(path, findings.add_error)
+    with progress(source.size, "metadata") as done:
+        image = load_image(source, offset, report=findings.add_error, done=done)
+    note_open_transaction(image.provenance.transaction)
+    return image
+
+
+def note_open_transaction(transaction: OpenTransaction | None) -> None:
+    """Say that records wait for the end of their transaction."""
+    if transaction is not None:
+        name = f" {transaction.name!r}" if transaction.name else ""
+        records = count_of(transaction.records, "record")
+        note(
+            f"not applied: {records} of the transaction{name} that begins at offset"
+            f" {transaction.offset} and has not ended before the offset that was reached"
+        )
+
+
+def note(text: str) -> None:
+    """A line on standard error that is no finding."""
+    click.echo(printable(text), err=True)
+
+
+def check_topics(topics: Collection[str], *images: MetadataImage) -> None:
+    """Refuse topics that none of the images has."""
+    for name in topics:
+        if all(image.topics.named(name) is None for image in images):
+            offsets = " or ".join(str(image.provenance.offset) for image in images)
+            raise CouldNotDoIt(f"there is no topic {name!r} at offset {offsets}")

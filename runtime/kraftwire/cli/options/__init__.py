@@ -1,0 +1,1 @@
+"""Options that several groups of commands share."""

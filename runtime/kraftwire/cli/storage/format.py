@@ -1,0 +1,155 @@
+"""The command `storage format`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from kraftwire.cli.options.config import config_option, telling_all
+from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.node.settings.property_reader import parse_number
+from kraftwire.node.settings.storage_properties import StorageProperties, read_storage_properties
+from kraftwire.node.storage.directories import FILE_NAME
+from kraftwire.node.storage.features import NEWEST, MetadataVersion, parse_metadata_version
+from kraftwire.node.storage.format_options import (
+    FormatOptions,
+    parse_cluster_id,
+    parse_initial_controllers,
+    standalone_voters,
+)
+from kraftwire.node.storage.formatting import FormatPlan, plan_format, write_format
+from kraftwire.raft.state.voters import NO_VOTERS, VoterSet
+
+T = TypeVar("T")
+
+_COLUMNS = ("directory", "what was done", "directory id", "files")
+_NO_RELEASE = "none"
+_MAX_LEVEL = 0x7FFF
+
+
+@click.command("format")
+@click.option("-t", "--cluster-id", required=True, metavar="ID", help="The cluster's id.")
+@config_option
+@click.option("-s", "--standalone", is_flag=True, help="This controller is the one voter.")
+@click.option(
+    "-I",
+    "--initial-controllers",
+    metavar="VOTERS",
+    help="The first voters, id@host:port:directory-id,...; the same for each of them.",
+)
+@click.option("-N", "--no-initial-controllers", is_flag=True, help="Voters are found by asking.")
+@click.option("-g", "--ignore-formatted", is_flag=True, help="Leave what is formatted as it is.")
+@click.option(
+    "-r",
+    "--release-version",
+    default=NEWEST.name,
+    show_default=True,
+    metavar="RELEASE",
+    help=f"The Kafka that is to start on it, such as 4.3, or {_NO_RELEASE}.",
+)
+@click.option(
+    "-f",
+    "--feature",
+    "features",
+    multiple=True,
+    metavar="NAME=LEVEL",
+    help="A feature's level, where it is not to be that of the release.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@output_option
+def format_(
+    cluster_id: str,
+    config: Path,
+    standalone: bool,
+    initial_controllers: str | None,
+    no_initial_controllers: bool,
+    ignore_formatted: bool,
+    release_version: str,
+    features: tuple[str, ...],
+    dry_run: bool,
+    output: str | None,
+) -> None:
+    """Make directories a node's own, and name the first voters.
+
+    The directories are those of log.dirs and metadata.log.dir; they are made where only they
+    are missing. Each gets an id, in meta.properties. What is written is what kafka-storage
+    writes, and a node of Kafka can start on it. With --release-version none there is nothing in
+    it for Kafka's controller: the log is that of another state machine.
+
+    \b
+    A controller needs controller.quorum.voters in its settings, or one of
+      --standalone, --initial-controllers, --no-initial-controllers
+
+    Exit codes: 0 done, 2 could not do it, and then nothing has changed.
+
+    \b
+    Examples:
+      kraftwire storage format -t "$(kraftwire storage random-uuid)" -s -c server.properties
+      kraftwire storage format -t MkU3OEVBNTcwNTJENDM2Qk -N -c server.properties --dry-run
+    """
+    if standalone + (initial_controllers is not None) + no_initial_controllers > 1:
+        names = "--standalone, --initial-controllers and --no-initial-controllers"
+        raise click.UsageError(f"{names} exclude one another")
+    with telling_all():
+        properties = read_storage_properties(config)
+        options = FormatOptions(
+            cluster_id=_parsed("-t", cluster_id, parse_cluster_id),
+            initial_controllers=_voters(properties, initial_controllers, standalone=standalone),
+            no_initial_controllers=no_initial_controllers,
+            ignore_formatted=ignore_formatted,
+            release=_parsed("-r", release_version, _parse_release),
+            features=dict(_parsed("-f", one, _parse_feature) for one in features),
+        )
+        plan = plan_format(properties, options, time.time_ns() // 1_000_000)
+        if not dry_run:
+            write_format(plan)
+    _print(plan, "would be formatted" if dry_run else "formatted", as_json=wants_json(output))
+
+
+def _voters(
+    properties: StorageProperties, initial_controllers: str | None, *, standalone: bool
+) -> VoterSet:
+    if standalone:
+        return standalone_voters(properties)
+    if initial_controllers is None:
+        return NO_VOTERS
+    listener = properties.default_listener
+    return _parsed(
+        "-I", initial_controllers, lambda text: parse_initial_controllers(text, listener)
+    )
+
+
+def _parsed(option: str, text: str, parse: Callable[[str], T]) -> T:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=option) from None
+
+
+def _parse_release(text: str) -> MetadataVersion | None:
+    return None if text == _NO_RELEASE else parse_metadata_version(text)
+
+
+def _parse_feature(text: str) -> tuple[str, int]:
+    name, equals, level = text.partition("=")
+    if not equals:
+        raise ValueError(f"{text[:60]!r} is no feature; name=level is, such as group.version=1")
+    return name.strip(), parse_number(level.strip(), 0, _MAX_LEVEL)
+
+
+def _print(plan: FormatPlan, done: str, *, as_json: bool) -> None:
+    rows: list[tuple[str, str, str | None, list[str]]] = [
+        (str(one.path), done, one.meta.directory_id, [*one.files, FILE_NAME]) for one in plan.new
+    ]
+    rows += [(str(path), "was formatted already", None, []) for path in plan.formatted]
+    if not as_json:
+        print_table(_COLUMNS, [(*row[:3], ", ".join(row[3])) for row in rows])
+        return
+    for directory, what, directory_id, files in rows:
+        print_json(
+            {"directory": directory, "done": what, "directoryId": directory_id, "files": files}
+        )

@@ -1,0 +1,62 @@
+"""The lock on a log directory, so that no two nodes write to it.
+
+It is Kafka's: an exclusive lock of the process (`fcntl`) on the file `.lock`, which stays when
+the lock is given back. Such a lock does not hold against the process that has it, and is lost
+when that closes any handle of the file; so which directories this process has is noted here.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from io import FileIO
+from pathlib import Path
+from typing import Self
+
+from kraftwire.node.disk.files import naming
+from kraftwire_wire.errors import KraftwireError
+
+LOCK_FILE = ".lock"
+
+_held: set[Path] = set()
+
+
+class DirectoryInUse(KraftwireError):
+    """Another node writes to a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        reason = "a node is running on this directory: stop it, or configure another one"
+        super().__init__(f"{directory / LOCK_FILE} is locked: {reason}")
+        self.directory = directory
+
+
+class DirectoryLock:
+    """A lock that is held until `release`."""
+
+    def __init__(self, directory: Path) -> None:
+        """Take the lock; `DirectoryInUse` where another has it."""
+        self._directory = directory.resolve()
+        if self._directory in _held:
+            raise DirectoryInUse(directory)
+        path = directory / LOCK_FILE
+        self._file = FileIO(path, "a+")
+        try:
+            with naming(path):
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            self._file.close()
+            raise DirectoryInUse(directory) from None
+        except OSError:
+            self._file.close()
+            raise
+        _held.add(self._directory)
+
+    def release(self) -> None:
+        """Give the lock back."""
+        _held.discard(self._directory)
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()

@@ -1,0 +1,182 @@
+"""One segment of the log on disk: `.log`, with `.index` and `.timeindex` beside it.
+
+The last segment is active: its files are open, its indexes allocated in advance as Kafka's
+are, and batches are appended to it. Others are opened for each read, so that a log of many
+segments takes no more handles than one of few. Where batches begin is known in memory;
+the indexes are for Kafka and for tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+
+from kraftwire.log.batch import Batch
+from kraftwire.log.checked import scan_checked
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.file_names import segment_name
+from kraftwire.log.header import LOG_OVERHEAD, NO_TIMESTAMP, BatchHeader
+from kraftwire.log.order import MAX_RELATIVE_OFFSET
+from kraftwire.log.positions import BatchPositions
+from kraftwire.log.segment import Damage, scan_headers
+from kraftwire.log.segment_writer import INDEX_INTERVAL
+from kraftwire.log.source import FileSource
+from kraftwire.node.disk.files import read_at, sync, sync_directory, truncate, write_at
+from kraftwire.node.disk.segment_indexes import SUFFIXES, SegmentIndexes
+from kraftwire.raft.metadata_log.recovery import MEND, damaged
+
+_WEEK_MS = 7 * 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiskSettings:
+    """When segments end, and how large indexes are; the defaults are Kafka's."""
+
+    segment_bytes: int = 1 << 30
+    """`metadata.log.segment.bytes`: a segment has no more, unless one batch has."""
+    segment_ms: int = _WEEK_MS
+    """`metadata.log.segment.ms`: how far the timestamps of a segment's batches may be apart."""
+    index_interval: int = INDEX_INTERVAL
+    """Bytes of the log between entries of an index."""
+    index_bytes: int = 10 << 20
+    """How much is allocated for an index of the active segment."""
+
+
+DEFAULTS = DiskSettings()
+
+
+class Segment:
+    """A segment whose first offset is, or will be, `base_offset`."""
+
+    def __init__(self, directory: Path, base_offset: int, settings: DiskSettings) -> None:
+        """Nothing is touched yet: `scan` one that is there, and `open` one to append to."""
+        self.base_offset = base_offset
+        self.end = base_offset
+        """The offset behind the last batch."""
+        self.path = directory / segment_name(base_offset, "log")
+        self._settings = settings
+        self._batches = BatchPositions()
+        self._first_timestamp: int | None = None
+        self._indexes = SegmentIndexes(self.path, base_offset, settings.index_interval)
+        self._log: FileIO | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of all batches."""
+        return self._batches.size
+
+    def scan(self, *, is_last: bool) -> Iterator[BatchHeader]:
+        """Read what is on the disk; of the last segment the end may be torn, and is left out."""
+        torn: Damage | None = None
+        add, add_to_indexes = self._batches.add, self._indexes.add
+        last: BatchHeader | None = None
+        with FileSource(self.path) as source:
+            for item in scan_checked(source):
+                if isinstance(item, Damage):
+                    torn = torn or item
+                    continue
+                if torn is not None:
+                    raise damaged(source.name, torn)
+                if last is None:
+                    self._note_first(item)
+                last = item
+                add(item.base_offset, item.length + LOG_OVERHEAD)
+                add_to_indexes(item)
+                yield item
+        if torn is not None and not is_last:
+            raise damaged(str(self.path), torn)
+        if last is not None:
+            self.end = last.last_offset + 1
+
+    def _note_first(self, header: BatchHeader) -> None:
+        if header.base_offset != self.base_offset:
+            reason = f"its first batch has offset {header.base_offset}; {MEND}"
+            raise CorruptBatch(str(self.path), 0, reason)
+        self._first_timestamp = header.max_timestamp
+
+    def open(self) -> None:
+        """Make this the active segment: make its files, or cut off what is no batch of it."""
+        self._log = FileIO(self.path, "r+" if self.path.exists() else "x+")
+        truncate(self._log, self.size)
+        sync(self._log)
+        self._indexes.open(self._settings.index_bytes)
+        sync_directory(self.path.parent)
+
+    def has_room(self, batch: Batch) -> bool:
+        """Whether a batch may still come into this segment, by size, time and offset."""
+        header = batch.header
+        if not len(self._batches):
+            return True
+        if self.size + header.size > self._settings.segment_bytes:
+            return False
+        if header.last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
+            return False
+        first = self._first_timestamp
+        if first is None or NO_TIMESTAMP in (first, header.max_timestamp):
+            return True
+        return header.max_timestamp - first <= self._settings.segment_ms
+
+    def append(self, batch: Batch) -> None:
+        """Put a batch at the end, which is there for reads at once."""
+        assert self._log is not None
+        write_at(self._log, self.size, batch.data)
+        header = batch.header._replace(position=self.size)
+        if not len(self._batches):
+            self._note_first(header)
+        self._batches.add(header.base_offset, header.size)
+        self._indexes.add(header)
+        self.end = header.last_offset + 1
+        self._indexes.write()
+
+    def flush(self) -> None:
+        """Make durable what was appended."""
+        assert self._log is not None
+        sync(self._log)
+
+    def read(self, offset: int, max_bytes: int) -> bytes:
+        """Whole batches from the one with an offset on."""
+        begin, end = self._batches.slice(offset, max_bytes)
+        if self._log is not None:
+            return read_at(self._log, begin, end - begin)
+        with FileIO(self.path) as file:
+            return read_at(file, begin, end - begin)
+
+    def truncate(self, offset: int) -> None:
+        """Remove the batches from an offset on, for good, and be the active segment."""
+        self.abandon()
+        self._batches.truncate(offset)
+        self.end = min(self.end, offset)
+        if not len(self._batches):
+            self._first_timestamp = None
+        again = self._indexes.truncate(offset)
+        with FileSource(self.path) as source:
+            for item in scan_headers(source, again, self.size):
+                if isinstance(item, BatchHeader):
+                    self._indexes.add(item)
+        self.open()
+
+    def mend_indexes(self) -> None:
+        """Make the indexes of one that has been scanned, and is not the active one, complete."""
+        self._indexes.mend()
+
+    def close(self) -> None:
+        """Be the active segment no more: all is durable, and the indexes are complete."""
+        self.flush()
+        self._indexes.finish()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close the files as they are."""
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        self._indexes.close()
+
+    def remove(self) -> None:
+        """Remove the files, for good when this returns."""
+        self.abandon()
+        for suffix in (".log", *SUFFIXES, ".txnindex", ".snapshot"):
+            self.path.with_suffix(suffix).unlink(missing_ok=True)
+        sync_directory(self.path.parent)

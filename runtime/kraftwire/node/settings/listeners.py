@@ -1,0 +1,148 @@
+"""How listeners are written in a node's settings, and how their connections are protected.
+
+    listeners=CONTROLLER://127.0.0.1:9093
+    listener.security.protocol.map=CONTROLLER:SSL
+    listener.name.controller.ssl.keystore.location=/etc/kraftwire/node.pem
+
+What begins with `ssl.` and `sasl.` is read by `kraftwire.net.settings`; a listener's own
+setting, with `listener.name.<name>.` before it, goes before that of all listeners.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+from kraftwire.address import Address
+from kraftwire.net.errors import BadSecurity
+from kraftwire.net.security import PLAINTEXT, ClientSecurity, ServerSecurity
+from kraftwire.net.settings import client_security, server_security
+from kraftwire.node.settings.property_reader import PropertyReader, parse_number, parse_words
+
+_ADDRESS = re.compile(r"(?:\[([0-9a-zA-Z.:%]+)\]|([0-9a-zA-Z\-%._]*)):([0-9]{1,5})", re.ASCII)
+_LISTENER = re.compile(r"([0-9a-zA-Z\-_.]+)://(.*)", re.ASCII)
+_MAX_PORT = 65535
+_STORE_TYPES = ("ssl.keystore.type", "ssl.truststore.type")
+
+WILDCARDS = ("0.0.0.0", "::")  # noqa: S104
+"""Hosts that stand for every address of a machine."""
+
+
+class SecurityProtocol(StrEnum):
+    """How connections of a listener are protected."""
+
+    PLAINTEXT = "PLAINTEXT"
+    SSL = "SSL"
+    SASL_PLAINTEXT = "SASL_PLAINTEXT"
+    SASL_SSL = "SASL_SSL"
+
+    @property
+    def has_sasl(self) -> bool:
+        """Whether a client logs in."""
+        return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
+
+
+class NamedAddress(NamedTuple):
+    """A listener's name and an address."""
+
+    name: str
+    address: Address
+
+
+def parse_address(text: str, least_port: int = 1) -> Address:
+    """`host:port` or `[host]:port`; `ValueError` says what is allowed."""
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text[:80]!r} is no address; host:port is, or [host]:port for IPv6")
+    return Address(match[1] or match[2], parse_number(match[3], least_port, _MAX_PORT))
+
+
+def parse_routable(text: str) -> Address:
+    """The address of another node; `ValueError` says what is allowed."""
+    address = parse_address(text)
+    if not address.host or address.host in WILDCARDS:
+        raise ValueError(f"{text!r} has no host that can be reached; write its name")
+    return address
+
+
+def parse_endpoints(text: str, least_port: int = 0) -> tuple[NamedAddress, ...]:
+    """`NAME://host:port` between commas, every name and every port once."""
+    found: list[NamedAddress] = []
+    for word in parse_words(text):
+        match = _LISTENER.fullmatch(word)
+        if match is None:
+            raise ValueError(f"{word[:80]!r} is no listener; NAME://host:port is")
+        one = NamedAddress(match[1].upper(), parse_address(match[2], least_port))
+        for other in found:
+            if other.name == one.name:
+                raise ValueError(f"{one.name} is there twice")
+            if other.address == one.address and one.address.port:
+                raise ValueError(f"{other.name} and {one.name} have one address")
+        found.append(one)
+    return tuple(found)
+
+
+def read_protocols(reader: PropertyReader) -> dict[str, SecurityProtocol]:
+    """`listener.security.protocol.map`; without it, names are those of the protocols."""
+    defaults = {one.value: one for one in SecurityProtocol}
+    return reader.value("listener.security.protocol.map", _parse_protocols, defaults)
+
+
+def _parse_protocols(text: str) -> dict[str, SecurityProtocol]:
+    found = {}
+    for word in parse_words(text):
+        name, colon, protocol = word.rpartition(":")
+        if not colon or protocol.upper() not in SecurityProtocol.__members__:
+            allowed = ", ".join(SecurityProtocol)
+            raise ValueError(f"{word[:80]!r} is not NAME:PROTOCOL with one of {allowed}")
+        found[name.upper()] = SecurityProtocol(protocol.upper())
+    return found
+
+
+def read_server_security(
+    reader: PropertyReader, name: str, protocol: SecurityProtocol
+) -> ServerSecurity | None:
+    """How a listener of this node answers; None for PLAINTEXT."""
+    if protocol.has_sasl:
+        reason = f"kraftwire logs in by {protocol}, but nobody can log in to it: take SSL with"
+        reader.wrong("listener.security.protocol.map", f"{name}: {reason} ssl.client.auth=required")
+    if protocol is not SecurityProtocol.SSL:
+        return None
+    _check_stores(reader, name)
+    try:
+        return server_security(reader.settings(), name)
+    except BadSecurity as error:
+        _tell(reader, error)
+        return None
+
+
+def read_client_security(
+    reader: PropertyReader, name: str, protocol: SecurityProtocol
+) -> ClientSecurity:
+    """How this node connects to the listeners of others that have a name."""
+    _check_stores(reader, name)
+    try:
+        return client_security(reader.settings(), protocol=protocol, listener=name)
+    except BadSecurity as error:
+        _tell(reader, error)
+        return PLAINTEXT
+
+
+def _check_stores(reader: PropertyReader, name: str) -> None:
+    """Refuse stores that say they are not PEM."""
+    for key in (f"{prefix}{kind}" for prefix in prefixes(name) for kind in _STORE_TYPES):
+        kind = reader.text(key)
+        if kind and kind.upper() != "PEM":
+            mend = "keytool -importkeystore with -deststoretype PKCS12, then openssl pkcs12 -nodes"
+            reader.wrong(key, f"only PEM is read here, not {kind}: convert the store ({mend})")
+
+
+def prefixes(name: str) -> tuple[str, str]:
+    """What may stand before the keys of a listener."""
+    return f"listener.name.{name.lower()}.", ""
+
+
+def _tell(reader: PropertyReader, error: BadSecurity) -> None:
+    key, _, reason = str(error).partition(": ")
+    reader.wrong(key, reason)

@@ -1,0 +1,199 @@
+"""`server.properties`: what a node is told in Kafka's names, typed and checked.
+
+    properties = read_properties(Path("server.properties"))
+    key = ReplicaKey(properties.node_id, directory_id)
+    config = replica_config(properties, key, cluster_id)
+
+A node is a controller: a voter, or an observer that can become one. Where it has no controller
+listener among `listeners`, it is an observer that nobody can ask. Names are Kafka's, and so
+are defaults unless said here; our own begin with `kraftwire.`. In two things this is stricter
+than Kafka: `log.dirs` must be there, and a listener without a host is on loopback alone.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kraftwire.address import Address
+from kraftwire.net.limits import Limits
+from kraftwire.net.security import ClientSecurity
+from kraftwire.net.server import Endpoint
+from kraftwire.node.settings.listeners import (
+    SecurityProtocol,
+    parse_address,
+    prefixes,
+    read_client_security,
+    read_protocols,
+    read_server_security,
+)
+from kraftwire.node.settings.property_reader import PropertyReader
+from kraftwire.node.settings.storage_properties import (
+    Role,
+    StorageProperties,
+    read_storage,
+)
+from kraftwire.node.settings.tuning import (
+    LogProperties,
+    QuorumProperties,
+    read_limits,
+    read_log,
+    read_quorum,
+    warn_of_no_effect,
+)
+from kraftwire.raft.state.config import Config, Membership
+from kraftwire.raft.state.voters import Listener, ReplicaKey
+
+_FETCH_SPREAD = 10
+"""A follower waits for its leader up to one part in so many longer than it is told to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeProperties(StorageProperties):
+    """See the module."""
+
+    endpoints: tuple[Endpoint, ...]
+    """The same listeners, as a server takes them."""
+    security: ClientSecurity
+    """How this node connects to others."""
+    limits: Limits
+    quorum: QuorumProperties
+    log: LogProperties
+    membership: Membership = Membership.SHIPPED
+    principals: frozenset[str] | None = None
+    """Who may change the voters, by the subject of a certificate; None for everybody."""
+    prometheus: Address | None = None
+    """Where metrics are served; None for nowhere."""
+
+    @property
+    def can_vote(self) -> bool:
+        """Whether others can reach this node, so that it may become a voter."""
+        return bool(self.listeners)
+
+
+def read_properties(path: Path) -> NodeProperties:
+    """What a file tells a node; `OSError`, or `InvalidProperties` with all that is wrong."""
+    return parse_properties(path.read_bytes(), str(path))
+
+
+def parse_properties(data: bytes, file: str = "<bytes>") -> NodeProperties:
+    """The same out of the content of a file."""
+    reader = PropertyReader(data, file)
+    storage = read_storage(reader)
+    _check_role(reader, storage)
+    protocols = _read_protocols(reader, storage)
+    properties = NodeProperties(
+        **vars(storage),
+        endpoints=_read_endpoints(reader, storage, protocols),
+        security=read_client_security(
+            reader, storage.default_listener, protocols[storage.default_listener]
+        ),
+        limits=read_limits(reader),
+        quorum=read_quorum(reader),
+        log=read_log(reader),
+        membership=reader.choice("kraftwire.membership", Membership.SHIPPED),
+        principals=reader.value("kraftwire.voter.change.principals", _parse_principals, None),
+        prometheus=reader.value("kraftwire.prometheus.listener", _parse_prometheus, None),
+    )
+    warn_of_no_effect(reader)
+    reader.check()
+    return replace(properties, warnings=reader.all_warnings())
+
+
+def replica_config(
+    properties: NodeProperties,
+    key: ReplicaKey,
+    cluster_id: str | None,
+    ports: Mapping[str, int] | None = None,
+) -> Config:
+    """What a replica is told; `ports` are those that listeners with port 0 have picked."""
+    quorum = properties.quorum
+    return Config(
+        key=key,
+        can_vote=properties.can_vote,
+        cluster_id=cluster_id,
+        listeners=advertised_listeners(properties, ports or {}),
+        default_listener=properties.default_listener,
+        bootstrap=properties.bootstrap_servers,
+        static_voters=properties.voters,
+        membership=properties.membership,
+        auto_join=quorum.auto_join,
+        election_timeout_ms=quorum.election_timeout_ms,
+        fetch_timeout_ms=quorum.fetch_timeout_ms,
+        fetch_spread_ms=quorum.fetch_timeout_ms // _FETCH_SPREAD,
+        request_timeout_ms=quorum.request_timeout_ms,
+        retry_backoff_ms=quorum.retry_backoff_ms,
+        fetch_max_bytes=quorum.fetch_max_bytes,
+        fetch_snapshot_max_bytes=quorum.fetch_snapshot_max_bytes,
+        max_batch_bytes=quorum.max_batch_bytes,
+        retained_snapshots=properties.log.retained_snapshots,
+    )
+
+
+def advertised_listeners(
+    properties: StorageProperties, ports: Mapping[str, int]
+) -> tuple[Listener, ...]:
+    """Where others are told to find this node, with names and ports that are known now."""
+    return tuple(
+        Listener(
+            one.name,
+            one.advertised.host or socket.getfqdn(),
+            one.advertised.port or ports.get(one.name, 0),
+        )
+        for one in properties.listeners
+    )
+
+
+def _check_role(reader: PropertyReader, storage: StorageProperties) -> None:
+    if Role.CONTROLLER not in storage.roles:
+        reader.wrong("process.roles", "kraftwire is no broker: controller is what it can be")
+    elif Role.BROKER in storage.roles:
+        reader.warn("process.roles", "kraftwire is no broker: it is only the controller of this")
+    is_voter = bool(storage.voters.of_id(storage.node_id))
+    if is_voter and not storage.listeners:
+        reader.wrong("listeners", f"voter {storage.node_id} must have {storage.default_listener}")
+    if len(storage.voters) and storage.listeners and not is_voter:
+        reader.wrong("controller.quorum.voters", f"node.id {storage.node_id} is not among them")
+    if storage.listeners and storage.listeners[0].name != storage.default_listener:
+        reader.wrong("listeners", f"{storage.default_listener}, the default one, is not there")
+
+
+def _read_protocols(
+    reader: PropertyReader, storage: StorageProperties
+) -> dict[str, SecurityProtocol]:
+    """The protocol of each controller listener: PLAINTEXT where there is no map."""
+    given = read_protocols(reader)
+    found = {}
+    for name in storage.controller_listener_names:
+        if name not in given and reader.has("listener.security.protocol.map"):
+            reader.wrong("listener.security.protocol.map", f"{name} is not in it")
+        found[name] = given.get(name, SecurityProtocol.PLAINTEXT)
+        reader.used(*(f"{prefix}{kind}." for prefix in prefixes(name) for kind in ("ssl", "sasl")))
+    return found
+
+
+def _read_endpoints(
+    reader: PropertyReader, storage: StorageProperties, protocols: Mapping[str, SecurityProtocol]
+) -> tuple[Endpoint, ...]:
+    found = []
+    for name, bound, _ in storage.listeners:
+        security = read_server_security(reader, name, protocols[name])
+        found.append(Endpoint(name, bound.host, bound.port, security))
+    return tuple(found)
+
+
+def _parse_principals(text: str) -> frozenset[str]:
+    """`User:CN=...` between semicolons, since names have commas; as in `super.users`."""
+    found = []
+    for word in filter(None, (part.strip() for part in text.split(";"))):
+        kind, colon, name = word.partition(":")
+        if kind != "User" or not colon or not name:
+            raise ValueError(f"{word[:80]!r} is no principal; User:CN=... is, with ; between two")
+        found.append(name)
+    return frozenset(found)
+
+
+def _parse_prometheus(text: str) -> Address | None:
+    return parse_address(text, least_port=0) if text else None

@@ -1,0 +1,5 @@
+"""A node's directories: what `kraftwire storage format` writes and a node checks at start.
+
+`formatting` writes, after `format_options` checked what was asked for; `first_files` and `features`
+are the content. `directories` reads `meta.properties`.
+"""

@@ -1,0 +1,210 @@
+"""New directories for a node: what `kafka-storage format` writes, and in which order.
+
+    plan = plan_format(properties, FormatOptions(cluster_id=...), now_ms)     # changes nothing
+    write_format(plan)
+
+`meta.properties` comes last in each directory, and that of the metadata log last of all, so
+that what was not finished is not formatted; where it fails, what was written is removed. How
+Kafka's controller is told which features to begin with depends on the release: until 4.3 a
+`bootstrap.checkpoint` in every directory, since 4.4 the checkpoint of offset 0 in that of
+the metadata log. Controllers of 4.4 understand both, those before only the first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.file_names import snapshot_name
+from kraftwire.log.properties import MetaProperties, format_uuid
+from kraftwire.node.disk.files import TEMPORARY, make_directory, replace_file
+from kraftwire.node.settings.storage_properties import Role, StorageProperties
+from kraftwire.node.storage.directories import (
+    FILE_NAME,
+    VERSION,
+    LogDirectory,
+    Problem,
+    UnusableDirectories,
+    problems_of,
+    random_id,
+    read_directory,
+    write_meta_properties,
+)
+from kraftwire.node.storage.features import parse_metadata_version
+from kraftwire.node.storage.first_files import (
+    BOOTSTRAP_NAME,
+    bootstrap_checkpoint,
+    first_checkpoint,
+)
+from kraftwire.node.storage.format_options import (
+    FormatOptions,
+    check_voters,
+    first_kraft_version,
+    first_levels,
+)
+
+LOG_NAME = f"{METADATA_TOPIC}-0"
+FIRST_CHECKPOINT = f"{LOG_NAME}/{snapshot_name(0, 0)}"
+_SINCE_ONE_CHECKPOINT = parse_metadata_version("4.4-IV0")
+
+
+class NewDirectory(NamedTuple):
+    """A directory to be formatted, and the files that it gets before `meta.properties`."""
+
+    path: Path
+    meta: MetaProperties
+    files: Mapping[str, bytes]
+
+
+class FormatPlan(NamedTuple):
+    """What is to be written, in order, and what is formatted already."""
+
+    new: tuple[NewDirectory, ...]
+    formatted: tuple[Path, ...]
+
+
+def plan_format(properties: StorageProperties, options: FormatOptions, now: int) -> FormatPlan:
+    """What formatting would do; `FormatRefused`, or `UnusableDirectories` with every reason."""
+    check_voters(properties, options)
+    levels = first_levels(properties, options)
+    found = [read_directory(path) for path in properties.directories]
+    problems = [*problems_of(found, properties.node_id), *_problems(found, properties, options)]
+    if problems:
+        raise UnusableDirectories(problems)
+    # That of the metadata log comes last.
+    missing = sorted(
+        (one.path for one in found if one.meta is None),
+        key=lambda path: path == properties.metadata_log_dir,
+    )
+    new = tuple(
+        NewDirectory(
+            path,
+            _meta(path, properties, options),
+            _files(path, properties, options, levels, now),
+        )
+        for path in missing
+    )
+    return FormatPlan(new, tuple(one.path for one in found if one.meta is not None))
+
+
+def write_format(plan: FormatPlan) -> None:
+    """Do it; where it fails, what it has written is gone again, and the error tells why."""
+    with _undone_on_failure() as written:
+        for path, _, files in plan.new:
+            for name, data in files.items():
+                _make_directory((path / name).parent, written)
+                written.append(path / name)
+                replace_file(path / name, data)
+            _make_directory(path, written)
+        for path, meta, _ in plan.new:
+            written.append(path / FILE_NAME)
+            write_meta_properties(path, meta)
+
+
+def _meta(path: Path, properties: StorageProperties, options: FormatOptions) -> MetaProperties:
+    own = _own_directory_id(properties, options) if path == properties.metadata_log_dir else None
+    directory_id = own or format_uuid(random_id())
+    return MetaProperties(VERSION, options.cluster_id, properties.node_id, directory_id)
+
+
+def _own_directory_id(properties: StorageProperties, options: FormatOptions) -> str | None:
+    """The id that the first voters have for the metadata log of this node."""
+    own = options.initial_controllers.of_id(properties.node_id)
+    return format_uuid(own[0].key.directory_id) if own else None
+
+
+def _files(
+    path: Path,
+    properties: StorageProperties,
+    options: FormatOptions,
+    levels: Mapping[str, int],
+    now: int,
+) -> dict[str, bytes]:
+    """What a directory gets besides `meta.properties`; see the module."""
+    voters = options.initial_controllers
+    kraft_version = first_kraft_version(properties)
+    is_metadata = path == properties.metadata_log_dir
+    if options.release is not None and options.release >= _SINCE_ONE_CHECKPOINT:
+        if not is_metadata or Role.CONTROLLER not in properties.roles:
+            return {}
+        return {FIRST_CHECKPOINT: first_checkpoint(voters, kraft_version, levels, now)}
+    files = {BOOTSTRAP_NAME: bootstrap_checkpoint(levels, now)} if levels else {}
+    if is_metadata and len(voters):
+        files[FIRST_CHECKPOINT] = first_checkpoint(voters, kraft_version, {}, now)
+    return files
+
+
+def _problems(
+    found: list[LogDirectory], properties: StorageProperties, options: FormatOptions
+) -> Iterator[Problem]:
+    """Why directories cannot be formatted, or be left as they are."""
+    for path, meta, problem in found:
+        if problem is not None:
+            continue
+        if meta is None:
+            reason = _obstacle(path)
+        else:
+            reason = _contradiction(meta, options)
+            own = _own_directory_id(properties, options)
+            if path == properties.metadata_log_dir and own not in (None, meta.directory_id):
+                has = (
+                    f"directory.id {meta.directory_id}" if meta.directory_id else "no directory.id"
+                )
+                reason = reason or f"it has {has}, but voter {properties.node_id} is to have {own}"
+        if reason is not None:
+            yield Problem(path, reason)
+
+
+def _contradiction(meta: MetaProperties, options: FormatOptions) -> str | None:
+    """Why a formatted directory cannot be left as it is."""
+    if meta.cluster_id != options.cluster_id:
+        return f"it belongs to cluster {meta.cluster_id}, not to {options.cluster_id}"
+    if not options.ignore_formatted:
+        return "it is formatted already; with -g it is left as it is"
+    return None
+
+
+def _obstacle(path: Path) -> str | None:
+    """Why a directory without `meta.properties` cannot be formatted."""
+    if not path.is_dir():
+        if not path.parent.is_dir():
+            return f"{path.parent} is not there: make it, or mount it, first"
+        return None if os.access(path.parent, os.W_OK) else f"{path.parent} cannot be written to"
+    if not os.access(path, os.W_OK | os.X_OK):
+        return "it cannot be written to"
+    log = path / LOG_NAME
+    if log.is_dir() and {one.name for one in log.iterdir()} - _LEFT_OVER:
+        lost = f"it has a {LOG_NAME}, but no {FILE_NAME}: put that back, or move the log away"
+        return f"{lost}; a node that goes on from it under a new id could lose what was committed"
+    return None
+
+
+_LEFT_OVER = {snapshot_name(0, 0), snapshot_name(0, 0) + TEMPORARY}
+"""What a format that was cut off leaves in the directory of the log."""
+
+
+def _make_directory(path: Path, written: list[Path]) -> None:
+    """Make a directory with those above it, and note which."""
+    written += reversed([one for one in (path, *path.parents) if not one.exists()])
+    make_directory(path)
+
+
+@contextmanager
+def _undone_on_failure() -> Iterator[list[Path]]:
+    """A list for the paths that are made, which are removed in case of an error."""
+    written: list[Path] = []
+    try:
+        yield written
+    except BaseException:
+        for path in reversed(written):
+            with suppress(OSError):
+                if path.is_dir():
+                    path.rmdir()
+                else:
+                    path.with_name(path.name + TEMPORARY).unlink(missing_ok=True)
+                    path.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,10 @@
+"""The metadata log as a replica sees it: its offsets, leader epochs and control records.
+
+- `log_state`: offsets and leader epochs; `batches`: record batches, built and parsed
+- `history`, `control_state`: voter sets and kraft.version by offset
+- `snapshot_download`: a snapshot that arrives in pieces
+- `store`: what a replica asks of a disk; `memory_store`: one for tests and the simulator
+- `recovery`: from the bytes of a store back to the state of a replica
+
+It imports `kraftwire.raft.state` and nothing else of `kraftwire.raft`.
+"""

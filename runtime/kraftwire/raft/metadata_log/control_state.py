@@ -1,0 +1,107 @@
+"""What control records say of a quorum: its voter set and kraft.version.
+
+They are read from snapshots and from all of the log, committed or not. Shipped records hold
+a whole set (KIP-853); those of the drafts add and remove one voter each (KIP-856), whose
+listeners are those that the configuration has for its id. Where a set has an id without a
+directory, from the configuration, a record that adds a voter of that id tells which it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kraftwire.log.batch import Batch
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.raft.metadata_log.batches import Control, controls_of
+from kraftwire.raft.metadata_log.history import Change, History
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.state.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet, decode_voters
+from kraftwire_messages import kafka, kip_856
+from kraftwire_wire.registry import Registry
+
+
+class ControlState:
+    """The voter set and kraft.version at every offset of a log."""
+
+    def __init__(self, static: VoterSet, registry: Registry = kafka.registry) -> None:
+        """`static` is what the configuration has; `registry` knows the control records."""
+        self._static = static
+        self._registry = registry
+        self.voters = History(static)
+        self.kraft_version = History(0)
+        self.first_data: int | None = None
+        """An offset from which on there are records of the state machine; None for none.
+
+        A snapshot has some, unless it is one from before the voters were named (KIP-856).
+        """
+
+    def apply(self, batch: Batch) -> None:
+        """Take in a batch at the end of the log.
+
+        `KraftwireError` where it cannot be read, and then nothing of it is taken in.
+        """
+        voters, kraft_versions = self._read(batch, self.voters.last)
+        for change in voters:
+            self.voters.add(*change)
+        for version in kraft_versions:
+            self.kraft_version.add(*version)
+        if self.first_data is None and not batch.header.is_control:
+            self.first_data = batch.header.base_offset
+
+    def load(self, snapshot: OffsetAndEpoch, batches: Iterable[Batch]) -> None:
+        """Begin anew with what a snapshot says; `KraftwireError` where it cannot be read."""
+        voters, kraft_version = NO_VOTERS, 0
+        for batch in batches:
+            changed, kraft_versions = self._read(batch, voters)
+            voters = changed[-1].value if changed else voters
+            kraft_version = kraft_versions[-1].value if kraft_versions else kraft_version
+        self.voters = History(voters if len(voters) else self._static, snapshot.offset - 1)
+        self.kraft_version = History(kraft_version, snapshot.offset - 1)
+        self.first_data = snapshot.offset - 1 if len(voters) else None
+
+    def truncate(self, offset: int) -> None:
+        """Forget what records from an offset on said."""
+        self.voters.truncate(offset)
+        self.kraft_version.truncate(offset)
+        if self.first_data is not None and self.first_data >= offset:
+            self.first_data = None
+
+    def forget_before(self, offset: int) -> None:
+        """Forget what was in force only before an offset, where the log begins now."""
+        self.voters.forget_before(offset)
+        self.kraft_version.forget_before(offset)
+
+    def _read(
+        self, batch: Batch, voters: VoterSet
+    ) -> tuple[list[Change[VoterSet]], list[Change[int]]]:
+        """What a batch behind a voter set says."""
+        changed: list[Change[VoterSet]] = []
+        kraft_versions: list[Change[int]] = []
+        try:
+            for offset, control in controls_of(batch, self._registry):
+                after = self._voters_after(voters, control)
+                if after is not None:
+                    voters = after
+                    changed.append(Change(offset, after))
+                elif isinstance(control.message, kafka.KRaftVersionRecord):
+                    kraft_versions.append(Change(offset, control.message.kraft_version))
+        except ValueError as error:  # a voter that is there twice
+            raise CorruptBatch(batch.file, batch.header.position, str(error)) from None
+        return changed, kraft_versions
+
+    def _voters_after(self, voters: VoterSet, control: Control) -> VoterSet | None:
+        """The set that a record leaves; None where it says nothing of voters."""
+        message = control.message
+        if isinstance(message, kafka.VotersRecord):
+            return decode_voters(message)
+        if isinstance(message, kip_856.AddVoterRecord):
+            key = ReplicaKey(message.voter_id, message.voter_uuid)
+            listeners = [one.listeners for one in self._static.of_id(key.id)]
+            added = Voter(key, listeners[0] if listeners else ())
+            if key in voters.keys:
+                return voters
+            return voters.adding(added) if voters.find(key) is None else voters.updating(added)
+        if isinstance(message, kip_856.RemoveVoterRecord):
+            key = ReplicaKey(message.voter_id, message.voter_uuid)
+            return voters.removing(key) if key in voters.keys else voters
+        return None

@@ -1,0 +1,206 @@
+"""Where a log begins and ends, and which epoch wrote what; the records are elsewhere.
+
+What can be asked without reading records: whether a follower's log is a part of this one, and
+if not, up to where it may be (KIP-595), or whether it needs a snapshot (KIP-630).
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right, insort
+from operator import attrgetter
+from typing import NamedTuple
+
+from kraftwire.log.checkpoints import EpochEntry
+from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_OFFSET
+
+
+class OffsetAndEpoch(NamedTuple):
+    """An offset, and the epoch of the record before it; the id of a snapshot too."""
+
+    offset: int
+    epoch: int
+
+
+class UpToDate(NamedTuple):
+    """How up to date a log is: the epoch counts before the offset (KIP-595, Vote)."""
+
+    epoch: int
+    offset: int
+
+
+BOOTSTRAP = OffsetAndEpoch(0, 0)
+"""The id of the checkpoint that a formatted directory may have."""
+
+
+class Valid(NamedTuple):
+    """The follower's log is a part of this one."""
+
+
+class Diverging(NamedTuple):
+    """The follower's log differs behind the end of this epoch here."""
+
+    end: OffsetAndEpoch
+
+
+class NeedsSnapshot(NamedTuple):
+    """The follower is behind where this log begins."""
+
+    snapshot: OffsetAndEpoch
+
+
+class LogState:
+    """Offsets and epochs of a log, and the snapshots beside it.
+
+    `start` is the first offset there is, `end` the one behind the last.
+    """
+
+    def __init__(self) -> None:
+        self.start = 0
+        self.end = 0
+        self._ends = array("q")
+        """The offset behind each batch."""
+        self._epochs: list[EpochEntry] = []
+        self._snapshots: list[OffsetAndEpoch] = []
+        self._sizes: dict[OffsetAndEpoch, int] = {}
+
+    @property
+    def epochs(self) -> tuple[EpochEntry, ...]:
+        """Each epoch that has records, and the offset of its first."""
+        return tuple(self._epochs)
+
+    @property
+    def snapshots(self) -> tuple[OffsetAndEpoch, ...]:
+        """The ids of the snapshots, in their order."""
+        return tuple(self._snapshots)
+
+    @property
+    def latest_snapshot(self) -> OffsetAndEpoch | None:
+        """The snapshot that has the most."""
+        return self._snapshots[-1] if self._snapshots else None
+
+    def size_of(self, snapshot: OffsetAndEpoch) -> int | None:
+        """The bytes of a snapshot; None where it is not there."""
+        return self._sizes.get(snapshot)
+
+    @property
+    def last_epoch(self) -> int:
+        """The epoch of the last record, of the snapshot where there is none, or 0."""
+        if self._epochs:
+            return self._epochs[-1].epoch
+        return self._snapshots[-1].epoch if self._snapshots else 0
+
+    @property
+    def up_to_date(self) -> UpToDate:
+        """What a candidate says of its log."""
+        return UpToDate(self.last_epoch, self.end)
+
+    def append(self, base_offset: int, last_offset: int, epoch: int) -> None:
+        """Take in a batch at the end; `ValueError` where it does not belong there."""
+        if base_offset != self.end or last_offset < base_offset:
+            place = f"offsets {base_offset} to {last_offset}"
+            raise ValueError(f"{place} at the end of a log that ends at {self.end}")
+        if epoch < self.last_epoch:
+            raise ValueError(f"epoch {epoch} behind epoch {self.last_epoch}")
+        if epoch > MAX_EPOCH or last_offset >= MAX_OFFSET:
+            place = f"epoch {epoch}, offset {last_offset}"
+            raise ValueError(f"{place}: logs end before epoch {MAX_EPOCH + 1}, offset {MAX_OFFSET}")
+        if not self._epochs or self._epochs[-1].epoch < epoch:
+            self._epochs.append(EpochEntry(epoch, base_offset))
+        self._ends.append(last_offset + 1)
+        self.end = last_offset + 1
+
+    def is_boundary(self, offset: int) -> bool:
+        """Whether the log could end at an offset: where it begins, or behind a batch."""
+        place = bisect_left(self._ends, offset)
+        return offset == self.start or (place < len(self._ends) and self._ends[place] == offset)
+
+    def id_of(self, offset: int) -> OffsetAndEpoch | None:
+        """The id of a snapshot of all before an offset; None where no batch ends there."""
+        place = bisect_left(self._epochs, offset, key=attrgetter("start_offset"))
+        if place == 0 or not self.is_boundary(offset):
+            return None
+        return OffsetAndEpoch(offset, self._epochs[place - 1].epoch)
+
+    def truncate(self, offset: int) -> None:
+        """Forget what lies from an offset on; `ValueError` below the start or within a batch."""
+        if offset >= self.end:
+            return
+        if not self.is_boundary(offset):
+            raise ValueError(f"no batch of the log from {self.start} on ends at {offset}")
+        first_gone = bisect_left(self._epochs, offset, key=attrgetter("start_offset"))
+        del self._epochs[first_gone:]
+        del self._ends[bisect_right(self._ends, offset) :]
+        self.end = offset
+
+    def is_behind(self, snapshot: OffsetAndEpoch) -> bool:
+        """Whether a snapshot has more than this log, so that the log must begin anew behind it."""
+        return (snapshot.epoch, snapshot.offset) > self.up_to_date
+
+    def add_snapshot(self, snapshot: OffsetAndEpoch, size: int) -> None:
+        """Take in a snapshot of so many bytes; `ValueError` where the log has not what it has."""
+        if not self.start <= snapshot.offset <= self.end:
+            place = f"from {self.start} to {self.end}"
+            raise ValueError(f"snapshot {snapshot} of a log {place}")
+        if snapshot not in self._sizes:
+            insort(self._snapshots, snapshot)
+        self._sizes[snapshot] = size
+
+    def install(self, snapshot: OffsetAndEpoch, size: int) -> None:
+        """Begin anew behind a snapshot of another log, which is ahead of this one."""
+        self.start = self.end = snapshot.offset
+        self._epochs.clear()
+        del self._ends[:]
+        self._snapshots = [snapshot]
+        self._sizes = {snapshot: size}
+
+    def clean(self, snapshot: OffsetAndEpoch) -> None:
+        """Forget what a snapshot has, and the snapshots before it; `ValueError` for no snapshot."""
+        if snapshot not in self._sizes:
+            raise ValueError(f"there is no snapshot {snapshot}")
+        self._snapshots = [one for one in self._snapshots if one >= snapshot]
+        self._sizes = {one: self._sizes[one] for one in self._snapshots}
+        if snapshot.offset <= self.start:
+            return
+        self.start = snapshot.offset
+        del self._ends[: bisect_right(self._ends, self.start)]
+        # The epoch that the first record left is of begins there now.
+        place = bisect_right(self._epochs, self.start, key=attrgetter("start_offset"))
+        kept = self._epochs[place:]
+        if place and self.start < (kept[0].start_offset if kept else self.end):
+            kept.insert(0, EpochEntry(self._epochs[place - 1].epoch, self.start))
+        self._epochs = kept
+
+    def end_of(self, epoch: int) -> OffsetAndEpoch:
+        """The largest epoch up to one that is in this log, and the offset behind its last record.
+
+        An epoch before all that there are ended where the log begins, or with its snapshot.
+        """
+        if not self._epochs:
+            return OffsetAndEpoch(self.end, self.last_epoch)
+        place = bisect_right(self._epochs, epoch, key=attrgetter("epoch"))
+        if place:
+            last = place == len(self._epochs)
+            end = self.end if last else self._epochs[place].start_offset
+            return OffsetAndEpoch(end, self._epochs[place - 1].epoch)
+        if self._snapshots and self._snapshots[0].offset == self.start:
+            return self._snapshots[0]
+        return OffsetAndEpoch(self.start, epoch)
+
+    def compare(self, fetched: OffsetAndEpoch) -> Valid | Diverging | NeedsSnapshot:
+        """What a leader with this log answers a follower whose log ends there."""
+        if fetched.offset == 0 and self._snapshots and self._snapshots[-1] != BOOTSTRAP:
+            return NeedsSnapshot(self._snapshots[-1])
+        if fetched.offset == self.start == 0:
+            return Valid()
+        first = self._snapshots[0] if self._snapshots else None
+        if first is not None and (
+            fetched.offset < self.start
+            or (fetched.offset == self.start and fetched.epoch != first.epoch)
+            or fetched.epoch < first.epoch
+        ):
+            return NeedsSnapshot(self._snapshots[-1])
+        end = self.end_of(fetched.epoch)
+        if end.epoch != fetched.epoch or end.offset < fetched.offset:
+            return Diverging(end)
+        return Valid()

@@ -1,0 +1,166 @@
+"""Fetch, as a replica asks it: of the leader, or of anybody who may know the leader.
+
+What a leader's log does not have is truncated, but never what is committed; what it has more is
+appended and made durable before it is asked for more, since the next Fetch acknowledges it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kraftwire.address import Address
+from kraftwire.log.batch import Batch
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.raft.core.claims import is_possible_end, is_possible_offset
+from kraftwire.raft.core.core import Core
+from kraftwire.raft.core.messages import fetch_request, partition_of
+from kraftwire.raft.core.roles import Follower, Unattached
+from kraftwire.raft.metadata_log.batches import MOST_CONTROL_BYTES, check_size, split_batches
+from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
+from kraftwire.raft.replication.responses import Outcome, note_fetched, take_leader
+from kraftwire.raft.replication.snapshot_client import ask_piece, begin_download
+from kraftwire.raft.state.bounds import is_offset
+from kraftwire_messages.kafka import FetchResponse
+from kraftwire_wire.errors import KraftwireError
+
+_FIRST_BOOTSTRAP = -2
+
+
+class AskedFetch(NamedTuple):
+    """A node was asked for the log."""
+
+
+def fetch(core: Core) -> None:
+    """Ask the leader for more, or somebody for the leader, where nothing is asked yet."""
+    role = core.role
+    assert isinstance(role, Unattached | Follower), "others do not fetch"
+    if not core.connections.is_idle:
+        return
+    if isinstance(role, Follower):
+        address = core.address_of(role.leader_listeners)
+        if address is not None and core.connections.is_ready(role.leader_id, core.now):
+            if role.download is None or role.download.is_doubtful:
+                _send(core, role.leader_id, address)
+            else:
+                ask_piece(core, role, role.download, address)
+            return
+    nodes = _bootstrap(core)
+    ready = core.connections.ready(nodes, core.now)
+    if ready:
+        node = core.chance.choice(ready)
+        _send(core, node, nodes[node])
+
+
+def _bootstrap(core: Core) -> dict[int, Address]:
+    """Return who may know the leader: configured servers, or else the configured voters.
+
+    The leader itself is among them if it did not answer an observer for a while.
+    """
+    if core.config.bootstrap:
+        nodes = {
+            _FIRST_BOOTSTRAP - place: address for place, address in enumerate(core.config.bootstrap)
+        }
+        leader_id = core.role.leader_id if isinstance(core.role, Unattached) else None
+        if leader_id is not None and not core.may_stand:
+            leader = core.address_of(core.listeners_of(leader_id))
+            if leader is not None and leader not in nodes.values():
+                nodes[leader_id] = leader
+        return nodes
+    addresses = {key.id: core.address_of(core.listeners_of(key.id)) for key in core.others}
+    return {node: address for node, address in addresses.items() if address is not None}
+
+
+def _send(core: Core, node: int, address: Address) -> None:
+    request = fetch_request(
+        core.config.cluster_id,
+        core.key,
+        core.epoch,
+        OffsetAndEpoch(core.log.end, core.log.last_epoch),
+        core.committed,
+        max_wait_ms=core.config.fetch_max_wait_ms,
+        max_bytes=core.config.fetch_max_bytes,
+    )
+    core.send(node, address, AskedFetch(), request)
+
+
+def take_response(core: Core, response: FetchResponse) -> Outcome:
+    """Take in what a node has answered."""
+    partition: FetchResponse.PartitionData | None = partition_of(response)
+    if response.error_code or partition is None or partition.current_leader is None:
+        return Outcome.FAILED
+    told = partition.current_leader
+    outcome = take_leader(core, partition.error_code, told, response.node_endpoints)
+    role = core.role
+    if not isinstance(role, Follower) or role.epoch != told.leader_epoch or partition.error_code:
+        return outcome
+    if outcome is Outcome.FAILED or not _take(core, role, partition):
+        return Outcome.FAILED
+    note_fetched(core, role)
+    return Outcome.GOOD
+
+
+def _take(core: Core, role: Follower, partition: FetchResponse.PartitionData) -> bool:
+    """Take in log, or divergence, or which snapshot to fetch; whether that could be done."""
+    diverging, snapshot = partition.diverging_epoch, partition.snapshot_id
+    is_snapshot = snapshot is not None and max(snapshot.end_offset, snapshot.epoch) >= 0
+    if diverging is not None and diverging.epoch >= 0:
+        role.download = None
+        end = OffsetAndEpoch(diverging.end_offset, diverging.epoch)
+        return is_possible_end(core, end, "divergence at") and _truncate(core, end)
+    if snapshot is not None and is_snapshot:
+        end = OffsetAndEpoch(snapshot.end_offset, snapshot.epoch)
+        return is_possible_end(core, end, "snapshot up to") and begin_download(core, role, end)
+    role.download = None
+    if not is_possible_offset(core, partition.high_watermark, "high watermark"):
+        return False
+    if not _append(core, partition.records or b""):
+        return False
+    core.commit(min(core.log.end, partition.high_watermark))
+    return True
+
+
+def _truncate(core: Core, leader: OffsetAndEpoch) -> bool:
+    """Remove what the leader has not; not what is committed, which every leader has."""
+    mine = core.log.end_of(leader.epoch)
+    offset = min(mine.offset, leader.offset) if mine.epoch == leader.epoch else mine.offset
+    offset = max(offset, core.log.start)
+    if offset < core.committed or not core.log.is_boundary(offset):
+        return False
+    if offset < core.log.end:
+        core.truncate(offset)
+    return True
+
+
+def _append(core: Core, data: bytes) -> bool:
+    """Append batches that follow the log, up to the first of a later epoch (KAFKA-18723).
+
+    Stop early if much had to be decompressed. Return False if a batch does not follow or cannot
+    be read; those before it are appended, and `core.refused` says why.
+    """
+    before = core.log.end
+    unpacked = 0
+    try:
+        for batch in list(split_batches(data, core.config.max_batch_bytes)):
+            if batch.header.partition_leader_epoch > core.epoch:
+                break
+            unpacked += check_size(batch)
+            _append_next(core, batch)
+            if unpacked > MOST_CONTROL_BYTES:
+                break  # others wait; what follows is asked for again
+    except KraftwireError as error:
+        core.refused = str(error)
+        return False
+    finally:
+        if core.log.end > before:
+            core.flush()
+    return True
+
+
+def _append_next(core: Core, batch: Batch) -> None:
+    """Append a batch; `KraftwireError` where it does not follow, or cannot be read."""
+    header = batch.header
+    follows = core.log.end == header.base_offset <= header.last_offset
+    follows = follows and is_offset(header.last_offset + 1)
+    if not follows or header.partition_leader_epoch < core.log.last_epoch:
+        raise CorruptBatch(batch.file, header.position, f"it does not follow {core.log.up_to_date}")
+    core.append(batch)

@@ -1,0 +1,8 @@
+"""What a replica knows about its quorum, without any behaviour of its own.
+
+- `voters`: replica keys, their listeners, and voter sets; `majorities`: quorum maths
+- `election_state`: what is in the file quorum-state; `tally`: the votes counted so far
+- `config`: the settings of a replica; `bounds`: the largest epochs and offsets it accepts
+
+It imports nothing else of `kraftwire.raft`.
+"""

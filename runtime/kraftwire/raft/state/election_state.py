@@ -1,0 +1,57 @@
+"""What a replica must remember of an election: the epoch, who leads it, whom it voted for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.quorum_state import QuorumState, decode_quorum_state, encode_quorum_state
+from kraftwire.raft.state.bounds import HOW_TO_RESET, MAX_EPOCH, is_epoch
+from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey
+from kraftwire_messages.kafka import QuorumStateData
+
+_NOBODY = -1
+
+
+class Election(NamedTuple):
+    """An epoch, its leader and this replica's vote in it, as far as there are any."""
+
+    epoch: int
+    leader_id: int | None = None
+    voted: ReplicaKey | None = None
+
+
+def encode_election(election: Election, kraft_version: int, voter_ids: Iterable[int] = ()) -> bytes:
+    """The content of `quorum-state`.
+
+    Under kraft.version 0 it has no directory of the vote, but the voters, which nobody reads.
+    """
+    voted = election.voted or ReplicaKey(_NOBODY)
+    message = QuorumStateData(
+        leader_id=_NOBODY if election.leader_id is None else election.leader_id,
+        leader_epoch=election.epoch,
+        voted_id=voted.id,
+    )
+    version = 1 if kraft_version else 0
+    if version:
+        message.voted_directory_id = voted.directory_id
+    else:
+        message.current_voters = [QuorumStateData.Voter(voter_id=one) for one in voter_ids]
+    return encode_quorum_state(QuorumState(message, version))
+
+
+def decode_election(data: bytes, file: str = "<bytes>") -> Election:
+    """Return the election that a `quorum-state` has.
+
+    `CorruptBatch` if that is not an election, or one of an epoch that a replica must not be in.
+    """
+    message = decode_quorum_state(data, file).message
+    if not is_epoch(message.leader_epoch):
+        reason = f"leaderEpoch is {message.leader_epoch}, and epochs are from 0 to {MAX_EPOCH}"
+        raise CorruptBatch(file, 0, f"{reason} ({HOW_TO_RESET})")
+    if message.voted_id == _NOBODY and message.voted_directory_id != NO_DIRECTORY:
+        raise CorruptBatch(file, 0, "a directory that was voted for, and no id")
+    leader = None if message.leader_id < 0 else message.leader_id
+    voted = ReplicaKey(message.voted_id, message.voted_directory_id)
+    return Election(message.leader_epoch, leader, voted if message.voted_id >= 0 else None)

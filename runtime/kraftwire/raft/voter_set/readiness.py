@@ -1,0 +1,83 @@
+"""Whether a replica is ready to be a voter: it answers, has the kraft.version, has caught up.
+
+The leader asks before it makes the replica a voter (KIP-853): a voter that cannot be reached, or
+is far behind, would count in each majority and help none. Under KIP-856 the replica also has to
+support the versions of the requests that have directory ids.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kraftwire.raft.core.core import Core
+from kraftwire.raft.core.roles import Leader
+from kraftwire.raft.membership import Refusal, policy_of
+from kraftwire.raft.self_description.api_versions import KRAFT_VERSION
+from kraftwire.raft.state.voters import ReplicaKey, Voter
+from kraftwire.raft.voter_set.checks import check_kraft_version
+from kraftwire_messages.kafka import ApiVersionsRequest, ApiVersionsResponse
+from kraftwire_wire.numbers import ApiKey, ErrorCode
+
+_SOFTWARE = "kraftwire"
+_SOFTWARE_VERSION = "1"
+
+
+class AskedVersions(NamedTuple):
+    """A replica that is to become a voter was asked what it can do."""
+
+    voter: ReplicaKey
+
+
+def ask_versions(core: Core, voter: Voter) -> bool:
+    """Ask the replica; False where it cannot be asked yet, since one request at a time may be."""
+    address = core.address_of(voter.listeners)
+    if address is None or not core.connections.is_ready(voter.id, core.now):
+        return False
+    request = ApiVersionsRequest(
+        client_software_name=_SOFTWARE, client_software_version=_SOFTWARE_VERSION
+    )
+    core.send(voter.id, address, AskedVersions(voter.key), request)
+    return True
+
+
+def ready_voter(
+    core: Core, leader: Leader, voter: Voter, response: ApiVersionsResponse | None
+) -> Voter | Refusal:
+    """Return the voter with the versions that it supports, or why it is not ready."""
+    able = able_voter(core, voter, response)
+    if isinstance(able, Voter) and not _has_caught_up(core, leader, voter.key):
+        return Refusal(ErrorCode.REQUEST_TIMED_OUT, "The new voter has not caught up.")
+    return able
+
+
+def able_voter(core: Core, voter: Voter, response: ApiVersionsResponse | None) -> Voter | Refusal:
+    """Return the voter with the versions that it supports, or which one it lacks."""
+    if response is None or response.error_code:
+        return Refusal(ErrorCode.REQUEST_TIMED_OUT, "The new voter did not say what it can do.")
+    newest = {one.api_key: one.max_version for one in response.api_keys}
+    for api, version in policy_of(core.config).needed_apis.items():
+        if newest.get(api, -1) < version:
+            reason = f"The new voter does not support version {version} of {ApiKey(api).name}."
+            return Refusal(ErrorCode.INVALID_REQUEST, reason)
+    found = [one for one in response.supported_features if one.name == KRAFT_VERSION]
+    if not found:
+        return Refusal(ErrorCode.INVALID_REQUEST, f"The new voter has no {KRAFT_VERSION}.")
+    least, most = found[0].min_version, found[0].max_version
+    refusal = check_kraft_version(core, least, most)
+    return refusal or voter._replace(min_kraft_version=least, max_kraft_version=most)
+
+
+def has_reached(leader: Leader, key: ReplicaKey, end: int) -> bool:
+    """Whether a replica has the log up to an offset."""
+    progress = leader.progress.get(key)
+    return progress is not None and (progress.end_offset or 0) >= end
+
+
+def _has_caught_up(core: Core, leader: Leader, key: ReplicaKey) -> bool:
+    """Whether a replica once had all there was, and has fetched not long ago."""
+    progress = leader.progress.get(key)
+    return (
+        progress is not None
+        and progress.last_caught_up_ms > 0
+        and progress.last_fetch_ms > core.now - core.config.caught_up_ms
+    )

@@ -1,0 +1,149 @@
+"""What voters tell of themselves: UpdateRaftVoter as a leader answers it, and kraft.version.
+
+A voter that listens elsewhere, or has other versions, than the voter set says tells the leader
+(KIP-853). That is answered before it is committed: the voter may have to be reached where it
+listens now for that. Under kraft.version 0 the log has no voters, and the leader remembers what
+they say, for the day when kraft.version is raised and the log takes them in.
+"""
+
+from __future__ import annotations
+
+from kraftwire.raft.core.core import Core
+from kraftwire.raft.core.effects import Upgraded
+from kraftwire.raft.core.inputs import Request, UpgradeKRaftVersion
+from kraftwire.raft.core.messages import listeners_in
+from kraftwire.raft.core.replies import leader_listener, leader_of, reply
+from kraftwire.raft.core.roles import Leader
+from kraftwire.raft.election.leadership import append_controls, note_heard
+from kraftwire.raft.membership import Refusal, Updating, policy_of, upgrade_records
+from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey, Voter, VoterSet
+from kraftwire.raft.voter_set.change_server import settle_change
+from kraftwire.raft.voter_set.checks import (
+    check_caller,
+    check_is_committed,
+    check_is_settled,
+    check_key,
+    check_kraft_version,
+    check_listeners,
+)
+from kraftwire_messages.kafka import UpdateRaftVoterRequest, UpdateRaftVoterResponse
+from kraftwire_wire.numbers import ErrorCode
+
+
+def handle_update_voter(core: Core, request: Request, message: UpdateRaftVoterRequest) -> None:
+    """Take in what a voter has become."""
+    feature = message.kraft_version_feature
+    voter = Voter(
+        ReplicaKey(message.voter_id, message.voter_directory_id),
+        listeners_in(message.listeners),
+        feature.min_supported_version,
+        feature.max_supported_version,
+    )
+    refusal = (
+        check_caller(core, message.cluster_id, message.current_leader_epoch)
+        or check_key(voter.key)
+        or check_listeners(core, voter.listeners)
+        or _check_range(voter)
+        or _check_update(core, voter)
+    )
+    if refusal is None:
+        _update(core, voter)
+    listener = leader_listener(core, request)
+    leader = UpdateRaftVoterResponse.CurrentLeader(
+        leader_id=leader_of(core), leader_epoch=core.epoch
+    )
+    if listener is not None:
+        leader.host, leader.port = listener.host, listener.port
+    error = ErrorCode.NONE if refusal is None else refusal.error
+    reply(core, request, UpdateRaftVoterResponse(error_code=error, current_leader=leader))
+
+
+def _check_range(voter: Voter) -> Refusal | None:
+    """Whether a range of versions is one."""
+    if 0 <= voter.min_kraft_version <= voter.max_kraft_version:
+        return None
+    return Refusal(ErrorCode.INVALID_REQUEST, "The versions of kraft.version are no range.")
+
+
+def _check_update(core: Core, voter: Voter) -> Refusal | None:
+    """Whether a voter can be updated now."""
+    leader = core.role
+    assert isinstance(leader, Leader), "others have refused before"
+    settle_change(core, leader)
+    is_in_log = leader.described is None
+    return (
+        check_is_settled(leader)
+        or (check_is_committed(core, leader) if is_in_log else None)
+        or check_kraft_version(core, voter.min_kraft_version, voter.max_kraft_version)
+        or (_check_in_log(core, voter) if is_in_log else _check_id(core, voter))
+        or _check_not_leader(core, voter)
+    )
+
+
+def _check_in_log(core: Core, voter: Voter) -> Refusal | None:
+    return policy_of(core.config).refusal(core.voters, Updating(voter))
+
+
+def _check_id(core: Core, voter: Voter) -> Refusal | None:
+    """Whether an id is one of a voter; the directory may be what the leader learns."""
+    if core.voters.of_id(voter.id):
+        return None
+    return Refusal(ErrorCode.VOTER_NOT_FOUND, f"{voter.id} is no voter.")
+
+
+def _check_not_leader(core: Core, voter: Voter) -> Refusal | None:
+    """Whether this is not told of itself, at which a real leader ends."""
+    if voter.id != core.key.id:
+        return None
+    return Refusal(ErrorCode.INVALID_REQUEST, "The leader knows itself.")
+
+
+def _update(core: Core, voter: Voter) -> None:
+    leader = core.role
+    assert isinstance(leader, Leader), "others have refused before"
+    if leader.described is None:
+        said = policy_of(core.config).records(core.voters, Updating(voter))
+        append_controls(core, leader, said)
+    else:
+        described = [voter if one.id == voter.id else one for one in leader.described]
+        leader.described = VoterSet(described)
+    known = core.voters.find(voter.key)
+    if known is not None:
+        note_heard(core, leader, known.key)
+
+
+def upgrade_kraft_version(core: Core, what: UpgradeKRaftVersion) -> None:
+    """Raise kraft.version, and put the voters into the log with that."""
+    leader = core.role
+    if not isinstance(leader, Leader) or leader.epoch != what.epoch:
+        reason = f"This replica does not lead epoch {what.epoch}."
+        core.effects.append(Upgraded(what.token, ErrorCode.NOT_LEADER_OR_FOLLOWER, reason))
+        return
+    if what.version == core.control.kraft_version.last:
+        core.effects.append(Upgraded(what.token))
+        return
+    refusal = _check_upgrade(core, leader, what.version)
+    if refusal is not None:
+        core.effects.append(Upgraded(what.token, *refusal))
+        return
+    described = leader.described
+    if described is not None and not what.validate_only:
+        leader.described = None
+        append_controls(core, leader, upgrade_records(what.version, described))
+    core.effects.append(Upgraded(what.token))
+
+
+def _check_upgrade(core: Core, leader: Leader, version: int) -> Refusal | None:
+    """Whether all voters are known to have a version, and known well enough to be written."""
+    reason = None
+    if version < core.control.kraft_version.last:
+        reason = "kraft.version is never lowered."
+    elif leader.described is None:
+        reason = "The voters have not described themselves."
+    elif any(one.key.directory_id == NO_DIRECTORY for one in leader.described):
+        reason = "Not all voters have told their directory."
+    elif not all(
+        one.min_kraft_version <= version <= one.max_kraft_version for one in leader.described
+    ):
+        reason = f"Not all voters have kraft.version {version}."
+    return None if reason is None else Refusal(ErrorCode.INVALID_UPDATE_VERSION, reason)
