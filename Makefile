@@ -66,10 +66,11 @@ test: setup ## Run every test that needs no Kafka
 test-engines: setup ## The tests of codecs, columns and stored data, for KRAFTWIRE_ENGINE=python
 	$(PYTEST) -n auto --dist loadgroup $(addprefix codec_tests/,wire messages columns log metadata groups capture fuzz)
 
-lint: setup ## Check style, imports and layers
+lint: setup ## Check style, imports, layers and dead code
 	$(BIN)/ruff check .
 	$(BIN)/black --check --quiet . || { echo "format with: make format"; exit 1; }
 	$(BIN)/lint-imports
+	$(BIN)/vulture
 
 types: setup ## Check type hints
 	$(BIN)/mypy
