@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from uuid import UUID
 
-from kraftwire.raft.core.messages import partition_of
+import pytest
+
+from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.raft.core.messages import partition_of, vote_request
+from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.state.bounds import MAX_EPOCH
+from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import ReplicaKey, VoterSet
+from kraftwire.simulation.ledger import Broken
+from kraftwire.simulation.network import STRANGER, Token
 from kraftwire.simulation.replay import replay
 from kraftwire.simulation.run import simulate
 from kraftwire.simulation.scenario import draw_scenario
+from kraftwire.simulation.scheduler import Scheduler
 from kraftwire.simulation.steps import Action, Step
 from kraftwire.simulation.stranger import draw_request
 from kraftwire.simulation.transcript import format_transcript, parse_transcript
@@ -19,6 +28,7 @@ from kraftwire_messages.kafka import (
     FetchRequest,
     UpdateRaftVoterRequest,
     VoteRequest,
+    VoteResponse,
 )
 
 from codec_tests.raft.replicas import VOTERS, elected
@@ -83,6 +93,68 @@ def test_a_page_says_what_it_asks_and_reads_back() -> None:
     assert (kept.scenario, kept.steps) == (scenario, steps)
     assert "\n9 stranger 1 #7\n    " in text
     assert "VoteRequest(" in text
+
+
+VOTES_AGAIN = """\
+seed = 20140
+voters = 6
+observers = 0
+bootstrap = "static"
+membership = "shipped"
+faults = {"loss": 0.0, "repeat": 0.1, "late": 0.0, "crash": 0.001, "pause_ms": 300}
+work_ms = 100
+changes = 0.5
+rates = [983, 1015, 1010, 980, 1043, 953]
+old = [1, 3]
+stranger_ms = 20
+0 start 3
+0 start 5
+1 deliver 3<5
+2 deliver 5<3
+3493 tick 3
+3504 deliver 3<5
+3725 shutdown 5
+10119 deliver 5<3
+12640 start 5
+13096 stranger 5 #681650088
+"""
+"""Node 5 votes for node 3, starts again, and votes for 3 again, which names no directory now."""
+
+
+def test_a_vote_may_be_granted_again_to_an_id_alone() -> None:
+    kept = parse_transcript(VOTES_AGAIN)
+    found = replay(kept.scenario, kept.steps)
+    assert (len(found.steps), found.broken) == (10, None)
+
+
+@pytest.mark.parametrize(
+    ("kraft_version", "candidate", "is_one_vote"),
+    [
+        (0, ReplicaKey(3), True),
+        (0, ReplicaKey(3, UUID(int=99)), True),
+        (0, ReplicaKey(2, UUID(int=2)), False),
+        (1, ReplicaKey(3), False),
+        (1, ReplicaKey(3, UUID(int=99)), False),
+    ],
+)
+def test_votes_are_the_same_if_the_disk_does_not_tell_them_apart(
+    kraft_version: int, candidate: ReplicaKey, is_one_vote: bool
+) -> None:
+    world = Scheduler(draw_scenario(3), is_calm=True).world
+    node = world.nodes[1]
+    first = ReplicaKey(3, UUID(int=3))
+    node.store.save_election(Election(1, None, first), kraft_version)
+
+    def grant(key: ReplicaKey) -> None:
+        asked = vote_request(None, key, node.config.key, 1, UpToDate(0, 0))
+        partition = VoteResponse.PartitionData(leader_id=-1, leader_epoch=1, vote_granted=True)
+        topic = VoteResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
+        response = VoteResponse(topics=[topic])
+        world.ledger.replied(node, Token(STRANGER, 0, 0, asked), response)
+
+    grant(first)
+    with nullcontext() if is_one_vote else pytest.raises(Broken, match="one vote in an epoch"):
+        grant(candidate)
 
 
 def test_a_run_without_it_is_what_it_was() -> None:

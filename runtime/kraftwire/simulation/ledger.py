@@ -315,11 +315,14 @@ class Ledger:
         candidate = ReplicaKey(asked.replica_id, asked.replica_directory_id)
         mine = node.config.key
         other = self.votes.setdefault((mine, asked.replica_epoch), candidate)
-        if not other.means(candidate):  # a stranger's vote may be for an id without a directory
-            seen = f"node {mine.id} in epoch {asked.replica_epoch}: {candidate} and {other}"
-            raise Broken("one vote in an epoch", seen)
         kept = decode_election(node.store.election or b"")
         is_kept = kept.voted is not None and kept.voted.means(candidate)
+        # A stranger may name an id without a directory. Under kraft.version 0 the disk keeps the id
+        # alone, so after a restart the vote is for any directory of it.
+        is_same_on_disk = is_kept and kept.voted is not None and kept.voted.means(other)
+        if not other.means(candidate) and not is_same_on_disk:
+            seen = f"node {mine.id} in epoch {asked.replica_epoch}: {candidate} and {other}"
+            raise Broken("one vote in an epoch", seen)
         if kept.epoch != asked.replica_epoch or not is_kept:
             raise Broken("votes are durable before replies", f"node {mine.id} keeps {kept}")
 
