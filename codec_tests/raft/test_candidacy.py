@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kraftwire.address import Address
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Append, Committed, Flush, Leading, SaveElection, Send
-from kraftwire.raft.core.messages import partition_of
+from kraftwire.raft.core.inputs import Response, Tick
+from kraftwire.raft.core.messages import METADATA_TOPIC_ID, partition_of
 from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Unattached
 from kraftwire.raft.election.leadership import note_flushed
 from kraftwire.raft.election.vote_client import (
@@ -20,7 +22,14 @@ from kraftwire.raft.metadata_log.batches import Control, controls_of
 from kraftwire.raft.metadata_log.history import History
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import decode_voters
-from kraftwire_messages.kafka import LeaderChangeMessage, VotersRecord, registry
+from kraftwire_messages.kafka import (
+    FetchRequest,
+    FetchResponse,
+    LeaderChangeMessage,
+    VotersRecord,
+    registry,
+)
+from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.records import ControlType
 
 from codec_tests.raft.replicas import (
@@ -32,6 +41,7 @@ from codec_tests.raft.replicas import (
     listeners_of,
     replica_of,
     saved,
+    sent,
 )
 
 
@@ -110,6 +120,60 @@ def test_a_voter_that_knows_no_pre_vote_is_asked_for_its_vote() -> None:
     assert core.epoch == 4
     note_unsupported(core)
     assert core.epoch == 4
+
+
+ELSEWHERE = Address("127.0.0.1", 9004)
+
+
+def test_a_removed_voter_finds_the_leader_between_elections() -> None:
+    """It knows neither that it was removed nor who leads, and a voter knows no pre-vote.
+
+    A real candidate becomes Prospective, and then a candidate of the next epoch. It fetches from
+    no bootstrap server, and its epoch rises forever (seed 20270, with a stranger).
+    """
+    replica = replica_of(Election(3), bootstrap=(ELSEWHERE,))
+    core = replica.core
+    stand(core)
+    note_unsupported(core)
+    assert isinstance(core.role, Candidate)
+    effects = replica.step(core.role.election_deadline, Tick())
+    assert isinstance(core.role, Unattached)
+    assert (core.epoch, core.voted) == (4, ME), "it stays in its epoch, and has voted in it"
+    (send,) = sent(effects, FetchRequest)
+    assert send.address == ELSEWHERE
+    node = FetchResponse.NodeEndpoint(node_id=4, host=ELSEWHERE.host, port=ELSEWHERE.port)
+    leader = FetchResponse.LeaderIdAndEpoch(leader_id=4, leader_epoch=5)
+    partition = FetchResponse.PartitionData(
+        error_code=ErrorCode.FENCED_LEADER_EPOCH, current_leader=leader, records=b""
+    )
+    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[partition])
+    response = FetchResponse(responses=[topic], node_endpoints=[node])
+    replica.step(core.now, Response(send.number, response))
+    assert isinstance(core.role, Follower)
+    assert (core.epoch, core.leader_id) == (5, 4)
+
+
+def test_a_candidate_that_finds_no_leader_runs_again() -> None:
+    replica = replica_of(Election(3), bootstrap=(ELSEWHERE,))
+    core = replica.core
+    for epoch in (4, 5):
+        stand(core)
+        note_unsupported(core)
+        assert isinstance(core.role, Candidate)
+        assert core.epoch == epoch
+        time_out(core)
+    assert isinstance(core.role, Unattached)
+    assert core.role.election_deadline is not None
+    replica.step(core.role.election_deadline, Tick())
+    assert isinstance(core.role, Prospective)
+
+
+def test_a_candidate_that_asks_every_bootstrap_server_does_not_wait() -> None:
+    core = core_of(Election(3), bootstrap=(Address("127.0.0.1", 9002), Address("127.0.0.1", 9003)))
+    stand(core)
+    note_unsupported(core)
+    time_out(core)
+    assert isinstance(core.role, Prospective)
 
 
 def test_who_did_not_answer_is_asked_again_and_no_other() -> None:

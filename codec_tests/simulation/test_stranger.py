@@ -157,6 +157,11 @@ def test_votes_are_the_same_if_the_disk_does_not_tell_them_apart(
         grant(candidate)
 
 
+def test_a_removed_voter_follows_a_leader_that_it_does_not_know() -> None:
+    """The seed that showed this; `raft.test_candidacy` has the steps of the replica."""
+    assert simulate(20270, stranger=True).broken is None
+
+
 def test_a_run_without_it_is_what_it_was() -> None:
     assert draw_scenario(3).stranger_ms == 0
     assert "stranger" not in format_transcript("none", draw_scenario(3), [])

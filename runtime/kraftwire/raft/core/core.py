@@ -150,6 +150,12 @@ class Core:
         return bool(self.config.bootstrap or self.others)
 
     @property
+    def has_servers_outside_the_set(self) -> bool:
+        """Whether a bootstrap server is at no voter's address, so that elections never ask it."""
+        asked = {self.address_of(voter.listeners) for voter in self.voters}
+        return not asked.issuperset(self.config.bootstrap)
+
+    @property
     def is_leader_heard(self) -> bool:
         """Whether the leader of this epoch has answered a Fetch, or is this replica."""
         return isinstance(self.role, Leader | Resigned) or self.heard_epoch == self.epoch

@@ -100,9 +100,17 @@ def note_unsupported(core: Core) -> None:
 
 
 def time_out(core: Core) -> None:
-    """The time for answers is over."""
+    """End a round whose time is over: hold another, or look for a leader.
+
+    A candidate fetches from nobody. If a voter knows no pre-vote, a real one goes from election to
+    election. So one that was removed, and does not know it, never finds a leader outside its set.
+    """
     if isinstance(core.role, Candidate):
-        stand(core)
+        if core.has_servers_outside_the_set:
+            core.become_prospective()
+            give_up(core)
+        else:
+            stand(core)
     elif isinstance(core.role, Prospective):
         give_up(core)
 
