@@ -14,7 +14,7 @@ from kraftwire.log.properties import format_uuid
 from kraftwire.log.typed import log_of_topic
 from kraftwire.node.key_value import KeyValues, put
 from kraftwire.node.storage.formatting import LOG_NAME
-from kraftwire.raft.metadata_log.batches import Control, control_batch
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch
 from kraftwire_messages.kafka import (
     FeatureLevelRecord,
     LeaderChangeMessage,
@@ -108,7 +108,7 @@ def test_dump_log_reads_leader_changes_of_version_0_alone(tmp_path: Path, versio
     message = LeaderChangeMessage(version=version, leader_id=1, voters=voters)
     segment = tmp_path / LOG_NAME / LOG
     segment.parent.mkdir()
-    control = Control(ControlType.LEADER_CHANGE, message, version)
+    control = ControlRecord(ControlType.LEADER_CHANGE, message, version)
     segment.write_bytes(control_batch(0, 1, 0, [control]).data)
     if version == 0:
         assert compare([segment], "--cluster-metadata-decoder") == 2

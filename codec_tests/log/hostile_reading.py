@@ -88,7 +88,7 @@ def _difference(path: Path) -> None:
 
 def _follower(path: Path) -> None:
     from kraftwire.raft.core.messages import METADATA_TOPIC_ID
-    from kraftwire.raft.replication.fetch_client import take_response
+    from kraftwire.raft.replication.fetch_client import handle_fetch_response
     from kraftwire.raft.state.election_state import Election
     from kraftwire_messages.kafka import FetchResponse
 
@@ -103,7 +103,9 @@ def _follower(path: Path) -> None:
     topic = FetchResponse.FetchableTopicResponse(
         topic_id=METADATA_TOPIC_ID, topic="__cluster_metadata", partitions=[partition]
     )
-    print(take_response(core, FetchResponse(responses=[topic])), core.refused, file=sys.stderr)
+    print(
+        handle_fetch_response(core, FetchResponse(responses=[topic])), core.refused, file=sys.stderr
+    )
 
 
 WAYS: dict[str, Callable[[Path], None]] = {

@@ -11,7 +11,7 @@ from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.node import machine
 from kraftwire.node.key_value import KeyValues, delete, put
 from kraftwire.node.machine import Applier
-from kraftwire.raft.metadata_log.batches import Control, control_batch, data_batch
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire_messages.kafka import LeaderChangeMessage
@@ -44,7 +44,9 @@ def stored(*batches: Batch) -> MemoryStore:
 
 
 def leader_change(offset: int) -> Batch:
-    return control_batch(offset, 1, 0, [Control(ControlType.LEADER_CHANGE, LeaderChangeMessage())])
+    return control_batch(
+        offset, 1, 0, [ControlRecord(ControlType.LEADER_CHANGE, LeaderChangeMessage())]
+    )
 
 
 def test_records_are_applied_up_to_what_is_committed() -> None:

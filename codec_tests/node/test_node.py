@@ -101,7 +101,7 @@ def test_a_fetch_that_waits_goes_with_its_client() -> None:
             await until(lambda: node.committed > 0)
             core = node._driver.replica.core
             assert isinstance(core.role, Leader)
-            parked = core.role.parked
+            parked = core.role.purgatory
             for _ in range(5):
                 request = fetch_request(
                     "a cluster",

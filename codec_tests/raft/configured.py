@@ -7,8 +7,8 @@ from uuid import UUID
 
 from kraftwire.raft.core.effects import Append, Effect
 from kraftwire.raft.core.inputs import Flushed
-from kraftwire.raft.membership import Adding, Kip856
-from kraftwire.raft.metadata_log.batches import Control, control_batch, controls_of
+from kraftwire.raft.membership import AddVoter, Kip856
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, controls_of
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire.raft.metadata_log.store import Recovered
@@ -58,18 +58,18 @@ def named(**more: Any) -> Replica:
     return replica
 
 
-def said(effects: list[Effect]) -> list[list[Control]]:
+def said(effects: list[Effect]) -> list[list[ControlRecord]]:
     """The control records of each batch that was appended."""
     batches = [one.batch for one in effects if isinstance(one, Append)]
     return [[control for _, control in controls_of(one, Kip856.registry)] for one in batches]
 
 
-def adding(*keys: ReplicaKey) -> list[Control]:
+def adding(*keys: ReplicaKey) -> list[ControlRecord]:
     """The records that add voters."""
-    return [one for key in keys for one in POLICY.records(NO_VOTERS, Adding(Voter(key)))]
+    return [one for key in keys for one in POLICY.records(NO_VOTERS, AddVoter(Voter(key)))]
 
 
-def after(records: list[Control], before: VoterSet = CONFIGURED) -> ControlState:
+def after(records: list[ControlRecord], before: VoterSet = CONFIGURED) -> ControlState:
     """What a log says behind such records."""
     control = ControlState(before, POLICY.registry)
     control.apply(control_batch(0, 1, 0, records))

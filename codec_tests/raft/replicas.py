@@ -13,7 +13,7 @@ from kraftwire.raft.core.inputs import Flushed, Request, SnapshotTaken
 from kraftwire.raft.core.messages import fetch_request
 from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.core.snapshots import begin_snapshot
-from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
+from kraftwire.raft.election.vote_client import note_vote, stand
 from kraftwire.raft.membership import policy_of
 from kraftwire.raft.metadata_log.batches import data_batch
 from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
@@ -96,7 +96,7 @@ def elected(*, kraft_version: int = 1, voters: VoterSet = VOTERS, **more: Any) -
     stand(core)
     for key in core.others:
         for _ in range(2):
-            note_answer(core, AskedVote(key), granted=True)
+            note_vote(core, key, granted=True)
     replica.step(5000, Flushed(core.log.end))
     for key in core.others:
         fetched(replica, key)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kraftwire.log import BytesSource, read_batches
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.raft.metadata_log.batches import (
-    Control,
+    ControlRecord,
     control_batch,
     controls_of,
     data_batch,
@@ -22,9 +22,9 @@ from kraftwire_wire.records import ControlType
 from codec_tests.stored_files import CONTROLLER
 
 FIRST = [
-    Control(ControlType.LEADER_CHANGE, LeaderChangeMessage(leader_id=1)),
-    Control(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1)),
-    Control(ControlType.KRAFT_VOTERS, VotersRecord(voters=[VotersRecord.Voter(voter_id=1)])),
+    ControlRecord(ControlType.LEADER_CHANGE, LeaderChangeMessage(leader_id=1)),
+    ControlRecord(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1)),
+    ControlRecord(ControlType.KRAFT_VOTERS, VotersRecord(voters=[VotersRecord.Voter(voter_id=1)])),
 ]
 
 
@@ -46,7 +46,7 @@ def test_control_records_are_read_as_they_were_written() -> None:
 
 
 def test_draft_control_records_are_those_of_their_registry() -> None:
-    added = Control(0x7001, kip_856.AddVoterRecord(voter_id=4))
+    added = ControlRecord(0x7001, kip_856.AddVoterRecord(voter_id=4))
     batch = control_batch(0, 1, 0, [FIRST[0], added])
     assert [one.type for _, one in controls_of(batch, kip_856.registry)][1:] == [0x7001]
     assert list(controls_of(batch, registry)) == [(0, FIRST[0])]

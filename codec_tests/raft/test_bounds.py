@@ -18,7 +18,7 @@ from kraftwire.raft.metadata_log.batches import data_batch
 from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.self_description.metrics import metrics_of
-from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_JUMP, MAX_OFFSET, Allowance
+from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_JUMP, MAX_OFFSET, EpochAllowance
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import (
@@ -97,7 +97,7 @@ def test_many_small_jumps_get_no_further_than_a_large_one() -> None:
 
 
 def test_the_allowance_comes_back_with_time() -> None:
-    allowance = Allowance(1000, 0)
+    allowance = EpochAllowance(1000, 0)
     assert allowance.spend(MAX_JUMP, 0)
     assert not allowance.spend(1, 0)
     assert allowance.spend(16, 1000)

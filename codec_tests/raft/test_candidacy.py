@@ -12,13 +12,12 @@ from kraftwire.raft.core.messages import METADATA_TOPIC_ID, partition_of
 from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Unattached
 from kraftwire.raft.election.leadership import note_flushed
 from kraftwire.raft.election.vote_client import (
-    AskedVote,
-    note_answer,
     note_unsupported,
+    note_vote,
     stand,
     time_out,
 )
-from kraftwire.raft.metadata_log.batches import Control, controls_of
+from kraftwire.raft.metadata_log.batches import ControlRecord, controls_of
 from kraftwire.raft.metadata_log.history import History
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import decode_voters
@@ -57,7 +56,7 @@ def candidate() -> Core:
     """A candidate of epoch 4."""
     core = core_of(Election(3), log_epoch=2)
     stand(core)
-    note_answer(core, AskedVote(TWO), granted=True)
+    note_vote(core, TWO, granted=True)
     return core
 
 
@@ -65,7 +64,7 @@ def test_voters_are_asked_in_the_same_epoch_first() -> None:
     core = core_of(Election(3), log_epoch=2)
     stand(core)
     assert asked(core) == [(9002, 3, True), (9003, 3, True)]
-    note_answer(core, AskedVote(TWO), granted=True)
+    note_vote(core, TWO, granted=True)
     assert isinstance(core.role, Candidate)
     assert saved(core) == Election(4, None, ME)
     assert isinstance(core.effects[0], SaveElection), "the vote is kept before others are asked"
@@ -75,7 +74,7 @@ def test_voters_are_asked_in_the_same_epoch_first() -> None:
 def test_a_majority_elects() -> None:
     core = candidate()
     core.effects.clear()
-    note_answer(core, AskedVote(THREE), granted=True)
+    note_vote(core, THREE, granted=True)
     assert isinstance(core.role, Leader)
     kinds = [type(effect) for effect in core.effects]
     assert kinds == [SaveElection, Leading, Append, Flush]
@@ -94,7 +93,7 @@ def test_a_lost_question_ends_where_it_began() -> None:
         core = core_of(election, log_epoch=2)
         stand(core)
         for voter in (TWO, THREE):
-            note_answer(core, AskedVote(voter), granted=False)
+            note_vote(core, voter, granted=False)
         assert isinstance(core.role, role)
         assert (core.epoch, core.leader_id) == (3, election.leader_id)
 
@@ -102,7 +101,7 @@ def test_a_lost_question_ends_where_it_began() -> None:
 def test_a_lost_candidate_waits_for_its_time() -> None:
     core = candidate()
     for voter in (TWO, THREE):
-        note_answer(core, AskedVote(voter), granted=False)
+        note_vote(core, voter, granted=False)
     assert isinstance(core.role, Candidate)
     core.effects.clear()
     time_out(core)
@@ -180,7 +179,7 @@ def test_who_did_not_answer_is_asked_again_and_no_other() -> None:
     core = core_of(Election(3), log_epoch=2)
     stand(core)
     asked(core)
-    note_answer(core, AskedVote(TWO), granted=False)
+    note_vote(core, TWO, granted=False)
     assert asked(core) == []
 
 
@@ -227,9 +226,9 @@ def test_the_first_leader_writes_the_bootstrap_voters_into_the_log() -> None:
     core.control.kraft_version = History(1)
     stand(core)
     for _ in range(2):
-        note_answer(core, AskedVote(TWO), granted=True)
+        note_vote(core, TWO, granted=True)
     (append,) = [effect for effect in core.effects if isinstance(effect, Append)]
-    said: list[Control] = [one for _, one in controls_of(append.batch, registry)]
+    said: list[ControlRecord] = [one for _, one in controls_of(append.batch, registry)]
     assert [one.type for one in said] == [
         ControlType.LEADER_CHANGE,
         ControlType.KRAFT_VERSION,

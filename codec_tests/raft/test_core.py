@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kraftwire.raft.core.effects import SaveElection
 from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
-from kraftwire.raft.replication.responses import note_fetched
+from kraftwire.raft.replication.leader_updates import note_fetched
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import ReplicaKey
 
@@ -101,7 +101,7 @@ def test_an_observer_waits_for_no_election() -> None:
     core.become_unattached(4)
     assert isinstance(core.role, Unattached)
     assert core.role.election_deadline is None
-    with pytest.raises(ValueError, match="prospective"):
+    with pytest.raises(ValueError, match="Prospective"):
         core.become_prospective()
 
 
@@ -124,7 +124,7 @@ def test_a_lost_election_waits_on_and_a_lost_leader_waits_anew() -> None:
 def test_who_has_resigned_votes_for_nobody_else_in_its_epoch() -> None:
     core = core_of(Election(3, 1))
     assert isinstance(core.role, Resigned)
-    with pytest.raises(ValueError, match="prospective from"):
+    with pytest.raises(ValueError, match="Prospective of epoch 3 from"):
         core.become_prospective()
     core.become_unattached(4)
     core.become_prospective()
@@ -164,7 +164,7 @@ def test_epochs_never_fall_and_a_vote_is_given_once(
                 case "candidate":
                     core.become_candidate()
                 case "lead" if isinstance(core.role, Candidate):
-                    core.role = Leader(epoch, 0, core.role.tally.granted, None)
+                    core.role = Leader(epoch, ME.id, (), 0, core.role.tally.granted, None)
                 case "resigned":
                     core.become_resigned()
                 case "vote":

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
-from kraftwire.raft.metadata_log.snapshot_download import Download
+from kraftwire.raft.metadata_log.snapshot_download import SnapshotDownload
 from kraftwire_messages.kafka import TopicRecord, VotersRecord
 
 SNAPSHOT = OffsetAndEpoch(50, 3)
@@ -30,7 +30,7 @@ CONTENT = content_of()
 @given(st.lists(st.integers(1, len(CONTENT) - 1), unique=True))
 def test_the_pieces_do_not_matter(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(CONTENT)]
-    download = Download(SNAPSHOT)
+    download = SnapshotDownload(SNAPSHOT)
     for begin, end in pairwise(places):
         assert not download.is_complete
         assert download.position == begin
@@ -45,7 +45,7 @@ def test_the_pieces_do_not_matter(cuts: list[int]) -> None:
 def test_no_bit_is_changed_unseen(bit: int, size: int) -> None:
     damaged = bytearray(CONTENT)
     damaged[bit // 8] ^= 1 << bit % 8
-    download = Download(SNAPSHOT)
+    download = SnapshotDownload(SNAPSHOT)
     pieces = [bytes(damaged[at : at + size]) for at in range(0, len(damaged), size)]
     taken = all(download.add(piece, len(damaged)) for piece in pieces)
     of_no_crc = {place for batch in (0, 1, 2) for place in _uncovered(batch)}
@@ -54,7 +54,7 @@ def test_no_bit_is_changed_unseen(bit: int, size: int) -> None:
 
 def _uncovered(number: int) -> range:
     """The bytes of a batch's header that its CRC leaves out: offset, length, epoch, magic, CRC."""
-    download = Download(SNAPSHOT)
+    download = SnapshotDownload(SNAPSHOT)
     download.add(CONTENT, len(CONTENT))
     first, last = download.controls
     middle = len(first.data)
@@ -73,10 +73,10 @@ def _uncovered(number: int) -> range:
     ids=["nothing", "too much", "an end within a batch", "no batches"],
 )
 def test_what_cannot_be_a_snapshot_is_not_taken(piece: bytes, size: int) -> None:
-    assert not Download(SNAPSHOT).add(piece, size)
+    assert not SnapshotDownload(SNAPSHOT).add(piece, size)
 
 
 def test_the_size_stays() -> None:
-    download = Download(SNAPSHOT)
+    download = SnapshotDownload(SNAPSHOT)
     assert download.add(CONTENT[:10], len(CONTENT))
     assert not download.add(CONTENT[10:20], len(CONTENT) + 1)

@@ -20,7 +20,7 @@ from kraftwire.raft.core.messages import (
 )
 from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Unattached
 from kraftwire.raft.election.vote_server import (
-    hand_over_ms,
+    election_backoff_ms,
     handle_begin_quorum_epoch,
     handle_end_quorum_epoch,
     handle_vote,
@@ -236,8 +236,8 @@ def test_successors_stand_one_after_the_other(successors: list[ReplicaKey], wait
 
 
 def test_waits_of_successors() -> None:
-    assert [hand_over_ms(place, 3) for place in range(4)] == [0, 250, 500, 1000]
-    assert [hand_over_ms(place, 5) for place in range(6)] == [0, 62, 124, 248, 496, 1000]
+    assert [election_backoff_ms(place, 3) for place in range(4)] == [0, 250, 500, 1000]
+    assert [election_backoff_ms(place, 5) for place in range(6)] == [0, 62, 124, 248, 496, 1000]
 
 
 def test_the_end_of_an_unknown_epoch_is_its_beginning_too() -> None:
@@ -309,7 +309,7 @@ def test_whatever_is_asked_epochs_rise_and_votes_and_leaders_stay(
         elif step == "candidate" and isinstance(core.role, Prospective):
             core.become_candidate()
         elif step == "lead" and isinstance(core.role, Candidate):
-            core.role = Leader(epoch, 0, core.role.tally.granted, None)
+            core.role = Leader(epoch, ME.id, (), 0, core.role.tally.granted, None)
         elif step == "resign" and isinstance(core.role, Leader):
             core.become_resigned()
         elif isinstance(step, tuple):

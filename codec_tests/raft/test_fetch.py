@@ -13,12 +13,12 @@ from kraftwire.raft.core.inputs import Request
 from kraftwire.raft.core.messages import METADATA_TOPIC_ID, fetch_request, partition_of
 from kraftwire.raft.core.roles import Follower, Leader
 from kraftwire.raft.election.leadership import note_flushed, propose
-from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
-from kraftwire.raft.metadata_log.batches import Control, control_batch, data_batch
+from kraftwire.raft.election.vote_client import note_vote, stand
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
-from kraftwire.raft.replication.fetch_client import take_response
-from kraftwire.raft.replication.fetch_server import answer_parked, handle_fetch
-from kraftwire.raft.replication.responses import Outcome
+from kraftwire.raft.replication.fetch_client import handle_fetch_response
+from kraftwire.raft.replication.fetch_server import answer_waiting, handle_fetch
+from kraftwire.raft.replication.leader_updates import Outcome
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import FetchRequest, FetchResponse, VotersRecord
@@ -33,7 +33,7 @@ def leader() -> Core:
     core = core_of(Election(3), log_epoch=2)
     stand(core)
     for _ in range(2):
-        note_answer(core, AskedVote(TWO), granted=True)
+        note_vote(core, TWO, granted=True)
     note_flushed(core, core.log.end)
     core.effects.clear()
     return core
@@ -90,7 +90,7 @@ def test_what_a_majority_has_is_committed_and_told() -> None:
     assert ask(core, 2, 4, replica=THREE) is None
     assert core.effects == [Committed(2)]
     assert core.has_news
-    answer_parked(core)
+    answer_waiting(core)
     (reply,) = replies(core)
     assert partition_of(reply.message).high_watermark == 2
 
@@ -98,11 +98,11 @@ def test_what_a_majority_has_is_committed_and_told() -> None:
 def test_a_fetch_waits_until_there_is_something() -> None:
     core = leader()
     ask(core, 2, 4, replica=THREE)
-    answer_parked(core)
+    answer_waiting(core)
     core.effects.clear()
     assert ask(core, 2, 4) is None
     propose(core, "p", [b"value"])
-    answer_parked(core)
+    answer_waiting(core)
     (reply,) = replies(core)
     assert reply.content == LogSlice(2, 1000)
     kinds = [type(effect) for effect in core.effects]
@@ -115,10 +115,10 @@ def test_a_fetch_that_has_waited_is_answered_with_nothing() -> None:
     core.effects.clear()
     assert ask(core, 2, 4, replica=THREE) is None
     core.now += 499
-    answer_parked(core, due=True)
+    answer_waiting(core, due=True)
     assert replies(core) == []
     core.now += 1
-    answer_parked(core, due=True)
+    answer_waiting(core, due=True)
     assert [reply.content for reply in replies(core)] == [None, None]
 
 
@@ -182,7 +182,7 @@ def answered(core: Core, **partition: Any) -> Outcome:
     )
     topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[told])
     core.effects.clear()
-    return take_response(core, FetchResponse(responses=[topic]))
+    return handle_fetch_response(core, FetchResponse(responses=[topic]))
 
 
 def follower(log_epoch: int = 2) -> Core:
@@ -237,7 +237,7 @@ def test_what_came_before_something_bad_is_durable_all_the_same() -> None:
 def test_control_records_that_cannot_be_read_are_not_appended() -> None:
     core = follower()
     twice = VotersRecord(voters=[VotersRecord.Voter(voter_id=1)] * 2)
-    batch = control_batch(1, 3, 0, [Control(ControlType.KRAFT_VOTERS, twice)])
+    batch = control_batch(1, 3, 0, [ControlRecord(ControlType.KRAFT_VOTERS, twice)])
     assert answered(core, records=batch.data) is Outcome.FAILED
     assert (core.effects, core.log.end) == ([], 1)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.metadata_log.history import BEFORE_THE_LOG, Change, History
+from kraftwire.raft.metadata_log.history import BEFORE_THE_LOG, History, HistoryEntry
 
 
 def test_values_are_in_force_from_their_record_on() -> None:
@@ -22,11 +22,11 @@ def test_values_are_in_force_from_their_record_on() -> None:
     ]
     assert [history.is_committed(end) for end in (0, 9, 10)] == [False, False, True]
     history.truncate(9)
-    assert history.changes == [Change(BEFORE_THE_LOG, "static"), Change(5, "second")]
+    assert history.entries == [HistoryEntry(BEFORE_THE_LOG, "static"), HistoryEntry(5, "second")]
     history.truncate(5)
     assert (history.last_offset, history.last) == (BEFORE_THE_LOG, "static")
     assert history.is_committed(0)
-    with pytest.raises(ValueError, match="not behind"):
+    with pytest.raises(ValueError, match="not after"):
         history.add(-1, "other")
 
 

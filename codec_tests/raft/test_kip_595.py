@@ -22,7 +22,7 @@ from kraftwire.raft.core.messages import (
     vote_request,
 )
 from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned
-from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand, time_out
+from kraftwire.raft.election.vote_client import note_vote, stand, time_out
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch, UpToDate
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.election_state import Election
@@ -108,12 +108,12 @@ def test_a_candidate_goes_on_until_it_wins_or_another_has() -> None:
     """KIP-595, Leader Progress Timeout. Shipped: it asks again whether it would win, first."""
     core = core_of(Election(3), log_epoch=2)
     stand(core)
-    note_answer(core, AskedVote(TWO), granted=True)
+    note_vote(core, TWO, granted=True)
     assert isinstance(core.role, Candidate)
     time_out(core)
     assert isinstance(core.role, Prospective)
     for _ in range(2):
-        note_answer(core, AskedVote(THREE), granted=True)
+        note_vote(core, THREE, granted=True)
     assert isinstance(core.role, Leader)
 
 

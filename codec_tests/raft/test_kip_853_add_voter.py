@@ -12,7 +12,7 @@ import pytest
 
 from kraftwire.raft.core.effects import Append, Effect
 from kraftwire.raft.core.inputs import Request, RequestFailed, Tick
-from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
+from kraftwire.raft.election.vote_client import note_vote, stand
 from kraftwire.raft.metadata_log.batches import controls_of
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.election_state import Election
@@ -63,7 +63,7 @@ def newly_elected() -> Replica:
     replica = replica_of(Election(3))
     stand(replica.core)
     for _ in range(2):
-        note_answer(replica.core, AskedVote(TWO), granted=True)
+        note_vote(replica.core, TWO, granted=True)
     flushed(replica)
     return replica
 

@@ -9,8 +9,8 @@ import pytest
 
 from kraftwire.raft.core.effects import Append
 from kraftwire.raft.core.messages import vote_request
-from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
-from kraftwire.raft.metadata_log.batches import Control, control_batch, controls_of
+from kraftwire.raft.election.vote_client import note_vote, stand
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, controls_of
 from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import ReplicaKey, Voter, encode_voters
@@ -152,7 +152,7 @@ def test_kraft_version_does_not_decide_the_version_of_leader_changes(kraft_versi
     replica = replica_of(Election(3), kraft_version=kraft_version)
     stand(replica.core)
     for _ in range(2):
-        note_answer(replica.core, AskedVote(TWO), granted=True)
+        note_vote(replica.core, TWO, granted=True)
     (append,) = [one for one in replica.core.effects if isinstance(one, Append)]
     (_, control), *others = controls_of(append.batch, registry)
     assert (type(control.message), control.version) == (LeaderChangeMessage, 0)
@@ -173,7 +173,7 @@ def test_the_newest_kraft_version_in_the_log_is_in_force() -> None:
     """KIP-853, KRaftVersionRecord."""
     replica = follower(kraft_version=0)
     (fetch,) = sent(replica.start(), FetchRequest)
-    said = Control(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1))
+    said = ControlRecord(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1))
     fetch_answered(replica, fetch, control_batch(0, 3, 0, [said]).data)
     assert replica.core.control.kraft_version.last == 1
 

@@ -18,7 +18,15 @@ from kraftwire.raft.core.messages import (
     vote_request,
 )
 from kraftwire.raft.core.roles import Follower
-from kraftwire.raft.membership import Adding, Change, Kip856, Removing, Shipped, Updating, policy_of
+from kraftwire.raft.membership import (
+    AddVoter,
+    Kip856,
+    RemoveVoter,
+    Shipped,
+    UpdateVoter,
+    VoterChange,
+    policy_of,
+)
 from kraftwire.raft.metadata_log.batches import control_batch
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.metadata_log.log_state import UpToDate
@@ -66,10 +74,10 @@ from codec_tests.raft.replicas import (
 )
 
 KEYS = st.builds(ReplicaKey, st.integers(1, 4), st.sampled_from([UUID(int=1), UUID(int=2)]))
-CHANGES: st.SearchStrategy[Change] = st.one_of(
-    KEYS.map(lambda key: Adding(Voter(key))),
-    KEYS.map(Removing),
-    KEYS.map(lambda key: Updating(Voter(key))),
+CHANGES: st.SearchStrategy[VoterChange] = st.one_of(
+    KEYS.map(lambda key: AddVoter(Voter(key))),
+    KEYS.map(RemoveVoter),
+    KEYS.map(lambda key: UpdateVoter(Voter(key))),
 )
 
 
@@ -83,7 +91,9 @@ def test_the_configuration_chooses_the_policy() -> None:
 
 
 @given(st.lists(CHANGES, max_size=20))
-def test_no_allowed_change_parts_majorities_nor_takes_an_id_away(changes: list[Change]) -> None:
+def test_no_allowed_change_parts_majorities_nor_takes_an_id_away(
+    changes: list[VoterChange],
+) -> None:
     start = VoterSet(Voter(ReplicaKey(number, UUID(int=1))) for number in (1, 2, 3))
     voters = start
     for change in changes:
@@ -96,15 +106,15 @@ def test_no_allowed_change_parts_majorities_nor_takes_an_id_away(changes: list[C
 
 
 def test_a_change_is_one_record_and_not_the_set() -> None:
-    (added,) = POLICY.records(NAMED, Adding(Voter(NEW_DISK)))
+    (added,) = POLICY.records(NAMED, AddVoter(Voter(NEW_DISK)))
     assert added.message == AddVoterRecord(voter_id=3, voter_uuid=NEW_DISK.directory_id)
-    (removed,) = POLICY.records(NAMED, Removing(THREE))
+    (removed,) = POLICY.records(NAMED, RemoveVoter(THREE))
     assert removed.message == RemoveVoterRecord(voter_id=3, voter_uuid=THREE.directory_id)
-    assert POLICY.records(NAMED, Updating(Voter(TWO))) == []
+    assert POLICY.records(NAMED, UpdateVoter(Voter(TWO))) == []
 
 
 def test_an_id_may_be_there_with_two_disks() -> None:
-    records = POLICY.records(NAMED, Adding(Voter(NEW_DISK)))
+    records = POLICY.records(NAMED, AddVoter(Voter(NEW_DISK)))
     control = ControlState(CONFIGURED, POLICY.registry)
     control.apply(control_batch(0, 1, 0, adding(ME, TWO, THREE)))
     control.apply(control_batch(3, 1, 0, records))
@@ -122,15 +132,15 @@ def test_a_record_names_the_configured_voter_of_its_id() -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        (Adding(Voter(THREE)), ErrorCode.DUPLICATE_VOTER),
-        (Adding(Voter(ReplicaKey(4, UUID(int=4)))), ErrorCode.INVALID_REQUEST),
-        (Removing(ReplicaKey(4, UUID(int=4))), ErrorCode.INVALID_REQUEST),
-        (Removing(NEW_DISK), ErrorCode.VOTER_NOT_FOUND),
-        (Removing(THREE), ErrorCode.INVALID_REQUEST),
-        (Updating(Voter(TWO)), ErrorCode.UNSUPPORTED_VERSION),
+        (AddVoter(Voter(THREE)), ErrorCode.DUPLICATE_VOTER),
+        (AddVoter(Voter(ReplicaKey(4, UUID(int=4)))), ErrorCode.INVALID_REQUEST),
+        (RemoveVoter(ReplicaKey(4, UUID(int=4))), ErrorCode.INVALID_REQUEST),
+        (RemoveVoter(NEW_DISK), ErrorCode.VOTER_NOT_FOUND),
+        (RemoveVoter(THREE), ErrorCode.INVALID_REQUEST),
+        (UpdateVoter(Voter(TWO)), ErrorCode.UNSUPPORTED_VERSION),
     ],
 )
-def test_what_is_refused_is_refused_with_a_reason(change: Change, error: ErrorCode) -> None:
+def test_what_is_refused_is_refused_with_a_reason(change: VoterChange, error: ErrorCode) -> None:
     refusal = POLICY.refusal(NAMED, change)
     assert refusal is not None
     assert (refusal.error, bool(refusal.reason)) == (error, True)
@@ -138,7 +148,7 @@ def test_what_is_refused_is_refused_with_a_reason(change: Change, error: ErrorCo
 
 def test_either_disk_of_an_id_may_be_removed() -> None:
     for key in (THREE, NEW_DISK):
-        assert POLICY.refusal(BOTH_DISKS, Removing(key)) is None
+        assert POLICY.refusal(BOTH_DISKS, RemoveVoter(key)) is None
 
 
 # -- starting ----------------------------------------------------------------------------------
@@ -146,17 +156,17 @@ def test_either_disk_of_an_id_may_be_removed() -> None:
 
 def test_a_log_with_a_voter_that_is_not_configured_is_refused() -> None:
     replica = configured(Election(3))
-    config, chance = replica.core.config, replica.core.chance
+    config, chance = replica.core.config, replica.core.rng
     Replica(config, recovered(ME, TWO, NEW_DISK), chance, 0)
     unlisted = ReplicaKey(4, UUID(int=4))
-    with pytest.raises(KraftwireError, match=r"\[4\].*configure"):
+    with pytest.raises(KraftwireError, match=r"\[4\].*add them there"):
         Replica(config, recovered(ME, unlisted), chance, 0)
 
 
 def test_under_shipped_rules_any_id_may_vote() -> None:
     core = elected().core
     found = recovered(ReplicaKey(4, UUID(int=4)))
-    assert Core(core.config, found, core.chance, 0).voters.of_id(4)
+    assert Core(core.config, found, core.rng, 0).voters.of_id(4)
 
 
 def test_a_vote_is_kept_with_its_directory() -> None:

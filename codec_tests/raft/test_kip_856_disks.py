@@ -8,8 +8,8 @@ from kraftwire.raft.core.effects import Effect
 from kraftwire.raft.core.inputs import RequestFailed, Tick
 from kraftwire.raft.core.messages import partition_of
 from kraftwire.raft.core.roles import Leader
-from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
-from kraftwire.raft.membership import Removing
+from kraftwire.raft.election.vote_client import note_vote, stand
+from kraftwire.raft.membership import RemoveVoter
 from kraftwire.raft.metadata_log.batches import control_batch
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.config import Config, Membership
@@ -55,9 +55,9 @@ def test_votes_of_two_disks_are_two() -> None:
     core.control.voters.add(0, BOTH_DISKS)
     stand(core)
     for key in (THREE, ReplicaKey(3, UUID(int=99))):
-        note_answer(core, AskedVote(key), granted=True)
+        note_vote(core, key, granted=True)
     assert core.epoch == 3
-    note_answer(core, AskedVote(NEW_DISK), granted=True)
+    note_vote(core, NEW_DISK, granted=True)
     assert core.epoch == 4
 
 
@@ -92,7 +92,7 @@ def test_nobody_asks_itself_for_the_disk_that_it_has_lost() -> None:
         static_voters=CONFIGURED,
     )
     replica = Replica(
-        config, recovered(ME, TWO, THREE, NEW_DISK), configured(Election(3)).core.chance, 0
+        config, recovered(ME, TWO, THREE, NEW_DISK), configured(Election(3)).core.rng, 0
     )
     stand(replica.core)
     ports = {one.address.port for one in sent(replica.core.effects, VoteRequest)}
@@ -103,7 +103,7 @@ def test_a_leader_that_was_removed_with_its_disk_resigns() -> None:
     replica = named()
     core = replica.core
     core.append(control_batch(core.log.end, 4, 0, adding(ReplicaKey(1, UUID(int=11)))))
-    core.append(control_batch(core.log.end, 4, 0, POLICY.records(core.voters, Removing(ME))))
+    core.append(control_batch(core.log.end, 4, 0, POLICY.records(core.voters, RemoveVoter(ME))))
     assert not core.is_voter
     fetched(replica, TWO)
     assert isinstance(core.role, Leader)

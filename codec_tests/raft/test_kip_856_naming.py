@@ -7,8 +7,8 @@ import pytest
 from kraftwire.raft.core.effects import Leading, Settled, StoppedLeading
 from kraftwire.raft.core.inputs import Propose, Resign, Tick
 from kraftwire.raft.core.snapshots import begin_snapshot
-from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
-from kraftwire.raft.metadata_log.batches import Control, control_batch, data_batch
+from kraftwire.raft.election.vote_client import note_vote, stand
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.metadata_log.memory_store import MemoryStore
@@ -49,7 +49,7 @@ def elect_again(replica: Replica) -> None:
     core.become_unattached(core.epoch + 1)
     stand(core)
     for _ in range(2):
-        note_answer(core, AskedVote(TWO), granted=True)
+        note_vote(core, TWO, granted=True)
 
 
 def led_again(replica: Replica) -> Replica:
@@ -59,7 +59,7 @@ def led_again(replica: Replica) -> Replica:
     return replica
 
 
-def leader_change(replica: Replica) -> Control:
+def leader_change(replica: Replica) -> ControlRecord:
     """The LeaderChangeMessage with which a replica begins a later epoch."""
     elect_again(replica)
     first, *_ = said(replica.core.effects)[-1]

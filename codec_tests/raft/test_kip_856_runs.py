@@ -115,7 +115,7 @@ class Configured(Quorum):
         if control.first_data is not None:
             voters = control.voters.before(control.first_data)
             assert all(key.directory_id.int for key in voters.keys), "nobody writes before"
-        for (_, before), (_, after) in pairwise(control.voters.changes):
+        for (_, before), (_, after) in pairwise(control.voters.entries):
             if all(key.directory_id.int for key in before.keys):
                 assert majorities_overlap(before.keys, after.keys)
 

@@ -27,7 +27,7 @@ from kraftwire.raft.core.effects import Committed
 from kraftwire.raft.core.inputs import Flushed, Propose, Request, Tick
 from kraftwire.raft.core.messages import vote_request
 from kraftwire.raft.core.roles import Follower, Leader, Prospective, Resigned, Unattached
-from kraftwire.raft.metadata_log.batches import Control, control_batch
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.metadata_log.memory_store import MemoryStore
@@ -67,7 +67,7 @@ from codec_tests.raft.test_updating import WITHOUT_ME, fetch_answered, follower,
 
 def voters_said(voters: VoterSet) -> bytes:
     """The first batch of a log, which says a voter set."""
-    said = Control(ControlType.KRAFT_VOTERS, encode_voters(voters))
+    said = ControlRecord(ControlType.KRAFT_VOTERS, encode_voters(voters))
     return control_batch(0, 3, 0, [said]).data
 
 
@@ -82,21 +82,21 @@ def told(replica: Replica, voters: VoterSet) -> None:
 
 
 def test_a_replica_that_reads_that_a_voter_was_added_has_it_in_its_set_at_once() -> None:
-    """KIP-856, Adding Voters; KIP-856, AddVoterRecord, Handling."""
+    """KIP-856, AddVoter Voters; KIP-856, AddVoterRecord, Handling."""
     replica = follower()
     told(replica, VOTERS.adding(Voter(FOUR, listeners_of(4))))
     assert FOUR in replica.core.voters.keys
 
 
 def test_a_replica_that_reads_that_a_voter_was_removed_has_it_no_more_at_once() -> None:
-    """KIP-856, Removing Voters; KIP-856, RemoveVoterRecord, Handling."""
+    """KIP-856, RemoveVoter Voters; KIP-856, RemoveVoterRecord, Handling."""
     replica = follower()
     told(replica, VOTERS.removing(THREE))
     assert THREE not in replica.core.voters.keys
 
 
 def test_one_change_comes_after_the_other() -> None:
-    """KIP-856, Adding Voters. Shipped: who asks while one is pending has to ask again."""
+    """KIP-856, AddVoter Voters. Shipped: who asks while one is pending has to ask again."""
     replica = elected()
     question = begun(replica)
     assert ask(replica, removing(THREE)).error_code == ErrorCode.REQUEST_TIMED_OUT, "it is asked"
@@ -109,7 +109,7 @@ def test_one_change_comes_after_the_other() -> None:
 
 
 def test_followers_go_on_fetching_from_a_leader_that_is_no_voter_any_more() -> None:
-    """KIP-856, Removing Voters."""
+    """KIP-856, RemoveVoter Voters."""
     replica = follower()
     (fetch,) = sent(replica.start(), FetchRequest)
     effects = fetch_answered(replica, fetch, voters_said(VOTERS.removing(TWO)))
@@ -117,7 +117,7 @@ def test_followers_go_on_fetching_from_a_leader_that_is_no_voter_any_more() -> N
 
 
 def test_a_voter_stands_when_no_fetch_was_answered_in_time() -> None:
-    """KIP-856, Removing Voters."""
+    """KIP-856, RemoveVoter Voters."""
     replica = follower()
     replica.step(6999, Tick())
     assert isinstance(replica.core.role, Follower)

@@ -25,7 +25,7 @@ from kraftwire.raft.core.messages import (
     vote_request,
 )
 from kraftwire.raft.core.roles import Leader, Resigned
-from kraftwire.raft.election.vote_client import AskedVote, note_answer, stand
+from kraftwire.raft.election.vote_client import note_vote, stand
 from kraftwire.raft.metadata_log.batches import controls_of
 from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.replica import Replica
@@ -369,7 +369,7 @@ def test_the_first_leader_writes_the_voters_of_the_bootstrap_checkpoint() -> Non
     assert replica.core.voters == VOTERS
     stand(replica.core)
     for _ in range(2):
-        note_answer(replica.core, AskedVote(TWO), granted=True)
+        note_vote(replica.core, TWO, granted=True)
     kinds = [kind for kind, _ in controls_in(replica.core.effects)]
     assert kinds == [ControlType.LEADER_CHANGE, ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS]
     assert len([one for one in replica.core.effects if isinstance(one, Append)]) == 1

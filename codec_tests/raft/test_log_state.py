@@ -93,7 +93,7 @@ def test_a_snapshot_of_another_log_is_a_new_beginning() -> None:
 
 @pytest.mark.parametrize(
     ("batch", "reason"),
-    [((4, 4, 3), "at the end"), ((3, 2, 3), "at the end"), ((3, 3, 1), "epoch 1 behind epoch 2")],
+    [((4, 4, 3), "at the end"), ((3, 2, 3), "at the end"), ((3, 3, 1), "epoch 1 after epoch 2")],
 )
 def test_what_does_not_fit_is_refused(batch: tuple[int, int, int], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire.raft.membership import (
-    Adding,
-    Change,
-    Removing,
+    AddVoter,
+    RemoveVoter,
     Shipped,
-    Updating,
+    UpdateVoter,
+    VoterChange,
     policy_of,
     upgrade_records,
 )
-from kraftwire.raft.metadata_log.batches import Control, control_batch
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.state.config import Config
 from kraftwire.raft.state.majorities import majorities_overlap
@@ -30,14 +30,14 @@ from codec_tests.raft.replicas import ME, THREE, TWO, VOTERS, listeners_of
 POLICY = Shipped()
 FOUR = Voter(ReplicaKey(4, UUID(int=4)), listeners_of(4), 0, 1)
 KEYS = st.builds(ReplicaKey, st.integers(1, 4), st.sampled_from([UUID(int=1), UUID(int=2)]))
-CHANGES: st.SearchStrategy[Change] = st.one_of(
-    KEYS.map(lambda key: Adding(Voter(key))),
-    KEYS.map(Removing),
-    KEYS.map(lambda key: Updating(Voter(key, (), 0, 1))),
+CHANGES: st.SearchStrategy[VoterChange] = st.one_of(
+    KEYS.map(lambda key: AddVoter(Voter(key))),
+    KEYS.map(RemoveVoter),
+    KEYS.map(lambda key: UpdateVoter(Voter(key, (), 0, 1))),
 )
 
 
-def said(records: list[Control], before: VoterSet = VOTERS) -> ControlState:
+def said(records: list[ControlRecord], before: VoterSet = VOTERS) -> ControlState:
     """What a log says behind such records."""
     control = ControlState(before)
     control.apply(control_batch(0, 1, 0, records))
@@ -49,7 +49,7 @@ def test_the_shipped_policy_is_the_default() -> None:
 
 
 @given(st.lists(CHANGES, max_size=12))
-def test_no_allowed_change_parts_majorities(changes: list[Change]) -> None:
+def test_no_allowed_change_parts_majorities(changes: list[VoterChange]) -> None:
     voters = VOTERS
     for change in changes:
         if POLICY.refusal(voters, change) is None:
@@ -63,14 +63,14 @@ def test_no_allowed_change_parts_majorities(changes: list[Change]) -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        (Adding(Voter(ReplicaKey(2, UUID(int=99)))), ErrorCode.DUPLICATE_VOTER),
-        (Adding(Voter(TWO)), ErrorCode.DUPLICATE_VOTER),
-        (Removing(FOUR.key), ErrorCode.VOTER_NOT_FOUND),
-        (Removing(ReplicaKey(2)), ErrorCode.VOTER_NOT_FOUND),
-        (Updating(FOUR), ErrorCode.VOTER_NOT_FOUND),
+        (AddVoter(Voter(ReplicaKey(2, UUID(int=99)))), ErrorCode.DUPLICATE_VOTER),
+        (AddVoter(Voter(TWO)), ErrorCode.DUPLICATE_VOTER),
+        (RemoveVoter(FOUR.key), ErrorCode.VOTER_NOT_FOUND),
+        (RemoveVoter(ReplicaKey(2)), ErrorCode.VOTER_NOT_FOUND),
+        (UpdateVoter(FOUR), ErrorCode.VOTER_NOT_FOUND),
     ],
 )
-def test_what_is_refused_is_refused_with_a_reason(change: Change, error: ErrorCode) -> None:
+def test_what_is_refused_is_refused_with_a_reason(change: VoterChange, error: ErrorCode) -> None:
     refusal = POLICY.refusal(VOTERS, change)
     assert refusal is not None
     assert (refusal.error, bool(refusal.reason)) == (error, True)
@@ -78,15 +78,15 @@ def test_what_is_refused_is_refused_with_a_reason(change: Change, error: ErrorCo
 
 def test_the_last_voter_stays() -> None:
     alone = VOTERS.removing(TWO).removing(THREE)
-    refusal = POLICY.refusal(alone, Removing(ME))
+    refusal = POLICY.refusal(alone, RemoveVoter(ME))
     assert refusal is not None
     assert refusal.error is ErrorCode.VOTER_NOT_FOUND
 
 
 def test_an_update_makes_a_directory_known() -> None:
     voters = VoterSet([Voter(ReplicaKey(4))])
-    assert POLICY.refusal(voters, Updating(FOUR)) is None
-    assert said(POLICY.records(voters, Updating(FOUR))).voters.last == VoterSet([FOUR])
+    assert POLICY.refusal(voters, UpdateVoter(FOUR)) is None
+    assert said(POLICY.records(voters, UpdateVoter(FOUR))).voters.last == VoterSet([FOUR])
 
 
 def test_an_epoch_begins_with_the_voters_where_the_log_has_not_what_the_leader_is() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kraftwire.log.batch import Batch
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.snapshot_writer import SnapshotWriter
-from kraftwire.raft.metadata_log.batches import Control, control_batch, data_batch
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire.raft.state.election_state import Election
@@ -29,8 +29,8 @@ def voters_of(*ids: int) -> VoterSet:
 
 def voters_batch(offset: int, *ids: int) -> Batch:
     """A batch that says kraft.version and a voter set."""
-    version = Control(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1))
-    voters = Control(ControlType.KRAFT_VOTERS, encode_voters(voters_of(*ids)))
+    version = ControlRecord(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1))
+    voters = ControlRecord(ControlType.KRAFT_VOTERS, encode_voters(voters_of(*ids)))
     return control_batch(offset, EPOCH, 0, [version, voters])
 
 
@@ -68,7 +68,7 @@ def test_damage_before_the_end_is_not_taken_for_a_torn_tail() -> None:
     for offset in range(3):
         store.append(data_batch(offset, EPOCH, 0, [b"value"]))
     store.log[70] ^= 1
-    with pytest.raises(CorruptBatch, match="batches behind it; give the replica an empty"):
+    with pytest.raises(CorruptBatch, match="batches follow it; give the replica an empty"):
         store.recover()
 
 
@@ -137,9 +137,9 @@ def test_the_bootstrap_checkpoint_stands_before_the_log() -> None:
 
 def test_draft_records_add_and_remove_one_voter_each() -> None:
     store = MemoryStore(voters_of(1), kip_856.registry)
-    added = [Control(0x7001, kip_856.AddVoterRecord(voter_id=number)) for number in (2, 3)]
+    added = [ControlRecord(0x7001, kip_856.AddVoterRecord(voter_id=number)) for number in (2, 3)]
     store.append(control_batch(0, EPOCH, 0, added))
-    gone = Control(0x7002, kip_856.RemoveVoterRecord(voter_id=2))
+    gone = ControlRecord(0x7002, kip_856.RemoveVoterRecord(voter_id=2))
     store.append(control_batch(2, EPOCH, 0, [gone]))
     voters = store.recover().control.voters
     assert [voters.before(offset) for offset in range(4)] == [

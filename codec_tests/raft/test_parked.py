@@ -6,9 +6,9 @@ import random
 from time import process_time
 
 from kraftwire.raft.core.effects import Effect, Reply
+from kraftwire.raft.core.fetch_purgatory import FetchPurgatory
 from kraftwire.raft.core.inputs import Propose, Request, RequestLost, Tick
 from kraftwire.raft.core.messages import fetch_request
-from kraftwire.raft.core.parked_fetches import ParkedFetches
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.voters import ReplicaKey
@@ -45,7 +45,7 @@ def answered(effects: list[Effect]) -> list[object]:
 
 def test_what_is_due_is_taken_in_the_order_of_time_and_once() -> None:
     rng = random.Random(1)
-    parked = ParkedFetches()
+    parked = FetchPurgatory()
     tokens = [object() for _ in range(2000)]
     model: dict[object, int] = {}
     for number, token in enumerate(tokens):
@@ -57,12 +57,12 @@ def test_what_is_due_is_taken_in_the_order_of_time_and_once() -> None:
             model.pop(gone, None)
         if rng.random() < 0.05:
             now = rng.randrange(300)
-            due = [model[one.token] for one in parked.take_due(now)]
+            due = [model[one.token] for one in parked.pop_due(now)]
             assert due == sorted(one for one in model.values() if one <= now)
             model = {key: one for key, one in model.items() if one > now}
         assert len(parked) == len(model)
         assert parked.next_deadline() == min(model.values(), default=None)
-    assert [one.token for one in parked.take_all()] == list(model)
+    assert [one.token for one in parked.pop_all()] == list(model)
     assert (len(parked), parked.next_deadline()) == (0, None)
 
 
@@ -70,11 +70,11 @@ def test_a_fetch_goes_with_its_client() -> None:
     replica = elected()
     for number in range(10):
         assert not park(replica, number)
-    assert len(lead(replica).parked) == 10
+    assert len(lead(replica).purgatory) == 10
     for number in range(10):
         replica.step(replica.core.now, RequestLost(number))
-    assert len(lead(replica).parked) == 0
-    assert lead(replica).parked.next_deadline() is None
+    assert len(lead(replica).purgatory) == 0
+    assert lead(replica).purgatory.next_deadline() is None
     assert not answered(replica.step(replica.core.now, Propose("p", [b"value"])))
 
 
@@ -83,22 +83,22 @@ def test_a_client_that_is_gone_twice_or_waits_for_nothing_is_no_matter() -> None
     park(replica, "one")
     for token in ("one", "one", "other"):
         replica.step(replica.core.now, RequestLost(token))
-    assert len(lead(replica).parked) == 0
+    assert len(lead(replica).purgatory) == 0
 
 
 def test_of_too_many_the_oldest_is_answered() -> None:
-    replica = elected(max_parked=3)
+    replica = elected(max_waiting_fetches=3)
     told = [token for number in range(10) for token in park(replica, number)]
     assert told == [0, 1, 2, 3, 4, 5, 6]
-    assert len(lead(replica).parked) == 3
+    assert len(lead(replica).purgatory) == 3
 
 
 def test_fetches_that_wait_cost_nothing_while_nothing_happens() -> None:
     """A step is as fast with 10,000 Fetches that wait as with none."""
-    few, many = elected(max_parked=20_000), elected(max_parked=20_000)
+    few, many = elected(max_waiting_fetches=20_000), elected(max_waiting_fetches=20_000)
     for number in range(10_000):
         park(many, number)
-    assert len(lead(many).parked) == 10_000
+    assert len(lead(many).purgatory) == 10_000
 
     def seconds(replica: Replica) -> float:
         best = 9.0

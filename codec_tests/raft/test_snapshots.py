@@ -14,7 +14,7 @@ from kraftwire.log.source import BytesSource
 from kraftwire.raft.core.effects import Clean
 from kraftwire.raft.core.inputs import Propose, SnapshotTaken, Tick
 from kraftwire.raft.core.snapshots import begin_snapshot
-from kraftwire.raft.metadata_log.batches import Control, control_batch
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
 from kraftwire.raft.metadata_log.memory_store import MemoryStore
@@ -111,8 +111,8 @@ def test_a_snapshot_says_what_the_log_before_it_says(
     core = core_of(voters=NO_VOTERS)
     for ids in sets:
         said = [
-            Control(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1)),
-            Control(ControlType.KRAFT_VOTERS, encode_voters(voters_of(ids))),
+            ControlRecord(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1)),
+            ControlRecord(ControlType.KRAFT_VOTERS, encode_voters(voters_of(ids))),
         ]
         core.append(control_batch(core.log.end, 1, 0, said))
     offset = 2 * data.draw(st.integers(0, len(sets)))
@@ -136,8 +136,8 @@ def test_what_was_in_force_before_a_snapshot_is_forgotten_as_after_a_restart() -
     snapshot, content = take_snapshot(replica)
     loaded = ControlState(NO_VOTERS)
     loaded.load(snapshot, read_batches(BytesSource(content, "snapshot")))
-    changes = replica.core.control.voters.changes
-    assert [one.value for one in changes] == [one.value for one in loaded.voters.changes]
+    changes = replica.core.control.voters.entries
+    assert [one.value for one in changes] == [one.value for one in loaded.voters.entries]
 
 
 # -- how long they are kept -------------------------------------------------------------------

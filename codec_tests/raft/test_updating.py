@@ -11,7 +11,7 @@ from kraftwire.raft.core.effects import Effect, Send
 from kraftwire.raft.core.inputs import RequestFailed, Response, Tick
 from kraftwire.raft.core.messages import METADATA_TOPIC_ID
 from kraftwire.raft.core.roles import Follower, Prospective, Unattached
-from kraftwire.raft.metadata_log.batches import Control, control_batch
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter, VoterSet, encode_voters
@@ -273,7 +273,7 @@ def test_an_observer_that_becomes_a_voter_waits_for_its_leader_from_then_on() ->
     (fetch,) = sent(replica.start(), FetchRequest)
     replica.step(6000, Tick())
     role(replica).fetch_deadline = 0
-    added = Control(ControlType.KRAFT_VOTERS, encode_voters(AS_IT_IS))
+    added = ControlRecord(ControlType.KRAFT_VOTERS, encode_voters(AS_IT_IS))
     fetch_answered(replica, fetch, control_batch(0, 3, 0, [added]).data)
     assert replica.core.is_voter
     assert role(replica).fetch_deadline == 8000
@@ -286,7 +286,7 @@ def removed() -> Replica:
     """A follower whose removal is in its log, at offset 0, and not committed."""
     replica = follower(AS_IT_IS)
     (fetch,) = sent(replica.start(), FetchRequest)
-    said = Control(ControlType.KRAFT_VOTERS, encode_voters(WITHOUT_ME))
+    said = ControlRecord(ControlType.KRAFT_VOTERS, encode_voters(WITHOUT_ME))
     fetch_answered(replica, fetch, control_batch(0, 3, 0, [said]).data)
     assert not replica.core.is_voter
     return replica

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kraftwire.raft.core.connections import VersionsQuery
 from kraftwire.raft.core.inputs import Request, RequestFailed, Response, Tick
-from kraftwire.raft.replication.responses import Outcome
-from kraftwire.raft.voter_set.change_server import take_versions
-from kraftwire.raft.voter_set.readiness import AskedVersions
+from kraftwire.raft.replication.leader_updates import Outcome
+from kraftwire.raft.voter_set.change_server import handle_versions
 from kraftwire_messages.kafka import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -145,17 +145,17 @@ def test_an_answer_that_comes_too_late_changes_nothing() -> None:
 
 def test_an_answer_about_another_change_changes_nothing() -> None:
     replica = elected()
-    other = AskedVersions(FIVE)
-    assert take_versions(replica.core, other, versions()) is Outcome.TAKEN, "nothing is pending"
+    other = VersionsQuery(FIVE)
+    assert handle_versions(replica.core, other, versions()) is Outcome.NEWS, "nothing is pending"
     begun(replica)
-    assert take_versions(replica.core, other, versions()) is Outcome.TAKEN, "another voter is"
+    assert handle_versions(replica.core, other, versions()) is Outcome.NEWS, "another voter is"
     replica = elected()
     ask(replica, removing(THREE))
-    same = AskedVersions(THREE)
-    assert take_versions(replica.core, same, versions()) is Outcome.TAKEN, "a removal is"
+    same = VersionsQuery(THREE)
+    assert handle_versions(replica.core, same, versions()) is Outcome.NEWS, "a removal is"
     replica = elected()
     answered(replica, begun(replica), versions())
-    same = AskedVersions(FOUR)
-    assert take_versions(replica.core, same, versions()) is Outcome.TAKEN, "it is in the log"
+    same = VersionsQuery(FOUR)
+    assert handle_versions(replica.core, same, versions()) is Outcome.NEWS, "it is in the log"
     replica.core.become_follower(9, 2, listeners_of(2))
-    assert take_versions(replica.core, same, versions()) is Outcome.TAKEN, "nobody leads"
+    assert handle_versions(replica.core, same, versions()) is Outcome.NEWS, "nobody leads"

@@ -70,7 +70,7 @@ class Changing(Quorum):
         super().check(number)
         replica = self.nodes[number].replica
         assert replica is not None
-        changes = replica.core.control.voters.changes
+        changes = replica.core.control.voters.entries
         for (_, before), (offset, after) in pairwise(changes):
             assert len(before) == 0 or majorities_overlap(before.keys, after.keys)
             if offset < replica.core.committed and before.keys != after.keys:

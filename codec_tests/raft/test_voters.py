@@ -62,7 +62,7 @@ def test_the_directory_counts_before_an_entry_without_one() -> None:
 def test_an_id_may_have_two_directories_but_no_key_is_there_twice() -> None:
     voters = set_of((3, A)).adding(Voter(ReplicaKey(3, B)))
     assert [voter.key.directory_id for voter in voters.of_id(3)] == [A, B]
-    with pytest.raises(ValueError, match="there twice"):
+    with pytest.raises(ValueError, match="occurs twice"):
         voters.adding(Voter(ReplicaKey(3, B)))
 
 

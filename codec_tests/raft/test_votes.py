@@ -15,7 +15,7 @@ from kraftwire.raft.core.roles import (
     Role,
     Unattached,
 )
-from kraftwire.raft.election.vote_rules import grants_pre_vote, grants_vote
+from kraftwire.raft.election.vote_grants import grants_pre_vote, grants_vote
 from kraftwire.raft.state.tally import Tally
 from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter, VoterSet
 
@@ -27,11 +27,11 @@ FOLLOWER = Follower(5, 1, LEADER, 2000)
 FETCHED = Follower(5, 1, LEADER, 2000, has_fetched=True)
 TALLY = Tally(VoterSet([Voter(ReplicaKey(1)), Voter(ReplicaKey(4))]), ReplicaKey(4))
 OTHERS = [
-    Candidate(5, 1000, TALLY),
+    Candidate(5, 1000, TALLY, ReplicaKey(4)),
     FOLLOWER,
     FETCHED,
-    Leader(5, 0, frozenset(), 3000),
-    Resigned(5, 1000),
+    Leader(5, 4, (), 0, frozenset(), 3000),
+    Resigned(5, 4, (), 1000),
 ]
 
 

@@ -20,7 +20,7 @@ from kraftwire.raft import replica
 from kraftwire.raft.core import claims, core, snapshots
 from kraftwire.raft.core.messages import partition_of
 from kraftwire.raft.core.roles import Follower, Leader, Prospective, Unattached
-from kraftwire.raft.election import leadership, vote_client, vote_rules, vote_server
+from kraftwire.raft.election import leadership, vote_client, vote_grants, vote_server
 from kraftwire.raft.membership.kip_856 import Kip856
 from kraftwire.raft.metadata_log import control_state, log_state
 from kraftwire.raft.metadata_log.batches import split_batches
@@ -68,7 +68,7 @@ def _vote_twice() -> Any:
 
 
 def _vote_for_a_shorter_log() -> Any:
-    grants = vote_rules.grants_vote
+    grants = vote_grants.grants_vote
 
     def any_log(role: Any, candidate: Any, *, is_up_to_date: bool) -> bool:
         return grants(role, candidate, is_up_to_date=True)
@@ -78,10 +78,10 @@ def _vote_for_a_shorter_log() -> Any:
 
 def _save_no_epoch() -> Any:
     def become(self: Any, epoch: int, leader_id: int | None = None) -> None:
-        voted = self.voted if epoch == self.epoch else None
-        self.role = Unattached(epoch, self._deadline_unattached(), leader_id, voted)
-        self.connections.forget()
+        with patch.object(core.Core, "_save", lambda self: None):
+            become_unattached(self, epoch, leader_id)
 
+    become_unattached = core.Core.become_unattached
     return patch.object(core.Core, "become_unattached", become)
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from kraftwire.raft.core.inputs import Request
 from kraftwire.raft.core.messages import remove_raft_voter_request
-from kraftwire.raft.core.roles import Leader, Pending
-from kraftwire.raft.membership import Removing, policy_of
+from kraftwire.raft.core.roles import Leader, PendingChange
+from kraftwire.raft.membership import RemoveVoter, policy_of
 from kraftwire.raft.metadata_log.batches import control_batch
 from kraftwire.raft.state.config import Membership
 from kraftwire.simulation import work
@@ -113,8 +113,8 @@ def test_no_disk_is_lost_while_changes_wait_for_their_turn() -> None:
     replica = world.nodes[2].replica
     assert replica is not None
     request = remove_raft_voter_request(None, key_of(3))
-    waits = Pending(Request("token", request, 0, ""), Removing(key_of(3)), deadline=1000)
-    replica.core.role = Leader(1, 0, frozenset(), None, waiting=[waits])
+    waits = PendingChange(Request("token", request, 0, ""), RemoveVoter(key_of(3)), deadline=1000)
+    replica.core.role = Leader(1, 1, (), 0, frozenset(), None, waiting=[waits])
     assert not may_lose(world, world.nodes[1])
     replica.core.role.waiting.clear()
     assert may_lose(world, world.nodes[1])

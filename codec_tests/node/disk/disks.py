@@ -12,8 +12,8 @@ from kraftwire.log.batch import Batch
 from kraftwire.log.checkpoints import EpochEntry
 from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.node.disk.replica_disk import DiskSettings, DiskStore
-from kraftwire.raft.metadata_log.batches import Control, control_batch, data_batch
-from kraftwire.raft.metadata_log.history import Change
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
+from kraftwire.raft.metadata_log.history import HistoryEntry
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.metadata_log.store import Recovered, Store
 from kraftwire.raft.state.election_state import Election
@@ -33,8 +33,8 @@ def voters_of(*ids: int) -> VoterSet:
 
 def voters_batch(offset: int, *ids: int, epoch: int = EPOCH) -> Batch:
     """A batch that says kraft.version and a voter set."""
-    version = Control(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1))
-    voters = Control(ControlType.KRAFT_VOTERS, encode_voters(voters_of(*ids)))
+    version = ControlRecord(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1))
+    voters = ControlRecord(ControlType.KRAFT_VOTERS, encode_voters(voters_of(*ids)))
     return control_batch(offset, epoch, 0, [version, voters])
 
 
@@ -68,7 +68,7 @@ class Seen(NamedTuple):
     end: int
     epochs: tuple[EpochEntry, ...]
     snapshots: tuple[OffsetAndEpoch, ...]
-    voters: list[Change[VoterSet]]
+    voters: list[HistoryEntry[VoterSet]]
     log: bytes
 
 
@@ -94,7 +94,7 @@ def seen(store: Store, found: Recovered) -> Seen:
         log.end,
         log.epochs,
         log.snapshots,
-        found.control.voters.changes,
+        found.control.voters.entries,
         read_all(store, log.start, log.end),
     )
 

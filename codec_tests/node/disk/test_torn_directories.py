@@ -67,7 +67,7 @@ def test_damage_in_the_middle_is_told_with_its_place_and_what_to_do(tmp_path: Pa
     second = len(batch_at(0).data)
     data[second + 30] ^= 1
     segment(tmp_path).write_bytes(data)
-    expected = rf"0\.log, byte {second}: .*batches behind it; give the replica an empty directory"
+    expected = rf"0\.log, byte {second}: .*batches follow it; give the replica an empty directory"
     with pytest.raises(CorruptBatch, match=expected), opened(tmp_path):
         pass
     assert segment(tmp_path).read_bytes() == data

@@ -1,6 +1,6 @@
-"""A replica: one input at a time, and what it wants done about it.
+"""A replica: `step` passes one input to its handler, and returns the effects.
 
-Behind every input the timers are looked at, and whoever can be asked now is asked.
+After every input the replica checks its deadlines, and sends the requests that it can send now.
 """
 
 from __future__ import annotations
@@ -9,6 +9,13 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from kraftwire.raft.core.connections import (
+    InFlight,
+    ResignationNotice,
+    SnapshotQuery,
+    VersionsQuery,
+    VoteQuery,
+)
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Disconnect, Effect, Settled, StoppedLeading
 from kraftwire.raft.core.inputs import (
@@ -36,25 +43,23 @@ from kraftwire.raft.core.roles import (
 )
 from kraftwire.raft.core.snapshots import clean, note_taken, snapshot_id
 from kraftwire.raft.election.leadership import (
-    AskedEnd,
+    announce_leader,
+    announce_resignation,
     is_removed,
     name_voters,
     note_flushed,
     propose,
     resign,
-    tell_successors,
-    tell_voters,
 )
 from kraftwire.raft.election.resignation import give_up_leadership, may_stop, shut_down, stop
 from kraftwire.raft.election.vote_client import (
-    AskedVote,
-    ask,
     begin_next_epoch,
     elect_sole_voter,
     leave_leader,
     may_leave_leader,
-    note_answer,
     note_unsupported,
+    note_vote,
+    request_votes,
     stand,
     time_out,
 )
@@ -65,15 +70,18 @@ from kraftwire.raft.election.vote_server import (
 )
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.metadata_log.store import Recovered
-from kraftwire.raft.replication.fetch_client import fetch, take_response
+from kraftwire.raft.replication.fetch_client import fetch, handle_fetch_response
 from kraftwire.raft.replication.fetch_server import (
-    answer_parked,
-    forget_parked,
+    answer_waiting,
+    forget_waiting,
     handle_fetch,
-    refuse_parked,
+    refuse_waiting,
 )
-from kraftwire.raft.replication.responses import Outcome, read_response
-from kraftwire.raft.replication.snapshot_client import AskedSnapshot, note_unanswered, take_piece
+from kraftwire.raft.replication.leader_updates import Outcome, read_response
+from kraftwire.raft.replication.snapshot_client import (
+    handle_fetch_snapshot_response,
+    note_unanswered,
+)
 from kraftwire.raft.replication.snapshot_server import handle_fetch_snapshot
 from kraftwire.raft.self_description.api_versions import handle_api_versions
 from kraftwire.raft.self_description.describe_cluster import handle_describe_cluster
@@ -82,13 +90,16 @@ from kraftwire.raft.state.config import Config
 from kraftwire.raft.voter_set.change_server import (
     handle_add_voter,
     handle_remove_voter,
-    refuse_change,
+    handle_versions,
+    refuse_changes,
     settle_change,
-    take_versions,
 )
-from kraftwire.raft.voter_set.readiness import AskedVersions
+from kraftwire.raft.voter_set.update_client import (
+    handle_join_response,
+    handle_update_response,
+    send_update,
+)
 from kraftwire.raft.voter_set.update_client import next_deadline as next_update
-from kraftwire.raft.voter_set.update_client import take_join, take_update, tell_leader
 from kraftwire.raft.voter_set.update_server import handle_update_voter, upgrade_kraft_version
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
@@ -127,58 +138,58 @@ _HANDLERS: dict[type, Callable[[Core, Request, Any], None]] = {
 
 
 class Replica:
-    """A pure state machine: no clock, file or socket; randomness is injected."""
+    """A pure state machine: no clock, file or socket; the caller injects randomness."""
 
-    def __init__(self, config: Config, recovered: Recovered, chance: Random, now: int) -> None:
-        """`recovered` is what its store has; it is the replica's own from here on."""
-        self.core = Core(config, recovered, chance, now)
+    def __init__(self, config: Config, recovered: Recovered, rng: Random, now: int) -> None:
+        """`recovered` is what the replica's store has; the replica owns it from here on."""
+        self.core = Core(config, recovered, rng, now)
 
     def start(self) -> list[Effect]:
-        """What is to be done first."""
+        """Return the first effects."""
         elect_sole_voter(self.core)
         self._poll()
-        return self._taken()
+        return self._pop_effects()
 
-    def step(self, now: int, what: Input) -> list[Effect]:
-        """Take in what has happened at a time in ms, which never goes back."""
+    def step(self, now: int, event: Input) -> list[Effect]:
+        """Return the effects of an input at a time in ms, which never goes back."""
         core = self.core
         if core.has_stopped:
             return []
         core.now = max(core.now, now)
         core.source = None
         before = core.role
-        match what:
+        match event:
             case Request():
-                self._answer(what)
+                self._handle_request(event)
             case Response():
-                self._respond(what)
+                self._handle_response(event)
             case RequestFailed():
-                self._fail(what)
+                self._handle_failure(event)
             case RequestLost():
-                forget_parked(core, what.token)
+                forget_waiting(core, event.token)
             case Flushed():
-                note_flushed(core, what.end)
+                note_flushed(core, event.end)
             case Propose():
-                propose(core, what.token, what.values)
+                propose(core, event.token, event.values)
             case SnapshotTaken():
-                note_taken(core, what.snapshot, what.size)
+                note_taken(core, event.snapshot, event.size)
             case UpgradeKRaftVersion():
-                upgrade_kraft_version(core, what)
+                upgrade_kraft_version(core, event)
             case Resign():
-                give_up_leadership(core, what)
+                give_up_leadership(core, event)
             case ShutDown():
                 shut_down(core)
-        self._leave(before)
+        self._release(before)
         self._poll()
         stop(core)
-        return self._taken()
+        return self._pop_effects()
 
     def snapshot_id(self, end: int) -> OffsetAndEpoch | None:
-        """The id of a snapshot of all before an offset; None where there may be none."""
+        """Return the id of a snapshot of all before an offset; None if none can be taken there."""
         return snapshot_id(self.core, end)
 
     def next_deadline(self) -> int | None:
-        """When it wants a `Tick`, unless something else happens before; None for never."""
+        """Return when the replica needs a `Tick` if nothing happens before; None for never."""
         core, role = self.core, self.core.role
         times: list[int | None] = [
             core.stop_deadline,
@@ -187,10 +198,10 @@ class Replica:
         ]
         if isinstance(role, Leader):
             times += [role.check_quorum_deadline, role.begin_quorum_deadline]
-            times.append(role.parked.next_deadline())
+            times.append(role.purgatory.next_deadline())
             if role.pending is not None:
                 times.append(role.pending.deadline)
-            times += [one.deadline for one in role.waiting]
+            times += [change.deadline for change in role.waiting]
         elif isinstance(role, Follower):
             may_leave = core.may_stand or may_leave_leader(core)  # most are voters
             times.append(role.fetch_deadline if may_leave else None)
@@ -199,21 +210,21 @@ class Replica:
             times.append(role.election_deadline)
         return min([time for time in times if time is not None], default=None)
 
-    def _leave(self, before: Role) -> None:
-        """Where this replica has led, and does not any more, answer those who have waited."""
+    def _pop_effects(self) -> list[Effect]:
+        effects, self.core.effects = self.core.effects, []
+        return effects
+
+    def _release(self, before: Role) -> None:
+        """Answer all that waits for a leader, if this replica has stopped leading."""
         core = self.core
         if isinstance(before, Leader) and core.role is not before:
-            refuse_parked(core, before)
-            refuse_change(core, before)
+            refuse_waiting(core, before)
+            refuse_changes(core, before)
             core.effects += [Settled(token, None) for token, _ in before.proposed]
             if before.is_open:
                 core.effects.append(StoppedLeading(before.epoch))
 
-    def _taken(self) -> list[Effect]:
-        effects, self.core.effects = self.core.effects, []
-        return effects
-
-    def _answer(self, request: Request) -> None:
+    def _handle_request(self, request: Request) -> None:
         self.core.source = request
         handler = _HANDLERS.get(type(request.message))
         if handler is None:
@@ -221,50 +232,49 @@ class Replica:
         else:
             handler(self.core, request, request.message)
 
-    def _fail(self, what: RequestFailed) -> None:
-        asked = self.core.connections.finish(what.number, self.core.now, failed=True)
-        if isinstance(asked, AskedVote) and what.is_unsupported:
+    def _handle_failure(self, failure: RequestFailed) -> None:
+        sent = self.core.connections.finish(failure.number, self.core.now, failed=True)
+        query = None if sent is None else sent.query
+        if isinstance(query, VoteQuery) and failure.is_unsupported:
             note_unsupported(self.core)
-        elif isinstance(asked, AskedVersions):
-            take_versions(self.core, asked, None)
-        elif isinstance(asked, AskedSnapshot):
+        elif isinstance(query, VersionsQuery):
+            handle_versions(self.core, query, None)
+        elif isinstance(query, SnapshotQuery):
             note_unanswered(self.core)
 
-    def _respond(self, what: Response) -> None:
+    def _handle_response(self, response: Response) -> None:
         core = self.core
-        sent = core.connections.in_flight(what.number)
-        asked = core.connections.finish(what.number, core.now)
-        if sent is None or asked is None:
-            return
-        core.source = Answer(sent.address, what.message)
-        if self._take(asked, what.message) is Outcome.FAILED:
-            core.connections.pause(sent.node, core.now)
+        sent = core.connections.finish(response.number, core.now)
+        if sent is not None:
+            core.source = Answer(sent.address, response.message)
+            if self._outcome(sent, response.message) is Outcome.FAILED:
+                core.connections.pause(sent.node, core.now)
 
-    def _take(self, asked: object, message: Message) -> Outcome:
-        """Take in a response; what becomes of it."""
-        core = self.core
+    def _outcome(self, sent: InFlight, message: Message) -> Outcome:
+        """Pass a response to its handler."""
+        core, query = self.core, sent.query
         match message:
             case FetchResponse():
-                return take_response(core, message)
+                return handle_fetch_response(core, message)
             case FetchSnapshotResponse():
-                return take_piece(core, message)
-            case ApiVersionsResponse() if isinstance(asked, AskedVersions):
-                return take_versions(core, asked, message)
+                return handle_fetch_snapshot_response(core, message)
+            case ApiVersionsResponse() if isinstance(query, VersionsQuery):
+                return handle_versions(core, query, message)
             case UpdateRaftVoterResponse():
-                return take_update(core, message)
+                return handle_update_response(core, message)
             case AddRaftVoterResponse() | RemoveRaftVoterResponse():
-                return take_join(core, message)
+                return handle_join_response(core, message)
         outcome, partition = read_response(core, message)
-        if outcome is Outcome.GOOD and isinstance(asked, AskedVote):
-            note_answer(core, asked, granted=partition.vote_granted)
-        elif isinstance(asked, AskedEnd) and isinstance(core.role, Resigned):
-            core.role.untold.discard(asked.voter)
+        if outcome is Outcome.GOOD and isinstance(query, VoteQuery):
+            note_vote(core, query.voter, granted=partition.vote_granted)
+        elif isinstance(query, ResignationNotice) and isinstance(core.role, Resigned):
+            core.role.unacknowledged.discard(query.voter)
         return outcome
 
     def _poll(self) -> None:
-        """Look at the timers until no state changes any more, and nothing is left to be told."""
+        """Act on deadlines until the role stays the same and no waiting Fetch can be answered."""
         core = self.core
-        if any(isinstance(one, AskedSnapshot) for one in core.connections.expire(core.now)):
+        if any(isinstance(sent.query, SnapshotQuery) for sent in core.connections.expire(core.now)):
             note_unanswered(core)
         clean(core)
         before = None
@@ -272,42 +282,42 @@ class Replica:
             if may_stop(core):
                 return
             before = core.role
-            self._look(before)
-            self._leave(before)
-            self._tell_news()
+            self._act(before)
+            self._release(before)
+            self._answer_news()
 
-    def _tell_news(self) -> None:
-        """Answer what waits for a longer log, or for a higher high watermark."""
+    def _answer_news(self) -> None:
+        """Answer the Fetches that wait for a longer log, or for a higher high watermark."""
         while self.core.has_news:
             self.core.has_news = False
-            answer_parked(self.core)
+            answer_waiting(self.core)
 
-    def _look(self, role: Role) -> None:
+    def _act(self, role: Role) -> None:
+        """Do what is due in a role."""
         core = self.core
         match role:
             case Unattached():
-                self._look_unattached(role)
+                self._act_unattached(role)
             case Prospective() | Candidate():
                 if core.now >= role.election_deadline and core.stop_deadline is None:
                     time_out(core)
                 else:
-                    ask(core)
+                    request_votes(core)
             case Follower():
                 if core.now >= role.fetch_deadline and may_leave_leader(core):
                     leave_leader(core, role)
-                elif not tell_leader(core, role):
+                elif not send_update(core, role):
                     fetch(core)
             case Leader():
-                self._look_leader(role)
+                self._act_leader(role)
             case Resigned():
                 if core.now >= role.election_deadline and core.stop_deadline is None:
                     begin_next_epoch(core, role)
                 else:
-                    tell_successors(core, role)
+                    announce_resignation(core, role)
 
-    def _look_unattached(self, role: Unattached) -> None:
-        core = self.core
-        deadline = role.election_deadline
+    def _act_unattached(self, role: Unattached) -> None:
+        core, deadline = self.core, role.election_deadline
         if core.stop_deadline is not None:
             return
         if deadline is not None and core.now >= deadline and core.may_stand:
@@ -315,9 +325,9 @@ class Replica:
         else:
             fetch(core)
 
-    def _look_leader(self, leader: Leader) -> None:
+    def _act_leader(self, leader: Leader) -> None:
         core = self.core
-        self._tell_news()
+        self._answer_news()
         settle_change(core, leader)
         name_voters(core, leader)
         deadline = leader.check_quorum_deadline
@@ -326,5 +336,5 @@ class Replica:
             resign(core, leader)
             return
         if core.now >= leader.begin_quorum_deadline:
-            tell_voters(core, leader)
-        answer_parked(core, due=True)
+            announce_leader(core, leader)
+        answer_waiting(core, due=True)

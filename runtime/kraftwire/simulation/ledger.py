@@ -160,7 +160,7 @@ class Ledger:
         """A node's log has got control records: of voters, or not."""
         assert node.replica is not None, "it runs"
         core = node.replica.core
-        sets = [(one.offset, one.value.keys) for one in core.control.voters.changes]
+        sets = [(one.offset, one.value.keys) for one in core.control.voters.entries]
         changes = [
             (offset, one, two)
             for (_, one), (offset, two) in pairwise(sets)
@@ -248,8 +248,8 @@ class Ledger:
         if election is None or election[:2] != (core.epoch, core.leader_id):
             raise Broken("disks read back", f"node {node.number}: {election} for {core.role}")
         for name in ("voters", "kraft_version"):
-            known = getattr(core.control, name).changes
-            read = getattr(found.control, name).changes
+            known = getattr(core.control, name).entries
+            read = getattr(found.control, name).entries
             if [one.value for one in known] != [one.value for one in read]:
                 seen = f"node {node.number}: {name} {read} for {known}"
                 raise Broken("control records replay", seen)

@@ -11,7 +11,7 @@ from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.raft.core.effects import Effect
 from kraftwire.raft.core.inputs import Input
 from kraftwire.raft.core.roles import Leader
-from kraftwire.raft.membership import Adding, policy_of
+from kraftwire.raft.membership import AddVoter, policy_of
 from kraftwire.raft.metadata_log.batches import split_batches
 from kraftwire.raft.metadata_log.history import History
 from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
@@ -144,7 +144,7 @@ class Node:
         core = self.replica.core
         sets = _sets_that_count(core.control.voters, core.committed)
         pending = core.role.pending if isinstance(core.role, Leader) else None
-        if pending is not None and isinstance(pending.change, Adding) and pending.end is None:
+        if pending is not None and isinstance(pending.change, AddVoter) and pending.end is None:
             sets.append(core.voters.adding(pending.change.voter))
         return sets
 
@@ -208,8 +208,8 @@ def epoch_before(batches: Sequence[OffsetAndEpoch], offset: int) -> int | None:
 
 def _sets_that_count(voters: History[VoterSet], committed: int) -> list[VoterSet]:
     """Return the newest set before an offset up to which records are committed, and all after."""
-    known = [place for place, one in enumerate(voters.changes) if one.offset < committed]
-    return [change.value for change in voters.changes[max(known, default=0) :]]
+    known = [place for place, one in enumerate(voters.entries) if one.offset < committed]
+    return [change.value for change in voters.entries[max(known, default=0) :]]
 
 
 def _checkpoint(voters: VoterSet) -> bytes:

@@ -41,7 +41,7 @@ from kraftwire.node.disk.snapshot_files import SnapshotFiles
 from kraftwire.raft.core.messages import METADATA_TOPIC_ID
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.metadata_log.log_state import LogState, OffsetAndEpoch
-from kraftwire.raft.metadata_log.recovery import MEND, recover_batches
+from kraftwire.raft.metadata_log.recovery import HOW_TO_REPLACE, recover_batches
 from kraftwire.raft.metadata_log.store import Recovered
 from kraftwire.raft.state.election_state import Election, decode_election, encode_election
 from kraftwire.raft.state.voters import NO_VOTERS, VoterSet
@@ -158,7 +158,7 @@ class DiskStore:
                 try:
                     return decode_election(path.read_bytes(), str(path))
                 except CorruptBatch as error:
-                    reason = f"{error.reason}; {MEND}"
+                    reason = f"{error.reason}; {HOW_TO_REPLACE}"
                     raise CorruptBatch(error.file, error.position, reason) from None
         return None
 
@@ -180,7 +180,7 @@ class DiskStore:
         behind = [offset for offset in ends if offset >= base]
         if not behind:
             reason = f"its log begins at offset {base}, and no snapshot has what was before"
-            raise CorruptBatch(str(self.directory), 0, f"{reason}; {MEND}")
+            raise CorruptBatch(str(self.directory), 0, f"{reason}; {HOW_TO_REPLACE}")
         return min(behind)
 
     def _make_agree(self, log: LogState) -> None:

@@ -25,7 +25,7 @@ from kraftwire.log.segment_writer import INDEX_INTERVAL
 from kraftwire.log.source import FileSource
 from kraftwire.node.disk.files import read_at, sync, sync_directory, truncate, write_at
 from kraftwire.node.disk.segment_indexes import SUFFIXES, SegmentIndexes
-from kraftwire.raft.metadata_log.recovery import MEND, damaged
+from kraftwire.raft.metadata_log.recovery import HOW_TO_REPLACE, damaged
 
 _WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
@@ -92,7 +92,7 @@ class Segment:
 
     def _note_first(self, header: BatchHeader) -> None:
         if header.base_offset != self.base_offset:
-            reason = f"its first batch has offset {header.base_offset}; {MEND}"
+            reason = f"its first batch has offset {header.base_offset}; {HOW_TO_REPLACE}"
             raise CorruptBatch(str(self.path), 0, reason)
         self._first_timestamp = header.max_timestamp
 

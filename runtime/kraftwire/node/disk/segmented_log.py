@@ -18,7 +18,7 @@ from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import FileKind, parse_file_name
 from kraftwire.log.header import BatchHeader
 from kraftwire.node.disk.segment import DiskSettings, Segment
-from kraftwire.raft.metadata_log.recovery import MEND
+from kraftwire.raft.metadata_log.recovery import HOW_TO_REPLACE
 
 _base_offset = attrgetter("base_offset")
 
@@ -65,7 +65,9 @@ class SegmentedLog:
         for segment in self._segments:
             self._scanned = segment.path
             if segment.base_offset != end:
-                raise CorruptBatch(self.file, 0, f"the segment before it ends at {end}; {MEND}")
+                raise CorruptBatch(
+                    self.file, 0, f"the segment before it ends at {end}; {HOW_TO_REPLACE}"
+                )
             yield from segment.scan(is_last=segment is self._active)
             end = segment.end
 

@@ -1,47 +1,71 @@
-"""One request at a time to each node, and a pause behind one that has failed.
+"""The requests in flight: at most one to each node, and a pause after one that has failed.
 
-A response that comes when its request is given up is not taken: the replica may have gone on.
-Times are in ms.
+A response to a request that was given up is ignored, since the replica may be in another epoch by
+now. Times are in ms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from itertools import count
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from kraftwire.address import Address
-
-Node = TypeVar("Node", bound=Hashable)
-Asked = TypeVar("Asked")
+from kraftwire.raft.state.voters import ReplicaKey
 
 
-class InFlight(NamedTuple, Generic[Node, Asked]):
-    """A request that is not answered yet."""
+class VoteQuery(NamedTuple):
+    """Asks a voter for its vote, or for its pre-vote."""
 
-    node: Node
-    asked: Asked
+    voter: ReplicaKey
+
+
+class ResignationNotice(NamedTuple):
+    """Tells a voter that the leader has resigned."""
+
+    voter: ReplicaKey
+
+
+class VersionsQuery(NamedTuple):
+    """Asks a replica that is to become a voter which versions it supports."""
+
+    voter: ReplicaKey
+
+
+class SnapshotQuery(NamedTuple):
+    """Asks the leader for a piece of a snapshot."""
+
+
+Query = VoteQuery | ResignationNotice | VersionsQuery | SnapshotQuery
+"""What a request is about, if its response or its failure does not say that by itself."""
+
+
+class InFlight(NamedTuple):
+    """A request without an answer yet."""
+
+    node: int
+    query: Query | None
     deadline: int
     address: Address | None
 
 
-class Connections(Generic[Node, Asked]):
-    """What was asked of whom, by the numbers that requests are sent with."""
+class Connections:
+    """The requests in flight, by the numbers that they are sent with."""
 
     def __init__(self, *, request_timeout_ms: int, retry_backoff_ms: int) -> None:
         self._timeout = request_timeout_ms
         self._backoff = retry_backoff_ms
         self._numbers = count(1)
-        self._in_flight: dict[int, InFlight[Node, Asked]] = {}
-        self._busy: dict[Node, int] = {}
-        self._paused: dict[Node, int] = {}
+        self._in_flight: dict[int, InFlight] = {}
+        self._busy: set[int] = set()
+        self._paused: dict[int, int] = {}
 
-    def is_ready(self, node: Node, now: int) -> bool:
-        """Whether a node can be sent a request."""
+    def is_ready(self, node: int, now: int) -> bool:
+        """Whether a request can be sent to a node."""
         return node not in self._busy and now >= self._paused.get(node, now)
 
-    def ready(self, nodes: Iterable[Node], now: int) -> list[Node]:
-        """The nodes that can be sent one."""
+    def ready(self, nodes: Iterable[int], now: int) -> list[int]:
+        """Return the nodes that a request can be sent to."""
         return [node for node in nodes if self.is_ready(node, now)]
 
     @property
@@ -49,52 +73,43 @@ class Connections(Generic[Node, Asked]):
         """Whether nothing is in flight."""
         return not self._in_flight
 
-    def asked(self) -> list[Asked]:
-        """What is in flight."""
-        return [one.asked for one in self._in_flight.values()]
-
-    def send(self, node: Node, now: int, asked: Asked, address: Address | None = None) -> int:
+    def send(self, node: int, now: int, query: Query | None, address: Address | None = None) -> int:
         """Note a request to a node that is ready; return the number to send it with."""
         number = next(self._numbers)
-        self._in_flight[number] = InFlight(node, asked, now + self._timeout, address)
-        self._busy[node] = number
+        self._in_flight[number] = InFlight(node, query, now + self._timeout, address)
+        self._busy.add(node)
         self._paused.pop(node, None)
         return number
 
-    def in_flight(self, number: int) -> InFlight[Node, Asked] | None:
-        """Return the request with a number; None if it was given up."""
-        return self._in_flight.get(number)
-
-    def finish(self, number: int, now: int, *, failed: bool = False) -> Asked | None:
-        """What was asked with a number, now that it is answered; None where it was given up."""
-        one = self._in_flight.pop(number, None)
-        if one is None:
+    def finish(self, number: int, now: int, *, failed: bool = False) -> InFlight | None:
+        """Remove and return the request with a number; return None if it was given up before."""
+        request = self._in_flight.pop(number, None)
+        if request is None:
             return None
-        del self._busy[one.node]
+        self._busy.remove(request.node)
         if failed:
-            self.pause(one.node, now)
-        return one.asked
+            self.pause(request.node, now)
+        return request
 
-    def pause(self, node: Node, now: int) -> None:
-        """Leave a node alone for a while."""
+    def pause(self, node: int, now: int) -> None:
+        """Send nothing to a node for a while."""
         self._paused[node] = now + self._backoff
 
-    def expire(self, now: int) -> list[Asked]:
-        """Give up the requests whose time is over; what they asked."""
+    def expire(self, now: int) -> list[InFlight]:
+        """Give up and return the requests whose time is over."""
         if not self._in_flight:
             return []
-        numbers = [number for number, one in self._in_flight.items() if one.deadline <= now]
-        found = [self.finish(number, now, failed=True) for number in numbers]
-        return [asked for asked in found if asked is not None]
+        late = [number for number, one in self._in_flight.items() if one.deadline <= now]
+        return [one for number in late if (one := self.finish(number, now, failed=True))]
 
     def forget(self) -> None:
-        """Give up all requests, and all pauses: in another epoch other things are asked."""
+        """Give up all requests and all pauses: another epoch has other questions."""
         self._in_flight.clear()
         self._busy.clear()
         self._paused.clear()
 
     def deadlines(self, now: int) -> list[int]:
-        """When requests are over, and pauses that are not over yet."""
+        """Return when requests time out, and when pauses end that have not ended yet."""
         times = [one.deadline for one in self._in_flight.values()]
         if self._paused:
             times += [until for until in self._paused.values() if until > now]

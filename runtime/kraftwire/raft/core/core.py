@@ -1,8 +1,8 @@
-"""What all handlers of a replica share: its log and voters, its state, and how that changes.
+"""The state of a replica that all handlers share, and the changes that they make to it.
 
-A change of state is made durable before anything else is done about it (`SaveElection` is
-the next effect), and gives up what was asked of other nodes in the state before. Where a
-change would contradict what the replica knows, `ValueError` says so: handlers check first.
+A change of role is made durable before anything else follows from it: `SaveElection` is the next
+effect. It gives up all requests of the role before. A method raises `ValueError` if a change would
+contradict what the replica knows (`transitions`); handlers check first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from random import Random
 
 from kraftwire.address import Address
 from kraftwire.log.batch import Batch
-from kraftwire.raft.core.connections import Connections
+from kraftwire.raft.core.connections import Connections, Query
 from kraftwire.raft.core.effects import (
     Append,
     Committed,
@@ -33,11 +33,14 @@ from kraftwire.raft.core.roles import (
     Resigned,
     Role,
     Unattached,
+    kept_deadline,
+    record_vote,
 )
+from kraftwire.raft.core.transitions import Transition, check_transition
 from kraftwire.raft.membership import policy_of
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.metadata_log.store import Recovered
-from kraftwire.raft.state.bounds import Allowance
+from kraftwire.raft.state.bounds import EpochAllowance
 from kraftwire.raft.state.config import Config
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.tally import Tally
@@ -46,53 +49,53 @@ from kraftwire_wire.message import Message
 
 
 class Core:
-    """A replica between two inputs; times are in ms."""
+    """The state of a replica; times are in ms."""
 
-    def __init__(self, config: Config, recovered: Recovered, chance: Random, now: int) -> None:
-        """It begins in the state that `recovered` leaves, which is kept anew.
+    def __init__(self, config: Config, recovered: Recovered, rng: Random, now: int) -> None:
+        """Start from the recovered state and persist it again.
 
-        `KraftwireError` where it must not begin with that.
+        Raises `KraftwireError` if the membership policy does not allow to start with this log.
         """
         policy_of(config).check_start(recovered.control)
         self.config = config
         self.log = recovered.log
         self.control = recovered.control
-        self.chance = chance
+        self.rng = rng
         self.now = now
         self.effects: list[Effect] = []
         latest = self.log.latest_snapshot
         self.committed = 0 if latest is None else latest.offset
-        """Up to where records are known to be committed; it never falls."""
+        """The offset up to which records are known to be committed; it never falls."""
         self.clean_deadline: int | None = None
-        """When there are more snapshots than are kept, until when they stay."""
+        """When surplus snapshots are removed; None if there are none."""
         self.has_news = False
-        """Whether there is something since the last look that a parked Fetch waits for."""
-        self._looked_at: VoterSet | None = None
+        """Whether waiting Fetches can be answered: with new records or a new high watermark."""
+        self._checked_voters: VoterSet | None = None
         self._is_voter = False
         self.stop_deadline: int | None = None
-        """When this replica stops whatever happens; None while nobody wants it to."""
+        """When this replica stops in any case; None before `ShutDown`."""
         self.has_stopped = False
         self.refused: str | None = None
-        """Why batches of a leader were refused last; None if none were."""
-        self.connections: Connections[int, object] = Connections(
+        """Why this replica last refused batches of a leader; None if it never did."""
+        self.connections = Connections(
             request_timeout_ms=config.request_timeout_ms,
             retry_backoff_ms=config.retry_backoff_ms,
         )
         self._turns: Counter[int] = Counter()
-        """How often the nodes with several voters of one id were asked (KIP-856)."""
-        self.allowance = Allowance(config.election_timeout_ms, now)
+        """How many requests went to each node that has several voters of its id (KIP-856)."""
+        self.allowance = EpochAllowance(config.election_timeout_ms, now)
         self.source: Request | Answer | None = None
-        """The request or response that is being handled."""
+        """The request or response that is handled now."""
         self.refused_claims = 0
-        """How many epochs and offsets were refused that cannot be."""
+        """How many impossible epochs and offsets this replica has refused."""
         self.heard_epoch: int | None = None
-        """The epoch whose leader has answered a Fetch well, at the listeners that are known."""
+        """The last epoch whose leader has answered a Fetch, at the listeners that are known."""
         self.role: Role = self._first_role(recovered.election or Election(0))
         self.told_epoch = self.role.epoch
-        """The last epoch that a known node has told when it was asked, or that was stored."""
+        """The last epoch in the response of a known node, or in the recovered state."""
         self._save()
 
-    # -- what is known -------------------------------------------------------------------------
+    # -- state ---------------------------------------------------------------------------------
 
     @property
     def key(self) -> ReplicaKey:
@@ -101,7 +104,7 @@ class Core:
 
     @property
     def epoch(self) -> int:
-        """The epoch that it is in."""
+        """The epoch of the role."""
         return self.role.epoch
 
     @property
@@ -111,10 +114,10 @@ class Core:
 
     @property
     def is_voter(self) -> bool:
-        """Whether this replica is in it."""
+        """Whether this replica is in the newest voter set."""
         voters = self.control.voters.last
-        if voters is not self._looked_at:  # this is asked at every step, and sets seldom change
-            self._looked_at = voters
+        if voters is not self._checked_voters:  # asked in every step, and sets seldom change
+            self._checked_voters = voters
             self._is_voter = self.config.can_vote and voters.find(self.key) is not None
         return self._is_voter
 
@@ -122,9 +125,10 @@ class Core:
     def may_stand(self) -> bool:
         """Whether this replica may be elected: a voter, or one whose removal is not committed.
 
-        A leader that removes itself as one of two voters, and crashes, may be the only one with
-        that record: nobody else gets its vote, and the other voter's is all that it needs (Ongaro,
-        4.2.2). A real one does not stand, and then no leader is ever elected.
+        If one of two voters leads, removes itself and crashes, it may be the only one with that
+        record. The other voter cannot win without its vote, which it refuses; it can win with the
+        other's (Ongaro's dissertation, 4.2.2). Kafka's controller does not become a candidate
+        then, and no leader is ever elected.
         """
         if self.is_voter:
             return True
@@ -135,18 +139,18 @@ class Core:
 
     @property
     def myself(self) -> Voter:
-        """What a voter set should say of this replica."""
+        """This replica as the voter set should describe it."""
         versions = self.config.supported_kraft_versions
         return Voter(self.key, self.config.listeners, versions[0], versions[-1])
 
     @property
     def others(self) -> list[ReplicaKey]:
-        """The voters but for this replica, in the order of the set."""
+        """The other voters, in the order of the set."""
         return [voter.key for voter in self.voters if voter.id != self.key.id]
 
     @property
     def has_nodes_to_ask(self) -> bool:
-        """Whether there are nodes that may know the leader: bootstrap servers, or voters."""
+        """Whether there are bootstrap servers or voters that may know the leader."""
         return bool(self.config.bootstrap or self.others)
 
     @property
@@ -158,129 +162,92 @@ class Core:
     @property
     def is_leader_heard(self) -> bool:
         """Whether the leader of this epoch has answered a Fetch, or is this replica."""
-        return isinstance(self.role, Leader | Resigned) or self.heard_epoch == self.epoch
+        return self.role.leader_id == self.key.id or self.heard_epoch == self.role.epoch
 
     @property
     def leader_id(self) -> int | None:
-        """Who leads the epoch, where that is known; who has resigned still does."""
-        if isinstance(self.role, Leader | Resigned):
-            return self.key.id
-        return None if isinstance(self.role, Candidate) else self.role.leader_id
+        """The leader of the epoch, if known; a leader that has resigned still counts."""
+        return self.role.leader_id
 
     @property
     def leader_listeners(self) -> tuple[Listener, ...]:
         """Where the leader listens, as far as that is known."""
-        if isinstance(self.role, Leader | Resigned):
-            return self.config.listeners
-        if isinstance(self.role, Prospective | Follower):
-            return self.role.leader_listeners
-        return ()
+        return self.role.leader_listeners
 
     @property
     def voted(self) -> ReplicaKey | None:
-        """Whom it has voted for in the epoch; a leader's vote is not needed any more."""
-        if isinstance(self.role, Candidate):
-            return self.key
-        if isinstance(self.role, Unattached | Prospective | Follower):
-            return self.role.voted
-        return None
+        """The vote of this replica in the epoch; None in a leader, which needs it no more."""
+        return self.role.voted
 
     # -- changes -------------------------------------------------------------------------------
 
     def become_unattached(self, epoch: int, leader_id: int | None = None) -> None:
-        """Wait for a leader in a later epoch, or look for that of this one.
+        """Wait for the leader of a later epoch, or look for the leader of this one again.
 
-        The latter after an election that was lost, or when the leader does not answer an observer.
+        The latter happens after a lost election, or if the leader does not answer an observer.
         """
-        is_same = epoch == self.epoch
-        is_observer = isinstance(self.role, Follower) and not self.may_stand
-        is_lost = isinstance(self.role, Prospective) or is_observer
-        if epoch < self.epoch or (is_same and not is_lost):
-            raise ValueError(f"unattached in epoch {epoch} from {self.role}")
-        voted = self.voted if is_same else None
-        self._enter(Unattached(epoch, self._deadline_unattached(), leader_id, voted))
+        deadline = kept_deadline(self.role) or self._election_deadline() if self.may_stand else None
+        voted = self.voted if epoch == self.epoch else None
+        self._enter(Unattached(epoch, deadline, leader_id, voted))
 
     def become_follower(self, epoch: int, leader_id: int, listeners: tuple[Listener, ...]) -> None:
-        """Follow the leader of a later epoch, or of this one if it is better known now.
-
-        `ValueError` if this replica leads the epoch or follows another leader in it, or if the
-        leader has answered a Fetch and `listeners` are no more than those that are known.
-        """
-        is_same = epoch == self.epoch
-        is_leading = isinstance(self.role, Leader | Resigned)
-        knows_less = leader_id != self.leader_id or (
-            len(listeners) <= len(self.leader_listeners)
-            and (self.heard_epoch == epoch or listeners == self.leader_listeners)
-        )
-        if (
-            not listeners
-            or leader_id == self.key.id
-            or epoch < self.epoch
-            or (is_same and is_leading)
-            or (is_same and isinstance(self.role, Follower) and knows_less)
-        ):
-            raise ValueError(f"follower of {leader_id} in epoch {epoch} from {self.role}")
-        if is_same and listeners != self.leader_listeners:
-            self.heard_epoch = None  # not at these, which a stranger may have announced
-        voted = self.voted if is_same else None
-        self._enter(self._follower(epoch, leader_id, listeners, voted))
+        """Follow the leader of a later epoch, or that of this one if it is better known now."""
+        if epoch == self.epoch and self.leader_id not in (None, leader_id):
+            raise ValueError(f"a second leader {leader_id} of epoch {epoch} from {self.role}")
+        self._follow(epoch, leader_id, listeners)
 
     def replace_leader(self, leader_id: int, listeners: tuple[Listener, ...]) -> None:
-        """Follow another leader of this epoch than one that has never answered a Fetch."""
-        if self.is_leader_heard or not listeners or leader_id == self.key.id:
+        """Follow another leader of this epoch, if the first has never answered a Fetch."""
+        if self.is_leader_heard:
             raise ValueError(f"{leader_id} replaces the leader of {self.role}")
-        self._enter(self._follower(self.epoch, leader_id, listeners, self.voted))
+        self._follow(self.epoch, leader_id, listeners)
+
+    def _follow(self, epoch: int, leader_id: int, listeners: tuple[Listener, ...]) -> None:
+        if not listeners or leader_id == self.key.id:
+            raise ValueError(f"follower of {leader_id} at {listeners} from {self.role}")
+        is_same = epoch == self.epoch
+        before = self.role
+        self._enter(self._follower(epoch, leader_id, listeners, self.voted if is_same else None))
+        if is_same and listeners != before.leader_listeners:
+            self.heard_epoch = None  # not at these, which a stranger may have announced
 
     def become_prospective(self) -> None:
-        """Ask voters whether they would elect this one; nothing changes that has to be kept."""
-        if not self.may_stand or isinstance(self.role, Leader | Prospective | Resigned):
-            raise ValueError(f"prospective from {self.role}")
-        self.role = Prospective(
-            self.epoch,
-            self._election_deadline(),
-            Tally(self.voters, self.key),
-            self.leader_id,
-            self.leader_listeners if isinstance(self.role, Follower) else (),
-            self.voted,
-        )
-        self.connections.forget()
+        """Ask voters whether they would elect this replica, without a new epoch."""
+        listeners = self.leader_listeners
+        deadline = self._election_deadline()
+        tally = Tally(self.voters, self.key)
+        role = Prospective(self.epoch, deadline, tally, self.leader_id, listeners, self.voted)
+        self._enter(role, is_saved=False)
 
     def become_candidate(self) -> None:
         """Ask voters for their votes in the next epoch, with the vote of this one."""
-        if not isinstance(self.role, Prospective):
-            raise ValueError(f"candidate from {self.role}")
-        tally = Tally(self.voters, self.key)
-        self._enter(Candidate(self.epoch + 1, self._election_deadline(), tally))
+        self._enter(self._candidate(self.epoch + 1))
 
     def become_leader(self, leader: Leader) -> None:
-        """Lead the epoch of a candidacy that was won."""
-        if not isinstance(self.role, Candidate) or not self.role.tally.is_won:
-            raise ValueError(f"leader from {self.role}")
+        """Lead the epoch in which this candidate was elected."""
         self._enter(leader)
 
     def become_resigned(self, successors: tuple[ReplicaKey, ...] = ()) -> None:
-        """Lead no more, and wait for the next epoch; that it led is still kept."""
-        if not isinstance(self.role, Leader):
-            raise ValueError(f"resigned from {self.role}")
-        self.role = Resigned(self.epoch, self._election_deadline(), successors, set(self.others))
-        self.connections.forget()
+        """Stop leading, and wait for the next epoch; the file still says that it led this one."""
+        self._enter(self._resigned(self.epoch, successors), is_saved=False)
 
     def wait_longer(self, role: Resigned) -> None:
-        """Stay resigned: there is no epoch to go on to."""
+        """Stay resigned: there is no later epoch."""
         role.election_deadline = self._election_deadline()
 
     def vote(self, candidate: ReplicaKey) -> None:
-        """Keep a vote for another replica, and wait anew for the outcome."""
-        role = self.role
-        if not isinstance(role, Unattached | Prospective) or role.voted or candidate == self.key:
-            raise ValueError(f"a vote for {candidate} from {role}")
-        role.voted = candidate
-        role.election_deadline = self._election_deadline()
+        """Vote for another replica, and wait for the outcome."""
+        if candidate == self.key:
+            raise ValueError(f"a vote for itself from {self.role}")
+        record_vote(self.role, candidate, self._election_deadline())
         self._save()
 
-    def _enter(self, role: Role) -> None:
+    def _enter(self, role: Role, *, is_saved: bool = True) -> None:
+        """Change the role; an election that stays the same is not saved again."""
+        check_transition(Transition(self.role, role, self.may_stand, self.is_leader_heard))
         self.role = role
-        self._save()
+        if is_saved:
+            self._save()
         self.connections.forget()
 
     def _save(self) -> None:
@@ -289,12 +256,12 @@ class Core:
         form = policy_of(self.config).election_form(self.control.kraft_version.last)
         self.effects.append(SaveElection(election, form, voter_ids))
 
-    # -- doing ---------------------------------------------------------------------------------
+    # -- log and requests ----------------------------------------------------------------------
 
     def append(self, batch: Batch) -> None:
-        """Put a batch at the end of the log, and take in what its control records say.
+        """Append a batch, and apply its control records.
 
-        `KraftwireError` where they cannot be read; then it is not appended.
+        Raises `KraftwireError` if they cannot be read; then nothing is appended.
         """
         header = batch.header
         self.control.apply(batch)
@@ -303,15 +270,15 @@ class Core:
         self.has_news = True
 
     def truncate(self, offset: int) -> None:
-        """Remove the log from an offset on, and what its control records said."""
+        """Remove the log from an offset on, and revert its control records."""
         self.log.truncate(offset)
         self.control.truncate(offset)
         self.effects.append(Truncate(offset))
 
     def install(self, snapshot: OffsetAndEpoch, size: int, controls: Iterable[Batch]) -> None:
-        """Begin the log anew behind a snapshot that is written, with what its batches say.
+        """Restart the log after a snapshot that is written, with its control batches.
 
-        `KraftwireError` where they cannot be read; then nothing has changed.
+        Raises `KraftwireError` if they cannot be read; then nothing has changed.
         """
         self.control.load(snapshot, controls)
         self.log.install(snapshot, size)
@@ -319,34 +286,36 @@ class Core:
         self.commit(snapshot.offset)
 
     def commit(self, end: int) -> None:
-        """Note up to where records are committed; what was known before stands."""
+        """Raise the offset up to which records are committed; a lower one changes nothing."""
         if end > self.committed:
             self.committed = end
             self.effects.append(Committed(end))
 
     def flush(self) -> None:
-        """Have the log made durable."""
+        """Ask for the log to be made durable."""
         self.effects.append(Flush(self.log.end))
 
-    def send(self, node_id: int, address: Address, asked: object, message: Message) -> None:
-        """Ask a node that is ready; `asked` comes back with the response."""
-        if len(self.voters.of_id(node_id)) > 1:  # other nodes have no turns, and any number of ids
+    def send(
+        self, node_id: int, address: Address, message: Message, query: Query | None = None
+    ) -> None:
+        """Send a request to a node that is ready; the response comes with `query`."""
+        if len(self.voters.of_id(node_id)) > 1:  # others need no turns, and their ids are unbounded
             self._turns[node_id] += 1
-        number = self.connections.send(node_id, self.now, asked, address)
+        number = self.connections.send(node_id, self.now, query, address)
         self.effects.append(Send(number, address, message))
 
     def address_of(self, listeners: tuple[Listener, ...]) -> Address | None:
-        """Where replicas speak to one that listens so; None where that is not known."""
+        """Return the address of the listener that replicas use, if it is among these."""
         for name, host, port in listeners:
             if name == self.config.default_listener:
                 return Address(host, port)
         return None
 
     def reach(self, key: ReplicaKey) -> Address | None:
-        """Where to ask another voter; None where that is not known, or it cannot be asked now.
+        """Return the address of another voter; None if it is unknown or busy.
 
-        A node speaks for its own directory alone, so that voters of one id take turns at it
-        (KIP-856): one of them is on a disk that is lost, and never answers.
+        Under KIP-856 an id may have two voters, one of them on a lost disk. Only one node has the
+        id, and it answers for its own directory, so these voters take turns.
         """
         voter = self.voters.find(key)
         if voter is None or key.id == self.key.id:
@@ -358,20 +327,29 @@ class Core:
         return self.address_of(voter.listeners)
 
     def _first_role(self, election: Election) -> Role:
-        """The state that a replica goes on in after a start."""
+        """Return the role in which a replica goes on after a start."""
         epoch, leader_id, voted = election
         if epoch < self.log.last_epoch:  # its file is older than its log: it may have voted since
             return Unattached(self.log.last_epoch, self._deadline_to_stand())
         if leader_id == self.key.id:
-            return Resigned(epoch, self._election_deadline(), (), set(self.others))
-        # Where somebody leads the epoch the candidacy is lost, and the log may have records of it.
+            return self._resigned(epoch)
+        # If the epoch has a leader, the candidacy is lost, and the log may have the leader's data.
         is_mine = leader_id is None and voted is not None and voted.means(self.key)
         if is_mine and self.may_stand:
-            return Candidate(epoch, self._election_deadline(), Tally(self.voters, self.key))
+            return self._candidate(epoch)
         listeners = self.listeners_of(leader_id)
         if leader_id is not None and listeners:
             return self._follower(epoch, leader_id, listeners, voted)
         return Unattached(epoch, self._deadline_to_stand(), leader_id, voted)
+
+    def _candidate(self, epoch: int) -> Candidate:
+        tally = Tally(self.voters, self.key)
+        return Candidate(epoch, self._election_deadline(), tally, self.key)
+
+    def _resigned(self, epoch: int, successors: tuple[ReplicaKey, ...] = ()) -> Resigned:
+        deadline = self._election_deadline()
+        listeners, others = self.config.listeners, set(self.others)
+        return Resigned(epoch, self.key.id, listeners, deadline, successors, others)
 
     def _follower(
         self,
@@ -381,7 +359,7 @@ class Core:
         voted: ReplicaKey | None,
     ) -> Follower:
         timeout_ms, spread_ms = self.config.fetch_timeout_ms, self.config.fetch_spread_ms
-        extra_ms = self.chance.randrange(spread_ms) if spread_ms else 0
+        extra_ms = self.rng.randrange(spread_ms) if spread_ms else 0
         return Follower(
             epoch,
             leader_id,
@@ -393,26 +371,15 @@ class Core:
         )
 
     def listeners_of(self, replica_id: int | None) -> tuple[Listener, ...]:
-        """Where the voter set says that a replica listens."""
+        """Return where a replica listens according to the voter set."""
         voters = () if replica_id is None else self.voters.of_id(replica_id)
         return voters[-1].listeners if voters else ()
 
-    # -- waiting -------------------------------------------------------------------------------
+    # -- deadlines -----------------------------------------------------------------------------
 
     def _election_deadline(self) -> int:
         least = self.config.election_timeout_ms
-        return self.now + least + (self.chance.randrange(least) if least else 0)
+        return self.now + least + (self.rng.randrange(least) if least else 0)
 
     def _deadline_to_stand(self) -> int | None:
         return self._election_deadline() if self.may_stand else None
-
-    def _deadline_unattached(self) -> int | None:
-        """A lost candidacy does not wait anew, or whoever loses first would never be heard."""
-        role = self.role
-        if not self.may_stand:
-            return None
-        if isinstance(role, Candidate | Unattached | Resigned) and role.election_deadline:
-            return role.election_deadline
-        if isinstance(role, Prospective) and not role.tally.is_lost:
-            return role.election_deadline
-        return self._election_deadline()

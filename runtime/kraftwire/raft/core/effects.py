@@ -1,9 +1,9 @@
-"""What a replica wants done, in the order in which it has to be done.
+"""What a replica asks its caller to do.
 
-Whoever runs a replica does each effect to its end before the next: no request or reply may
-go out before all that stands before it is durable (Raft's rule that a vote or an
-acknowledgement outlives a crash). Nobody changes an effect; that they are not frozen makes them
-cheaper, and unlike tuples those of two kinds are never equal.
+The caller does each effect to its end before the next. No request or reply may go out before the
+effects ahead of it are durable: a vote or an acknowledgement has to outlive a crash. Nobody
+modifies an effect. They are not frozen because that would make them slower, and not tuples because
+those of two kinds could be equal.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from kraftwire_wire.numbers import ErrorCode
 
 @dataclass(slots=True)
 class SaveElection:
-    """Keep an election (`Store.save_election`)."""
+    """Save an election (`Store.save_election`)."""
 
     election: Election
     kraft_version: int
     voter_ids: tuple[int, ...] = ()
-    """The voters of the newest set, which the file has under kraft.version 0."""
+    """The newest voter set, which the file lists under kraft.version 0."""
 
 
 @dataclass(slots=True)
 class Append:
-    """Put a batch at the end of the log (`Store.append`)."""
+    """Append a batch to the log (`Store.append`)."""
 
     batch: Batch
 
 
 @dataclass(slots=True)
 class Flush:
-    """Make the log durable (`Store.flush`), then tell with `Flushed` up to where."""
+    """Make the log durable (`Store.flush`), then report `Flushed` with this end."""
 
     end: int
 
@@ -52,7 +52,7 @@ class Truncate:
 
 @dataclass(slots=True)
 class WriteSnapshot:
-    """Put bytes at the end of an unfinished snapshot (`Store.write_snapshot`)."""
+    """Append bytes to an unfinished snapshot (`Store.write_snapshot`)."""
 
     snapshot: OffsetAndEpoch
     position: int
@@ -61,9 +61,9 @@ class WriteSnapshot:
 
 @dataclass(slots=True)
 class InstallSnapshot:
-    """Finish a snapshot and begin the log anew behind it (`Store.finish_snapshot`, `install`).
+    """Finish a snapshot and restart the log after it (`Store.finish_snapshot`, `install`).
 
-    State machines begin anew with it too, before what is committed behind it.
+    The state machine loads it, too, before it applies anything committed after it.
     """
 
     snapshot: OffsetAndEpoch
@@ -71,16 +71,16 @@ class InstallSnapshot:
 
 @dataclass(slots=True)
 class Clean:
-    """Remove what a snapshot has (`Store.clean`)."""
+    """Remove the log and the snapshots before a snapshot (`Store.clean`)."""
 
     snapshot: OffsetAndEpoch
 
 
 @dataclass(slots=True)
 class Send:
-    """Send a request in the newest version that both ends have and that has room for it.
+    """Send a request in the newest version that both ends support and that can express it.
 
-    Its response, or that there is none, comes with the same number.
+    `Response` or `RequestFailed` reports the outcome with the same number.
     """
 
     number: int
@@ -89,7 +89,7 @@ class Send:
 
 
 class LogSlice(NamedTuple):
-    """Records for a Fetch response: whole batches from an offset on (`Store.read`)."""
+    """Whole batches for a Fetch response, from an offset on (`Store.read`)."""
 
     offset: int
     max_bytes: int
@@ -105,7 +105,7 @@ class SnapshotSlice(NamedTuple):
 
 @dataclass(slots=True)
 class Reply:
-    """Answer the request that came with a token; `content` is read when the reply goes out."""
+    """Answer the request with a token; read `content` when the reply goes out."""
 
     token: object
     message: Message
@@ -122,21 +122,21 @@ class Committed:
 
 @dataclass(slots=True)
 class Leading:
-    """This replica leads an epoch, and state machines may propose records in it."""
+    """This replica leads an epoch, and state machines may propose records."""
 
     epoch: int
 
 
 @dataclass(slots=True)
 class StoppedLeading:
-    """This replica does not lead any more; what was proposed may or may not be committed."""
+    """This replica no longer leads; uncommitted proposals may or may not be committed later."""
 
     epoch: int
 
 
 @dataclass(slots=True)
 class Settled:
-    """What became of a proposal: the offset behind its last record, or None where it is lost."""
+    """The outcome of a proposal: the offset after its last record, or None if it was lost."""
 
     token: object
     end: int | None
@@ -144,7 +144,7 @@ class Settled:
 
 @dataclass(slots=True)
 class Upgraded:
-    """What became of an `UpgradeKRaftVersion`; the reason is for people."""
+    """The outcome of `UpgradeKRaftVersion`; the reason is for people."""
 
     token: object
     error: ErrorCode = ErrorCode.NONE
@@ -153,26 +153,26 @@ class Upgraded:
 
 @dataclass(slots=True)
 class Refused:
-    """A node has announced an epoch or offset that cannot be; to be logged at a bounded rate."""
+    """A node has announced an impossible epoch or offset; log this at a bounded rate."""
 
     peer: object
-    """The token of its request, or the address that was asked."""
+    """The token of its request, or the address that the replica asked."""
     reason: str
 
 
 @dataclass(slots=True)
 class Disconnect:
-    """There is no answer to the request that came with a token: close its connection."""
+    """No response exists for the request with a token: close its connection."""
 
     token: object
 
 
 @dataclass(slots=True)
 class Stopped:
-    """Nothing is left to do behind a `ShutDown`; the replica is not stepped any more."""
+    """`ShutDown` is done: the replica ignores all further inputs."""
 
     is_clean: bool
-    """Whether nobody waits for it: else it was given no more time."""
+    """False if the quorum still needed this replica when its time was over."""
 
 
 Effect = (

@@ -12,9 +12,9 @@ from kraftwire_wire.message import Message
 
 @dataclass(slots=True)
 class Request:
-    """A request of another node or of a client, and the name of the listener that it came to.
+    """A request of another node or a client, and the listener that it came to.
 
-    The reply names the token.
+    `Reply` names the token.
     """
 
     token: object
@@ -25,14 +25,14 @@ class Request:
 
 @dataclass(slots=True)
 class RequestLost:
-    """The client that sent the request with a token has gone: nobody waits for the reply."""
+    """The client that sent the request with a token has gone."""
 
     token: object
 
 
 @dataclass(slots=True)
 class Response:
-    """The response to the request that was sent with a number."""
+    """The response to the `Send` with a number."""
 
     number: int
     message: Message
@@ -40,7 +40,7 @@ class Response:
 
 @dataclass(slots=True)
 class Answer:
-    """A response together with the address that was asked."""
+    """A response, and the address that the request was sent to."""
 
     address: Address | None
     message: Message
@@ -48,21 +48,21 @@ class Answer:
 
 @dataclass(slots=True)
 class RequestFailed:
-    """There will be no response: no connection, it was closed, or the version is lacking."""
+    """There will be no response to the `Send` with a number."""
 
     number: int
     is_unsupported: bool = False
-    """Whether the other end has no version with room for the request."""
+    """Whether the other end supports no version that can express the request."""
 
 
 @dataclass(slots=True)
 class Tick:
-    """Nothing but that time has passed: a deadline came."""
+    """A deadline has come (`Replica.next_deadline`)."""
 
 
 @dataclass(slots=True)
 class Propose:
-    """Records that the state machine wants in the log, all in one batch."""
+    """Records that the state machine wants to append, in one batch."""
 
     token: object
     values: Sequence[bytes]
@@ -70,17 +70,14 @@ class Propose:
 
 @dataclass(slots=True)
 class Flushed:
-    """The log is durable up to an offset."""
+    """The log is durable up to an offset (the `Flush` with this end is done)."""
 
     end: int
 
 
 @dataclass(slots=True)
 class SnapshotTaken:
-    """The state machine has finished a snapshot of what is committed, of so many bytes.
-
-    Its id is one that `Replica.snapshot_id` has given.
-    """
+    """The state machine has finished a snapshot with an id from `Replica.snapshot_id`."""
 
     snapshot: OffsetAndEpoch
     size: int
@@ -88,20 +85,20 @@ class SnapshotTaken:
 
 @dataclass(slots=True)
 class Resign:
-    """Give up the leadership, and say who may be next."""
+    """Resign as leader, and announce who should be next."""
 
     epoch: int | None = None
-    """Of which epoch; a later one is not meant. None for any."""
+    """Resign only from this epoch; None for any."""
 
 
 @dataclass(slots=True)
 class ShutDown:
-    """Give up the leadership, stand for no other, and tell with `Stopped` when that is done."""
+    """Resign as leader, become no candidate, and report `Stopped` when the quorum can go on."""
 
 
 @dataclass(slots=True)
 class UpgradeKRaftVersion:
-    """Raise kraft.version as the leader of an epoch, or only see whether that could be."""
+    """Raise kraft.version as the leader of an epoch, or only check whether that is possible."""
 
     token: object
     epoch: int

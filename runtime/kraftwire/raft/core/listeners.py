@@ -1,8 +1,8 @@
-"""Where nodes say that they listen: checked before a replica, or the log, believes it.
+"""Checks of the endpoints that other nodes announce, before a replica or the log believes them.
 
-An announced endpoint is connected to, written into the log and told to others, so it must be
-one that can be looked up. What a request announces is refused as a whole; an endpoint in a
-response counts as not told.
+A replica connects to an announced endpoint, writes it into the log and reports it to others, so it
+has to be an address that can be looked up. A request with a bad endpoint is refused. A bad endpoint
+in a response is ignored.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from kraftwire_messages.kafka import UpdateRaftVoterResponse
 from kraftwire_wire.message import Message
 
 MOST_LISTENERS = 32
-"""More than a node can have a use for; each is in every voter set from then on."""
+"""More than a node has use for; each is in every later voter set."""
 _NAME = re.compile(r"[0-9A-Za-z_.\-]{1,255}")
 _SHOWN = 80
 
 
 def listeners_problem(listeners: Iterable[Listener]) -> str | None:
-    """Return what is wrong with the listeners of a node, for people; None if nothing is."""
+    """Return what is wrong with the listeners of a node, for people; None if they are valid."""
     listeners = tuple(listeners)
     if len(listeners) > MOST_LISTENERS:
         return f"A node has at most {MOST_LISTENERS} listeners, not {len(listeners)}."
@@ -37,10 +37,10 @@ def listeners_problem(listeners: Iterable[Listener]) -> str | None:
 
 
 def announced_problem(message: Message) -> str | None:
-    """Return what is wrong with the endpoints that a request or a response announces."""
+    """Return what is wrong with the endpoints in a request or a response."""
     for field in ("leader_endpoints", "listeners"):
-        told: list[Any] = getattr(message, field, [])
-        problem = listeners_problem(Listener(one.name, one.host, one.port) for one in told)
+        announced: list[Any] = getattr(message, field, [])
+        problem = listeners_problem(Listener(one.name, one.host, one.port) for one in announced)
         if problem is not None:
             return problem
     for one in _endpoints(message):
@@ -51,9 +51,9 @@ def announced_problem(message: Message) -> str | None:
 
 
 def _endpoints(message: Message) -> list[Any]:
-    """Return what a response says of where nodes listen; each has a host and a port."""
+    """Return the structs of a response that have a host and a port."""
     if isinstance(message, UpdateRaftVoterResponse):
         leader = message.current_leader
         return [] if leader is None or not leader.host else [leader]
-    found: list[Any] = getattr(message, "node_endpoints", [])
-    return found
+    endpoints: list[Any] = getattr(message, "node_endpoints", [])
+    return endpoints

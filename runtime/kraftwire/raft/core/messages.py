@@ -1,12 +1,12 @@
-"""The partition of the cluster's metadata within requests and responses.
+"""Requests of a replica, and the one partition that requests and responses are about.
 
-The messages could be about many partitions, and for a quorum are about one: a request that is
-about another, or about none, or about several, is refused.
+The protocol allows many partitions. A quorum has one: replicas refuse a request about another
+partition, about none or about several.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -49,7 +49,7 @@ def vote_request(
     *,
     pre_vote: bool = False,
 ) -> VoteRequest:
-    """Ask a voter for its vote in an epoch, or, with `pre_vote`, whether it would give it."""
+    """Ask a voter for its vote in an epoch, or, with `pre_vote`, whether it would vote so."""
     partition = VoteRequest.PartitionData(
         partition_index=PARTITION,
         replica_epoch=epoch,
@@ -71,7 +71,7 @@ def begin_quorum_epoch_request(
     epoch: int,
     listeners: Iterable[Listener],
 ) -> BeginQuorumEpochRequest:
-    """Tell a voter who leads an epoch, and where it listens."""
+    """Announce the leader of an epoch, and where it listens, to a voter."""
     partition = BeginQuorumEpochRequest.PartitionData(
         partition_index=PARTITION,
         voter_directory_id=voter.directory_id,
@@ -91,11 +91,10 @@ def end_quorum_epoch_request(
     cluster_id: str | None,
     leader_id: int,
     epoch: int,
-    successors: Iterable[ReplicaKey],
+    successors: Sequence[ReplicaKey],
     listeners: Iterable[Listener],
 ) -> EndQuorumEpochRequest:
-    """Tell a voter that the leader of an epoch gives up, and who should be next, best first."""
-    successors = list(successors)
+    """Announce that the leader of an epoch resigns, and who should be next, best first."""
     partition = EndQuorumEpochRequest.PartitionData(
         partition_index=PARTITION,
         leader_id=leader_id,
@@ -126,7 +125,7 @@ def fetch_request(
     max_wait_ms: int,
     max_bytes: int,
 ) -> FetchRequest:
-    """Ask for the log behind what was fetched; `high_watermark` is what the replica knows."""
+    """Ask for the log after `fetched`; `high_watermark` is the one that the replica knows."""
     partition = FetchRequest.FetchPartition(
         partition=PARTITION,
         current_leader_epoch=epoch,
@@ -155,7 +154,7 @@ def fetch_snapshot_request(
     *,
     max_bytes: int,
 ) -> FetchSnapshotRequest:
-    """Ask for bytes of a snapshot from a position on."""
+    """Ask for the bytes of a snapshot from a position on."""
     partition = FetchSnapshotRequest.PartitionSnapshot(
         partition=PARTITION,
         current_leader_epoch=epoch,
@@ -195,7 +194,7 @@ def remove_raft_voter_request(cluster_id: str | None, voter: ReplicaKey) -> Remo
 def update_raft_voter_request(
     cluster_id: str | None, epoch: int, voter: Voter
 ) -> UpdateRaftVoterRequest:
-    """Tell the leader of an epoch where a voter listens, and which kraft.version it has."""
+    """Report to the leader where a voter listens, and which kraft.version it supports."""
     return UpdateRaftVoterRequest(
         cluster_id=cluster_id,
         current_leader_epoch=epoch,
@@ -210,44 +209,44 @@ def update_raft_voter_request(
 
 
 def endpoints(kind: Callable[..., E], listeners: Iterable[Listener]) -> list[E]:
-    """Where a replica listens, in the structs that a kind of message has for that."""
+    """Return listeners as the structs that a message has for them."""
     return [kind(name=name, host=host, port=port) for name, host, port in listeners]
 
 
-def listeners_in(told: Iterable[Any]) -> tuple[Listener, ...]:
-    """Where a request says that a replica listens; names of listeners are in capitals."""
-    return tuple(Listener(one.name.upper(), one.host, one.port) for one in told)
+def listeners_in(structs: Iterable[Any]) -> tuple[Listener, ...]:
+    """Return the listeners that a request announces; their names are upper case in Kafka."""
+    return tuple(Listener(one.name.upper(), one.host, one.port) for one in structs)
 
 
-class _Place(NamedTuple):
-    """Where a message has its topics, and how they and their partitions say which they are."""
+class _PartitionFields(NamedTuple):
+    """The names of a message's fields for the topics, a topic's name or id, a partition's index."""
 
     topics: str
     topic: str
     partition: str
 
 
-_NAMED = _Place("topics", "topic_name", "partition_index")
-_SNAPSHOTS = _Place("topics", "name", "partition")
-_PLACES: dict[type[Message], _Place] = {
-    **dict.fromkeys((VoteRequest, VoteResponse), _NAMED),
-    **dict.fromkeys((BeginQuorumEpochRequest, BeginQuorumEpochResponse), _NAMED),
-    **dict.fromkeys((EndQuorumEpochRequest, EndQuorumEpochResponse), _NAMED),
-    **dict.fromkeys((DescribeQuorumRequest, DescribeQuorumResponse), _NAMED),
-    FetchRequest: _Place("topics", "topic_id", "partition"),
-    FetchResponse: _Place("responses", "topic_id", "partition_index"),
+_ELECTIONS = _PartitionFields("topics", "topic_name", "partition_index")
+_SNAPSHOTS = _PartitionFields("topics", "name", "partition")
+_FIELDS: dict[type[Message], _PartitionFields] = {
+    **dict.fromkeys((VoteRequest, VoteResponse), _ELECTIONS),
+    **dict.fromkeys((BeginQuorumEpochRequest, BeginQuorumEpochResponse), _ELECTIONS),
+    **dict.fromkeys((EndQuorumEpochRequest, EndQuorumEpochResponse), _ELECTIONS),
+    **dict.fromkeys((DescribeQuorumRequest, DescribeQuorumResponse), _ELECTIONS),
+    FetchRequest: _PartitionFields("topics", "topic_id", "partition"),
+    FetchResponse: _PartitionFields("responses", "topic_id", "partition_index"),
     FetchSnapshotRequest: _SNAPSHOTS,
     FetchSnapshotResponse: _SNAPSHOTS._replace(partition="index"),
 }
 
 
 def partition_of(message: Message) -> Any:
-    """What a request or response says of the metadata; None where it is about anything else."""
-    place = _PLACES[type(message)]
-    topics = getattr(message, place.topics)
-    if len(topics) != 1 or getattr(topics[0], place.topic) not in _METADATA:
+    """Return a message's struct for the metadata partition; None if it is about anything else."""
+    fields = _FIELDS[type(message)]
+    topics = getattr(message, fields.topics)
+    if len(topics) != 1 or getattr(topics[0], fields.topic) not in _METADATA:
         return None
     partitions = topics[0].partitions
-    if len(partitions) != 1 or getattr(partitions[0], place.partition) != PARTITION:
+    if len(partitions) != 1 or getattr(partitions[0], fields.partition) != PARTITION:
         return None
     return partitions[0]

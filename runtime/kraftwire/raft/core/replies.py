@@ -1,6 +1,6 @@
-"""Responses that say how things stand: an error, the epoch, who leads it and where that listens.
+"""Responses about the partition: an error, the epoch, and who leads it from where.
 
-What they say of the leader is what is known behind the change that the request has caused.
+They describe the replica after the change that the request has caused.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
-NOBODY = -1
+NO_LEADER = -1
 _FIRST_WITH_ENDPOINTS = 1
 
-Response = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse
 R = TypeVar("R", VoteResponse, BeginQuorumEpochResponse, EndQuorumEpochResponse)
 
 
@@ -38,18 +37,18 @@ def reply(
     core.effects.append(Reply(request.token, message, request.version, content))
 
 
-def refuse(core: Core, request: Request, kind: type[Response], error: ErrorCode) -> None:
+def refuse(core: Core, request: Request, kind: Any, error: ErrorCode) -> None:
     """Answer with an error about the request as a whole."""
     reply(core, request, kind(error_code=error))
 
 
 def is_of_this_cluster(core: Core, cluster_id: str | None) -> bool:
-    """Whether a request is meant for this cluster, as far as either end knows."""
+    """Whether a request is for this cluster, as far as both ends know."""
     return None in (cluster_id, core.config.cluster_id) or cluster_id == core.config.cluster_id
 
 
 def leader_listener(core: Core, request: Request) -> Listener | None:
-    """Where the leader listens on the listener that a request came to; None where not known."""
+    """Return the leader's listener of the name that a request came to, if known."""
     if core.leader_id is not None:
         for listener in core.leader_listeners:
             if listener.name == request.listener:
@@ -62,25 +61,26 @@ def answer(
     request: Request,
     kind: type[R],
     error: ErrorCode = ErrorCode.NONE,
-    **more: Any,
+    **fields: Any,
 ) -> None:
-    """Answer about the partition; `more` are fields that only this kind of response has.
+    """Answer about the partition.
 
-    They may also name another epoch and leader than those that this replica knows.
+    `fields` are those that only this kind of response has. They may also replace the epoch and the
+    leader that this replica knows.
     """
     known = {"leader_id": leader_of(core), "leader_epoch": core.epoch}
-    partition = kind.PartitionData(partition_index=PARTITION, error_code=error, **known | more)
+    partition = kind.PartitionData(partition_index=PARTITION, error_code=error, **known | fields)
     topic: Any = kind.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
     response = kind(topics=[topic])
     if partition.leader_id == leader_of(core):
-        tell_endpoint(core, request, response)
+        add_endpoint(core, request, response)
     reply(core, request, response)
 
 
-def tell_endpoint(
+def add_endpoint(
     core: Core, request: Request, response: Any, *, since: int = _FIRST_WITH_ENDPOINTS
 ) -> None:
-    """Say where the leader listens, where that is known and the version has room for it."""
+    """Add where the leader listens, if that is known and the version has the field."""
     listener = leader_listener(core, request)
     if listener is not None and request.version >= since:
         endpoint = type(response).NodeEndpoint(
@@ -90,5 +90,5 @@ def tell_endpoint(
 
 
 def leader_of(core: Core) -> int:
-    """The id of the leader as responses have it."""
-    return NOBODY if core.leader_id is None else core.leader_id
+    """Return the id of the leader, or -1, as responses have it."""
+    return NO_LEADER if core.leader_id is None else core.leader_id

@@ -1,43 +1,46 @@
-"""The states of a replica within an epoch (KIP-595, KIP-996).
+"""The roles of a replica within an epoch (KIP-595, KIP-996).
 
-Being a voter is none of them: that is what the voter set says. Times are in ms, as the clock
-that a replica is stepped with counts them.
-
-    Unattached    no leader to follow: of a new epoch, or after a lost election
-    Prospective   asks whether it would be elected, without a new epoch
+    Unattached    follows no leader: the epoch is new, or an election was lost
+    Prospective   asks whether it would be elected, before it starts an epoch
     Candidate     asks for votes in an epoch of its own
     Leader        was elected
     Follower      fetches from the leader
-    Resigned      was leader, and waits for the next epoch
+    Resigned      was the leader, and waits for the next epoch
+
+Every role has `epoch`, `leader_id`, `leader_listeners` and `voted`. `transitions` says which role
+may follow which. Whether a replica is a voter is not a role: the voter set says that. Times are in
+ms of the clock that the caller of `Replica.step` uses.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 from uuid import UUID
 
+from kraftwire.raft.core.fetch_purgatory import FetchPurgatory
 from kraftwire.raft.core.inputs import Request
-from kraftwire.raft.core.parked_fetches import ParkedFetches
-from kraftwire.raft.membership import Change
-from kraftwire.raft.metadata_log.snapshot_download import Download
+from kraftwire.raft.membership import VoterChange
+from kraftwire.raft.metadata_log.snapshot_download import SnapshotDownload
 from kraftwire.raft.state.tally import Tally
 from kraftwire.raft.state.voters import Listener, ReplicaKey, VoterSet
 
 
 @dataclass
 class Unattached:
-    """No leader is followed; one may be known that has told no address."""
+    """Follows no leader. It may know who leads the epoch, but not where the leader listens."""
 
     epoch: int
     election_deadline: int | None
-    """When a voter looks for votes; None for an observer."""
+    """When a voter starts an election; None for an observer."""
     leader_id: int | None = None
     voted: ReplicaKey | None = None
+    leader_listeners: ClassVar[tuple[Listener, ...]] = ()
 
 
 @dataclass
 class Prospective:
-    """Asks voters whether they would elect it; the epoch stays, and with it leader and vote."""
+    """Asks voters whether they would elect it; epoch, leader and vote stay as they are."""
 
     epoch: int
     election_deadline: int
@@ -54,28 +57,31 @@ class Candidate:
     epoch: int
     election_deadline: int
     tally: Tally
+    voted: ReplicaKey
+    leader_id: ClassVar[None] = None
+    leader_listeners: ClassVar[tuple[Listener, ...]] = ()
 
 
 @dataclass
 class Follower:
-    """Fetches from the leader; voters look for votes when that does not answer in time."""
+    """Fetches from the leader. A voter starts an election if the leader does not answer in time."""
 
     epoch: int
     leader_id: int
     leader_listeners: tuple[Listener, ...]
-    """Where the leader listens, as far as it was told; there is at least one."""
+    """At least one."""
     fetch_deadline: int
     extra_ms: int = 0
-    """What of `Config.fetch_spread_ms` has been drawn for this leader."""
+    """The part of `Config.fetch_spread_ms` that was drawn for this leader."""
     voted: ReplicaKey | None = None
     has_fetched: bool = False
     """Whether this leader has answered a Fetch."""
-    download: Download | None = None
-    """The snapshot that is fetched from this leader, where it has one for this replica."""
+    download: SnapshotDownload | None = None
+    """The snapshot that this replica fetches from the leader, if it does."""
     update_deadline: int = 0
-    """When this replica looks next whether the leader has to be told what it has become."""
+    """When this replica next checks whether the leader needs an UpdateRaftVoter."""
     has_updated: bool = False
-    """Whether this leader was told."""
+    """Whether this leader has received one."""
 
 
 @dataclass
@@ -83,19 +89,22 @@ class Resigned:
     """Was the leader of this epoch, and takes no part in it any more."""
 
     epoch: int
+    leader_id: int
+    leader_listeners: tuple[Listener, ...]
     election_deadline: int
     successors: tuple[ReplicaKey, ...] = ()
     """Who should be next, best first."""
-    untold: set[ReplicaKey] = field(default_factory=set)
-    """The voters that have not answered that they know."""
+    unacknowledged: set[ReplicaKey] = field(default_factory=set)
+    """The voters that have not answered EndQuorumEpoch."""
+    voted: ClassVar[None] = None
 
 
 @dataclass
 class Progress:
-    """What a leader knows of another replica; -1 is a time that never was."""
+    """What a leader knows about another replica; -1 is a time that never was."""
 
     end_offset: int | None = None
-    """Up to where it has the log: the offset of its last valid Fetch."""
+    """Where its log ends: the offset of its last valid Fetch."""
     last_fetch_ms: int = -1
     last_caught_up_ms: int = -1
     leader_end: int = -1
@@ -103,22 +112,22 @@ class Progress:
 
 
 @dataclass
-class Pending:
-    """A change of the voter set that a request waits for; there is one at a time."""
+class PendingChange:
+    """A change of the voter set that a request waits for."""
 
     request: Request
-    change: Change
+    change: VoterChange
     deadline: int
-    """When it is answered that this takes too long; what is in the log stays there."""
+    """When the request fails with a timeout; a record that is in the log by then stays there."""
     end: int | None = None
-    """The offset behind its record; None while a new voter is asked what it can do."""
+    """The offset after its record; None until the leader has appended that."""
     is_asked: bool = False
-    """Whether a new voter was asked; before that something else may be asked of it."""
+    """Whether the leader has sent ApiVersions to the new voter."""
     is_able: bool = False
-    """Whether a new voter has answered that it supports what it needs to (KIP-856)."""
+    """Whether the new voter has answered that it supports the needed versions (KIP-856)."""
     is_answered: bool = False
     leader_end: int = 0
-    """Where the leader's log ended when it was asked for, up to which a new voter catches up."""
+    """Where the leader's log ended at the request: how far a new voter has to catch up."""
 
 
 @dataclass
@@ -126,35 +135,62 @@ class Leader:
     """Was elected; `epoch_start` is the offset of its LeaderChangeMessage."""
 
     epoch: int
+    leader_id: int
+    leader_listeners: tuple[Listener, ...]
     epoch_start: int
     granted: frozenset[ReplicaKey]
-    """Who has voted for it."""
+    """Who voted for it."""
     check_quorum_deadline: int | None
-    """When it resigns unless a majority fetches before; None for a sole voter."""
+    """When it resigns if no majority has fetched by then; None for a sole voter."""
     begin_quorum_deadline: int = 0
-    """When voters are told next that this epoch has begun."""
+    """When it next sends BeginQuorumEpoch to voters that do not fetch."""
     high_watermark: int | None = None
     """None until records of this epoch are committed."""
     flushed: int = 0
-    """Up to where its own log is durable."""
+    """Where the durable part of its own log ends."""
     progress: dict[ReplicaKey, Progress] = field(default_factory=dict)
-    """Of voters and observers, by the keys that the voter set has for them, or their own."""
+    """Of voters, by their keys in the voter set, and of observers."""
     heard: set[ReplicaKey] = field(default_factory=set)
     """The voters that have fetched since a majority last had."""
-    parked: ParkedFetches = field(default_factory=ParkedFetches)
+    purgatory: FetchPurgatory = field(default_factory=FetchPurgatory)
     proposed: list[tuple[object, int]] = field(default_factory=list)
-    """Proposals that are not committed: their tokens, and the offsets behind them."""
-    pending: Pending | None = None
-    waiting: list[Pending] = field(default_factory=list)
+    """Uncommitted proposals: their tokens, and the offsets after them."""
+    pending: PendingChange | None = None
+    """The change that is being made; there is one at a time."""
+    waiting: list[PendingChange] = field(default_factory=list)
     """Changes that may not be made yet, in the order of their requests (KIP-856)."""
     is_open: bool = True
-    """Whether state machines may write: not before all voters are named (KIP-856)."""
+    """Whether state machines may propose: not before all voters are named (KIP-856)."""
     directories: dict[int, UUID] = field(default_factory=dict)
-    """Those that voters have told which the log has without."""
+    """Directory ids that voters reported but the log's voter set does not have yet."""
     named_end: int | None = None
-    """An offset behind the records that name them; None while there are none."""
+    """The offset after the records that name the voters; None until they are written."""
     described: VoterSet | None = None
-    """Under kraft.version 0, the voters as they have described themselves."""
+    """Under kraft.version 0: the voters as UpdateRaftVoter has described them."""
+    voted: ClassVar[None] = None
 
 
 Role = Unattached | Prospective | Candidate | Leader | Follower | Resigned
+
+
+def record_vote(role: Role, candidate: ReplicaKey, election_deadline: int) -> None:
+    """Note the vote for another replica, and wait for the outcome.
+
+    Raises `ValueError` in a role that votes for nobody else, or after another vote.
+    """
+    if not isinstance(role, Unattached | Prospective) or role.voted:
+        raise ValueError(f"a vote for {candidate} from {role}")
+    role.voted, role.election_deadline = candidate, election_deadline
+
+
+def kept_deadline(role: Role) -> int | None:
+    """Return the election deadline that a replica keeps when it becomes unattached, if any.
+
+    A replica that gives up its own candidacy does not wait again from scratch: else whoever lost
+    first would never be heard.
+    """
+    if isinstance(role, Leader | Follower):
+        return None
+    if isinstance(role, Prospective) and role.tally.is_lost:
+        return None
+    return role.election_deadline

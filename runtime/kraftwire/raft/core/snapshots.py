@@ -1,9 +1,10 @@
-"""Snapshots of what is committed: which there may be, what they begin with, which are kept.
+"""Snapshots of committed records: which ids they can have, how they begin, which are kept.
 
-A state machine takes one where a batch ends, since a log that begins within a batch could not
-be appended to (KAFKA-14619): it asks for the id, writes header and voters, its own records and
-a footer, has the store finish the file, and tells. What is kept is as many snapshots as
-configured, and the log from the first of them on, from which followers go on that are behind.
+A state machine takes a snapshot at the end of a batch, since nothing could be appended to a log
+that begins within a batch (KAFKA-14619). It asks for the id, writes the records of
+`begin_snapshot`, its own and a footer, has the store finish the file, and reports `SnapshotTaken`.
+A replica keeps `Config.retained_snapshots`, and the log from the first of them on, so that slow
+followers can still fetch from there.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Clean
 from kraftwire.raft.membership import policy_of
-from kraftwire.raft.metadata_log.batches import Control
+from kraftwire.raft.metadata_log.batches import ControlRecord
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire_messages.kafka import SnapshotHeaderRecord
 from kraftwire_wire.records import ControlType
 
 
 def snapshot_id(core: Core, end: int) -> OffsetAndEpoch | None:
-    """The id of a snapshot of all before an offset.
+    """Return the id of a snapshot of all records before an offset.
 
-    None where that is not committed, where no batch ends, and up to the latest snapshot.
+    Return None if the offset is not committed, if no batch ends there, or if the latest snapshot
+    is as new.
     """
     latest = core.log.latest_snapshot
     if end > core.committed or (latest is not None and end <= latest.offset):
@@ -30,36 +32,36 @@ def snapshot_id(core: Core, end: int) -> OffsetAndEpoch | None:
 
 
 def begin_snapshot(core: Core, snapshot: OffsetAndEpoch, last_timestamp: int) -> SnapshotWriter:
-    """A snapshot that says so far what control records before its offset do.
+    """Return a writer that has the header, kraft.version and voters as of the snapshot's offset.
 
-    `last_timestamp` is that of the last batch before it, in ms. What remains is to append
-    the records of the state machine, and to finish it.
+    `last_timestamp` is that of the last batch before the offset, in ms. The caller appends the
+    records of the state machine and finishes the snapshot.
     """
     voters = core.control.voters.before(snapshot.offset)
     kraft_version = core.control.kraft_version.before(snapshot.offset)
     header = SnapshotHeaderRecord(last_contained_log_timestamp=last_timestamp)
-    said = policy_of(core.config).snapshot_records(voters, kraft_version)
+    records = policy_of(core.config).snapshot_records(voters, kraft_version)
     writer = SnapshotWriter(snapshot.epoch)
-    writer.control([Control(ControlType.SNAPSHOT_HEADER, header), *said], core.now)
+    writer.control([ControlRecord(ControlType.SNAPSHOT_HEADER, header), *records], core.now)
     return writer
 
 
 def note_taken(core: Core, snapshot: OffsetAndEpoch, size: int) -> None:
-    """Count a snapshot that is finished; one that came too late is of no use."""
+    """Count a finished snapshot, unless a newer one was installed meanwhile."""
     if snapshot_id(core, snapshot.offset) == snapshot:
         core.log.add_snapshot(snapshot, size)
         core.control.forget_before(snapshot.offset)
 
 
 def clean(core: Core) -> None:
-    """Remove what is not kept, once it has stayed for a while."""
-    beyond = len(core.log.snapshots) - core.config.retained_snapshots
-    if beyond <= 0:
+    """Remove surplus snapshots, and the log before the first that is kept, after a while."""
+    surplus = len(core.log.snapshots) - core.config.retained_snapshots
+    if surplus <= 0:
         core.clean_deadline = None
     elif core.clean_deadline is None:
         core.clean_deadline = core.now + core.config.clean_interval_ms
     if core.clean_deadline is not None and core.now >= core.clean_deadline:
-        first_kept = core.log.snapshots[beyond]
+        first_kept = core.log.snapshots[surplus]
         core.log.clean(first_kept)
         core.effects.append(Clean(first_kept))
         core.clean_deadline = None

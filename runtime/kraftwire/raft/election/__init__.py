@@ -1,8 +1,8 @@
-"""Elections (KIP-595, KIP-996): from a lost leader to a new one, and back to none.
+"""Elections (KIP-595, KIP-996), and what a leader does until it resigns.
 
-- `vote_rules`: whether a replica grants a vote
+- `vote_grants`: whether a replica grants a vote
 - `vote_client` asks for votes; `vote_server` answers Vote, BeginQuorumEpoch and EndQuorumEpoch
-- `leadership`: the beginning of a leader's epoch, and the high watermark in it
+- `leadership`: the start of a leader's epoch, its appends, and the high watermark
 - `resignation`: how a leader steps down and a replica shuts down
 
 It imports `core` and the packages below it.

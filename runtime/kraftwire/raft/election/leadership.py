@@ -1,16 +1,16 @@
-"""What a leader does: the beginning of its epoch, and what is committed in it."""
+"""What a leader does: the start of its epoch, appends, commits, and the end of its leadership."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from kraftwire.raft.core.connections import ResignationNotice
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Leading, Settled
 from kraftwire.raft.core.messages import begin_quorum_epoch_request, end_quorum_epoch_request
 from kraftwire.raft.core.roles import Candidate, Leader, Progress, Resigned
 from kraftwire.raft.membership import policy_of
-from kraftwire.raft.metadata_log.batches import Control, control_batch, data_batch
+from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
 from kraftwire.raft.state.majorities import majority, majority_end
 from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey, VoterSet
 from kraftwire_messages.kafka import LeaderChangeMessage
@@ -20,23 +20,15 @@ _NOT_FETCHED = -1
 _NEVER = -1
 
 
-class AskedBegin(NamedTuple):
-    """A voter was told who leads."""
-
-
-class AskedEnd(NamedTuple):
-    """A voter was told that the epoch has ended."""
-
-    voter: ReplicaKey
-
-
 def begin_epoch(core: Core) -> None:
-    """Lead the epoch that was won, beginning with a batch that says so."""
+    """Lead the epoch that this candidate has won; its first batch announces that."""
     candidate = core.role
     assert isinstance(candidate, Candidate), "only candidates are elected"
     policy = policy_of(core.config)
     leader = Leader(
         epoch=core.epoch,
+        leader_id=core.key.id,
+        leader_listeners=core.config.listeners,
         epoch_start=core.log.end,
         granted=candidate.tally.granted,
         check_quorum_deadline=None,
@@ -51,11 +43,11 @@ def begin_epoch(core: Core) -> None:
     core.become_leader(leader)
     if leader.is_open:
         core.effects.append(Leading(core.epoch))
-    said = policy.first_records(core.control, core.myself)
-    append_controls(core, leader, [_leader_change(core, leader), *said])
+    records = policy.first_records(core.control, core.myself)
+    append_controls(core, leader, [_leader_change(core, leader), *records])
 
 
-def _leader_change(core: Core, leader: Leader) -> Control:
+def _leader_change(core: Core, leader: Leader) -> ControlRecord:
     def voters(keys: list[ReplicaKey]) -> list[LeaderChangeMessage.Voter]:
         return [
             LeaderChangeMessage.Voter(
@@ -72,26 +64,26 @@ def _leader_change(core: Core, leader: Leader) -> Control:
         voters=voters([voter.key for voter in core.voters]),
         granting_voters=voters(sorted(leader.granted)),
     )
-    return Control(ControlType.LEADER_CHANGE, message, version)
+    return ControlRecord(ControlType.LEADER_CHANGE, message, version)
 
 
-def append_controls(core: Core, leader: Leader, said: Sequence[Control]) -> None:
-    """Put control records into the log; a voter set among them is in force at once."""
+def append_controls(core: Core, leader: Leader, controls: Sequence[ControlRecord]) -> None:
+    """Append control records; a voter set among them is in force immediately."""
     before = core.voters
-    core.append(control_batch(core.log.end, core.epoch, core.now, said))
+    core.append(control_batch(core.log.end, core.epoch, core.now, controls))
     _note_voters(core, leader, before)
     core.flush()
 
 
 def _note_voters(core: Core, leader: Leader, before: VoterSet) -> None:
-    """Go on with another voter set: what is known of a replica stays, voter or not."""
+    """Go on with another voter set; the progress of replicas stays, voters or not."""
 
-    def now(key: ReplicaKey) -> ReplicaKey:
-        is_told = key in before.keys and key.directory_id == NO_DIRECTORY
-        same_id = core.voters.of_id(key.id) if is_told else ()
+    def key_after(key: ReplicaKey) -> ReplicaKey:
+        was_unnamed = key in before.keys and key.directory_id == NO_DIRECTORY
+        same_id = core.voters.of_id(key.id) if was_unnamed else ()
         return same_id[-1].key if same_id else key
 
-    known = {now(key): progress for key, progress in leader.progress.items()}
+    known = {key_after(key): progress for key, progress in leader.progress.items()}
     leader.progress = {voter.key: Progress() for voter in core.voters} | known
     leader.heard &= core.voters.keys
     if len(core.voters) == 1:
@@ -101,10 +93,10 @@ def _note_voters(core: Core, leader: Leader, before: VoterSet) -> None:
 
 
 def name_voters(core: Core, leader: Leader) -> None:
-    """Say in the log who the voters are, once all have told, and then let state machines write.
+    """Append the directory ids of the voters once all have reported them (KIP-856).
 
-    Each voter has the records that say so before that (KIP-856), whichever leader has written them.
-    As any change they are written behind a record of this epoch that is committed.
+    As with any change, a record of this epoch is committed first. When each voter has these
+    records, whichever leader wrote them, state machines may propose.
     """
     if leader.is_open:
         return
@@ -114,29 +106,29 @@ def name_voters(core: Core, leader: Leader) -> None:
         if leader.is_open:
             core.effects.append(Leading(core.epoch))
     elif leader.high_watermark is not None:
-        said = policy_of(core.config).naming_records(core.voters, leader.directories)
-        if said:
-            append_controls(core, leader, said)
+        records = policy_of(core.config).naming_records(core.voters, leader.directories)
+        if records:
+            append_controls(core, leader, records)
             leader.named_end = core.log.end
 
 
 def is_removed(core: Core, leader: Leader) -> bool:
-    """Whether this leader is no voter any more, and that is committed: it has to resign.
+    """Whether the removal of this leader as a voter is committed, so that it has to resign.
 
-    Up to then it leads, and is not counted (KIP-853).
+    Until then it leads, and its own log does not count (KIP-853).
     """
     end = leader.high_watermark
     return not core.is_voter and end is not None and core.control.voters.is_committed(end)
 
 
 def resign(core: Core, leader: Leader) -> None:
-    """Lead no more; those with the longest logs should be next."""
+    """Stop leading; the voters with the longest logs should be next."""
     successors = sorted(core.others, key=lambda key: (-_end_of(leader, key), key))
     core.become_resigned(tuple(successors))
 
 
-def tell_voters(core: Core, leader: Leader) -> None:
-    """Tell voters that do not fetch who leads."""
+def announce_leader(core: Core, leader: Leader) -> None:
+    """Send BeginQuorumEpoch to voters that do not fetch."""
     leader.begin_quorum_deadline = core.now + core.config.begin_quorum_ms
     for key in core.others:
         progress = leader.progress.get(key)
@@ -147,22 +139,22 @@ def tell_voters(core: Core, leader: Leader) -> None:
             request = begin_quorum_epoch_request(
                 core.config.cluster_id, core.key.id, key, core.epoch, core.config.listeners
             )
-            core.send(key.id, address, AskedBegin(), request)
+            core.send(key.id, address, request)
 
 
-def tell_successors(core: Core, resigned: Resigned) -> None:
-    """Tell voters that have not answered yet that the epoch has ended, and who should be next."""
-    for key in sorted(resigned.untold):
+def announce_resignation(core: Core, resigned: Resigned) -> None:
+    """Send EndQuorumEpoch to voters that have not answered one yet."""
+    for key in sorted(resigned.unacknowledged):
         address = core.reach(key)
         if address is not None:
             request = end_quorum_epoch_request(
                 core.config.cluster_id, core.key.id, core.epoch, resigned.successors, ()
             )
-            core.send(key.id, address, AskedEnd(key), request)
+            core.send(key.id, address, request, ResignationNotice(key))
 
 
 def propose(core: Core, token: object, values: Sequence[bytes]) -> None:
-    """Put records of the state machine into the log; only a leader can that has told so."""
+    """Append records of the state machine; only a leader that has reported `Leading` does."""
     leader = core.role
     if not isinstance(leader, Leader) or not leader.is_open:
         core.effects.append(Settled(token, None))
@@ -180,7 +172,7 @@ def note_flushed(core: Core, end: int) -> None:
 
 
 def note_fetch(core: Core, leader: Leader, replica: ReplicaKey, offset: int) -> None:
-    """Take in that a replica has the log up to an offset; who has no id is not counted."""
+    """Note that a replica has the log up to an offset; one without an id is not counted."""
     voter = core.voters.find(replica)
     key = replica if voter is None else voter.key
     if key.id < 0:
@@ -191,7 +183,7 @@ def note_fetch(core: Core, leader: Leader, replica: ReplicaKey, offset: int) -> 
         progress = leader.progress[key] = Progress()
     if offset >= core.log.end:
         progress.last_caught_up_ms = core.now
-    elif 0 < progress.leader_end <= offset:  # it has what there was when it fetched before
+    elif 0 < progress.leader_end <= offset:  # it has all that the log had at its last Fetch
         progress.last_caught_up_ms = max(progress.last_caught_up_ms, progress.last_fetch_ms)
     progress.end_offset = offset
     progress.last_fetch_ms = core.now
@@ -204,15 +196,18 @@ def note_fetch(core: Core, leader: Leader, replica: ReplicaKey, offset: int) -> 
 
 
 def _forget_observers(core: Core, leader: Leader) -> None:
-    """Make room for another observer: any client may fetch as any number of them."""
+    """Make room for another observer: a client may pretend to be any number of them."""
     observers = [key for key in leader.progress if key not in core.voters.keys]
     if len(observers) >= core.config.max_observers:
         del leader.progress[min(observers, key=lambda key: leader.progress[key].last_fetch_ms)]
 
 
-def note_heard(core: Core, leader: Leader, voter: ReplicaKey) -> None:
-    """Stay leader for a while longer, once a majority with the leader has been heard."""
-    leader.heard.add(voter)
+def note_heard(core: Core, leader: Leader, replica: ReplicaKey) -> None:
+    """Count a voter as heard; lead for longer once a majority was, including the leader."""
+    voter = core.voters.find(replica)
+    if voter is None:
+        return
+    leader.heard.add(voter.key)
     others = majority(len(core.voters)) - (1 if core.is_voter else 0)
     if leader.check_quorum_deadline is not None and len(leader.heard) >= others:
         leader.heard.clear()
@@ -220,7 +215,7 @@ def note_heard(core: Core, leader: Leader, voter: ReplicaKey) -> None:
 
 
 def advance(core: Core, leader: Leader) -> None:
-    """Commit what a majority has, once that reaches into this epoch (Raft, 5.4.2)."""
+    """Commit what a majority has, if that includes records of this epoch (Raft, 5.4.2)."""
     own = core.voters.find(core.key)
     ends = [leader.flushed if voter is own else _end_of(leader, voter.key) for voter in core.voters]
     end = majority_end(ends) if ends else _NOT_FETCHED
@@ -228,14 +223,14 @@ def advance(core: Core, leader: Leader) -> None:
         leader.high_watermark = end
         core.has_news = True
         core.commit(end)
-        for token, behind in leader.proposed:
-            if behind <= end:
-                core.effects.append(Settled(token, behind))
+        for token, after in leader.proposed:
+            if after <= end:
+                core.effects.append(Settled(token, after))
         leader.proposed = [one for one in leader.proposed if one[1] > end]
 
 
 def _end_of(leader: Leader, voter: ReplicaKey) -> int:
-    """Up to where another voter is known to have the log."""
+    """Return where the log of another voter is known to end."""
     progress = leader.progress.get(voter)
     end = progress.end_offset if progress is not None else None
     return _NOT_FETCHED if end is None else end

@@ -1,14 +1,13 @@
-"""Standing for election: from a leader that is not heard of to one that is elected (KIP-996).
+"""Becoming a leader: pre-vote, then votes in a new epoch (KIP-595, KIP-996).
 
-A voter that hears of no leader asks the others whether they would vote for it, and only
-if a majority would, for their votes in a new epoch: who was cut off, and comes back, does not
-end an epoch that goes well. Where one voter knows no such question, it is left out.
+A voter that hears from no leader first asks the others whether they would vote for it. Only if a
+majority would, it starts an epoch and asks for votes. So a voter that was cut off and comes back
+does not end an epoch that goes well. If one voter does not support the pre-vote, it is skipped.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kraftwire.raft.core.connections import VoteQuery
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.messages import vote_request
 from kraftwire.raft.core.roles import Candidate, Follower, Prospective, Resigned
@@ -17,21 +16,15 @@ from kraftwire.raft.state.bounds import LEADER_ROOM, MAX_EPOCH, MAX_OFFSET
 from kraftwire.raft.state.voters import ReplicaKey
 
 
-class AskedVote(NamedTuple):
-    """A voter was asked for its vote."""
-
-    voter: ReplicaKey
-
-
 def stand(core: Core) -> None:
-    """Ask whether this voter would be elected."""
+    """Become prospective, and ask whether this voter would be elected."""
     core.become_prospective()
     if not _go_on(core):
-        ask(core)
+        request_votes(core)
 
 
 def elect_sole_voter(core: Core) -> None:
-    """After a start the only voter leads at once: there is nobody to wait for."""
+    """After a start, let the only voter lead immediately: it waits for nobody."""
     if len(core.voters) != 1 or not core.is_voter:
         return
     if isinstance(core.role, Candidate):  # it voted for itself before it stopped
@@ -44,12 +37,12 @@ def elect_sole_voter(core: Core) -> None:
 
 
 def may_leave_leader(core: Core) -> bool:
-    """Whether there is something else to do than to ask a leader that does not answer again."""
+    """Whether a replica whose leader does not answer can do more than ask that leader again."""
     return core.may_stand or core.has_nodes_to_ask
 
 
 def leave_leader(core: Core, role: Follower) -> None:
-    """Do without a leader that does not answer: a voter stands, an observer asks who leads."""
+    """Leave a leader that does not answer: a voter starts an election, an observer searches."""
     if core.may_stand:
         stand(core)
     else:
@@ -57,15 +50,15 @@ def leave_leader(core: Core, role: Follower) -> None:
 
 
 def begin_next_epoch(core: Core, role: Resigned) -> None:
-    """Wait for a leader of the next epoch; in the last one, for nothing."""
+    """Wait for a leader of the next epoch, if there can be one."""
     if role.epoch < MAX_EPOCH:
         core.become_unattached(role.epoch + 1)
     else:
         core.wait_longer(role)
 
 
-def ask(core: Core) -> None:
-    """Ask the voters that have not answered and can be asked now."""
+def request_votes(core: Core) -> None:
+    """Ask the voters that have not answered and that no other request is in flight to."""
     role = core.role
     assert isinstance(role, Prospective | Candidate), "others ask for no votes"
     if role.tally.is_lost:
@@ -81,20 +74,20 @@ def ask(core: Core) -> None:
                 core.log.up_to_date,
                 pre_vote=isinstance(role, Prospective),
             )
-            core.send(key.id, address, AskedVote(key), request)
+            core.send(key.id, address, request, VoteQuery(key))
 
 
-def note_answer(core: Core, asked: AskedVote, *, granted: bool) -> None:
-    """Count an answer; it was given to what is asked now, since all others are forgotten."""
+def note_vote(core: Core, voter: ReplicaKey, *, granted: bool) -> None:
+    """Count a vote or pre-vote; `Connections` drops responses to earlier questions."""
     role = core.role
     if isinstance(role, Prospective | Candidate):
-        role.tally.note(asked.voter, granted=granted)
+        role.tally.note(voter, granted=granted)
         if not _go_on(core) and isinstance(role, Prospective) and role.tally.is_lost:
             give_up(core)
 
 
 def note_unsupported(core: Core) -> None:
-    """A voter knows no pre-vote, so none is asked for."""
+    """Skip the pre-vote, which a voter does not support."""
     if isinstance(core.role, Prospective):
         _run(core)
 
@@ -116,17 +109,17 @@ def time_out(core: Core) -> None:
 
 
 def give_up(core: Core) -> None:
-    """Go back to the leader, or wait for one."""
+    """Return to the leader, or wait for one."""
     role = core.role
     assert isinstance(role, Prospective), "a candidate asks again"
-    if role.leader_id is not None and role.leader_id != core.key.id and role.leader_listeners:
+    if role.leader_id is not None and role.leader_listeners:
         core.become_follower(role.epoch, role.leader_id, role.leader_listeners)
     else:
         core.become_unattached(role.epoch, role.leader_id)
 
 
 def _go_on(core: Core) -> bool:
-    """Take the next step where a majority has said yes; whether it has."""
+    """Take the next step if a majority granted its vote; return whether it did."""
     role = core.role
     assert isinstance(role, Prospective | Candidate), "others have no tally"
     if not role.tally.is_won:
@@ -139,10 +132,10 @@ def _go_on(core: Core) -> bool:
 
 
 def _run(core: Core) -> None:
-    """Ask for votes in the next epoch, if there is one."""
+    """Ask for votes in the next epoch, if there can be one."""
     if core.epoch >= MAX_EPOCH or core.log.end > MAX_OFFSET - LEADER_ROOM:
         give_up(core)
         return
     core.become_candidate()
     if not _go_on(core):
-        ask(core)
+        request_votes(core)

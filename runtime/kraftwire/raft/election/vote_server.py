@@ -1,11 +1,11 @@
-"""What other replicas ask and tell of elections: Vote, BeginQuorumEpoch, EndQuorumEpoch.
+"""The answers to Vote, BeginQuorumEpoch and EndQuorumEpoch.
 
-The checks come in the order in which Kafka makes them, since clients can tell. Errors about the
-request as a whole are those of its cluster and form; all others are about the partition, and
-come with the epoch and the leader that this replica knows.
+The checks are in the order of Kafka's `KafkaRaftClient`, since clients can see it. Errors of
+cluster and form are about the request as a whole. All others are about the partition, and come
+with the epoch and the leader that this replica knows.
 
-A real controller ends when it is told of a second leader of an epoch. Here that is refused, and
-changes nothing: it says that somebody is wrong, and not who.
+Kafka's controller crashes if a node announces a second leader of an epoch. This one refuses the
+request and changes nothing: somebody is wrong, but it cannot know who.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.inputs import Request
 from kraftwire.raft.core.listeners import listeners_problem
 from kraftwire.raft.core.messages import listeners_in, partition_of
-from kraftwire.raft.core.replies import NOBODY, R, Response, answer, is_of_this_cluster, refuse
+from kraftwire.raft.core.replies import NO_LEADER, R, answer, is_of_this_cluster, refuse
 from kraftwire.raft.core.roles import Follower
-from kraftwire.raft.election.vote_rules import grants_pre_vote, grants_vote
+from kraftwire.raft.core.transitions import are_better
+from kraftwire.raft.election.vote_grants import grants_pre_vote, grants_vote
 from kraftwire.raft.membership import policy_of
 from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.state.voters import Listener, ReplicaKey
@@ -40,11 +41,11 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.numbers import ErrorCode
 
 _NO_ID = -1
-_MAX_HAND_OVER_MS = 1000
+_MAX_ELECTION_BACKOFF_MS = 1000
 
 
 def handle_vote(core: Core, request: Request, message: VoteRequest) -> None:
-    """Answer whether a candidate gets the vote, or would get it."""
+    """Answer whether a candidate gets the vote, or in a pre-vote, whether it would get it."""
     partition: VoteRequest.PartitionData | None = partition_of(message)
     if not _is_acceptable(core, request, VoteResponse, message.cluster_id, partition):
         return
@@ -58,13 +59,13 @@ def handle_vote(core: Core, request: Request, message: VoteRequest) -> None:
     if error:
         answer(core, request, VoteResponse, error)
         return
-    if not _may_be_asked(core, partition):
+    if not _is_possible(core, partition):
         refuse(core, request, VoteResponse, ErrorCode.INVALID_REQUEST)
         return
     if epoch > core.epoch and not partition.pre_vote:
         core.become_unattached(epoch)
-    if not _may_be_me(core, message.voter_id, partition.voter_directory_id):
-        answer(core, request, VoteResponse, policy_of(core.config).not_mine)
+    if not _is_for_me(core, message.voter_id, partition.voter_directory_id):
+        answer(core, request, VoteResponse, policy_of(core.config).wrong_voter)
         return
     candidate = ReplicaKey(partition.replica_id, partition.replica_directory_id)
     is_up_to_date = UpToDate(last_epoch, partition.last_offset) >= core.log.up_to_date
@@ -91,13 +92,13 @@ def handle_begin_quorum_epoch(
     partition = _learn_from(core, request, BeginQuorumEpochResponse, message)
     if partition is None:
         return
-    is_meant = _may_be_me(core, message.voter_id, partition.voter_directory_id)
-    error = _check_is_voter(core) if is_meant else policy_of(core.config).not_mine
+    is_meant = _is_for_me(core, message.voter_id, partition.voter_directory_id)
+    error = _check_is_voter(core) if is_meant else policy_of(core.config).wrong_voter
     answer(core, request, BeginQuorumEpochResponse, error)
 
 
 def handle_end_quorum_epoch(core: Core, request: Request, message: EndQuorumEpochRequest) -> None:
-    """Stand for election when the leader has given up, the sooner the more that prefers it."""
+    """Start an election when the leader has resigned, the sooner the more it prefers this one."""
     partition: EndQuorumEpochRequest.PartitionData | None
     partition = _learn_from(core, request, EndQuorumEpochResponse, message)
     if partition is None:
@@ -107,9 +108,9 @@ def handle_end_quorum_epoch(core: Core, request: Request, message: EndQuorumEpoc
             ReplicaKey(one.candidate_id, one.candidate_directory_id)
             for one in partition.preferred_candidates
         ] or [ReplicaKey(number) for number in partition.preferred_successors]
-        places = [place for place, key in enumerate(successors) if key.means(core.key)]
-        place = places[0] if places else len(successors)
-        core.role.fetch_deadline = core.now + hand_over_ms(place, len(successors))
+        ranks = [rank for rank, key in enumerate(successors) if key.means(core.key)]
+        delay = election_backoff_ms(ranks[0] if ranks else len(successors), len(successors))
+        core.role.fetch_deadline = core.now + delay
     answer(core, request, EndQuorumEpochResponse, _check_is_voter(core))
 
 
@@ -119,9 +120,9 @@ def _learn_from(
     kind: type[R],
     message: BeginQuorumEpochRequest | EndQuorumEpochRequest,
 ) -> Any:
-    """Take in the leader that a request is from; what it says of the partition.
+    """Learn the leader that sent a request; return its struct for the partition.
 
-    None where it was refused, and is answered.
+    Return None if the request was refused, and answered.
     """
     partition = partition_of(message)
     if not _is_acceptable(core, request, kind, message.cluster_id, partition):
@@ -131,37 +132,38 @@ def _learn_from(
     if error:
         answer(core, request, kind, error)
         return None
-    told = listeners_in(message.leader_endpoints)
-    if listeners_problem(told) is not None:
+    announced = listeners_in(message.leader_endpoints)
+    if listeners_problem(announced) is not None:
         refuse(core, request, kind, ErrorCode.INVALID_REQUEST)
         return None
-    listeners = told or core.listeners_of(leader_id)
+    listeners = announced or core.listeners_of(leader_id)
     if not learn_leader(core, epoch, leader_id, listeners):
         refuse(core, request, kind, ErrorCode.INVALID_REQUEST)
         return None
     return partition
 
 
-def hand_over_ms(place: int, count: int) -> int:
-    """How long a successor waits before it stands, by its place among `count` of them.
+def election_backoff_ms(rank: int, count: int) -> int:
+    """Return how long a replica waits for its election, by its rank among `count` successors.
 
-    The first does not wait, others twice as long as the one before; who is not among them
-    the longest. Where there is no list, nobody waits.
+    The first does not wait, each other twice as long as the one before, and a replica that is not
+    in the list the longest (`KafkaRaftClient.strictExponentialElectionBackoffMs`, KIP-595).
+    Without a list nobody waits.
     """
-    if place == 0:
+    if rank == 0:
         return 0
-    if place >= count:
-        return _MAX_HAND_OVER_MS
-    return min(_MAX_HAND_OVER_MS, (_MAX_HAND_OVER_MS >> (count - 1)) << (place - 1))
+    if rank >= count:
+        return _MAX_ELECTION_BACKOFF_MS
+    return min(_MAX_ELECTION_BACKOFF_MS, (_MAX_ELECTION_BACKOFF_MS >> (count - 1)) << (rank - 1))
 
 
 def learn_leader(
     core: Core, epoch: int, leader_id: int | None, listeners: tuple[Listener, ...]
 ) -> bool:
-    """Learn who leads an epoch that is not below this replica's; return whether that can be.
+    """Learn the leader of an epoch that is not below this replica's; return False if it is refused.
 
-    It cannot if this replica knows another leader of the epoch, or is said to lead itself, or if
-    elections do not explain the epoch.
+    It is if this replica knows another leader of the epoch, if it should be the leader itself and
+    is not, or if elections do not explain the epoch.
     """
     if leader_id == core.key.id:
         return core.leader_id == leader_id and epoch == core.epoch
@@ -174,27 +176,17 @@ def learn_leader(
     if leader_id is not None and listeners:
         if is_other and not is_later:
             core.replace_leader(leader_id, listeners)
-        elif is_later or _knows_less(core, listeners):
+        elif is_later or are_better(
+            listeners, core.leader_listeners, is_heard=core.is_leader_heard
+        ):
             core.become_follower(epoch, leader_id, listeners)
     elif is_later:
         core.become_unattached(epoch, leader_id)
     return True
 
 
-def _knows_less(core: Core, listeners: tuple[Listener, ...]) -> bool:
-    """Whether these are better listeners of the leader than those that are known.
-
-    They are if there are more of them, or if the leader has never answered at the others: these
-    may have been announced by a stranger.
-    """
-    known = core.leader_listeners
-    if core.leader_id is None or len(listeners) > len(known):
-        return True
-    return listeners != known and not core.is_leader_heard
-
-
-def _may_be_asked(core: Core, partition: VoteRequest.PartitionData) -> bool:
-    """Whether a Vote names an epoch and an offset that can be; if not, that is counted."""
+def _is_possible(core: Core, partition: VoteRequest.PartitionData) -> bool:
+    """Whether epoch and offset of a Vote are possible; if not, that is counted."""
     epoch = partition.replica_epoch
     if not is_possible_offset(core, partition.last_offset, "log end"):
         return False
@@ -204,21 +196,22 @@ def _may_be_asked(core: Core, partition: VoteRequest.PartitionData) -> bool:
 
 
 def _answer_in_its_epoch(core: Core, request: Request, epoch: int, *, granted: bool) -> None:
-    """Answer a pre-vote of a later epoch, which this replica does not go on to (see `bounds`).
+    """Answer a pre-vote of a later epoch, which this replica does not adopt (see `bounds`).
 
-    Whoever asks ignores answers of an earlier epoch. In the later one no leader is known here.
+    The other end ignores responses of an earlier epoch. In the later one no leader is known here.
     """
-    answer(core, request, VoteResponse, vote_granted=granted, leader_epoch=epoch, leader_id=NOBODY)
+    fields = {"vote_granted": granted, "leader_epoch": epoch, "leader_id": NO_LEADER}
+    answer(core, request, VoteResponse, ErrorCode.NONE, **fields)
 
 
 def _is_acceptable(
     core: Core,
     request: Request,
-    kind: type[Response],
+    kind: type[R],
     cluster_id: str | None,
     partition: object | None,
 ) -> bool:
-    """Whether a request is of this cluster and about its metadata; else it is refused."""
+    """Whether a request is for this cluster and its metadata; if not, refuse it."""
     if not is_of_this_cluster(core, cluster_id):
         refuse(core, request, kind, ErrorCode.INCONSISTENT_CLUSTER_ID)
         return False
@@ -229,17 +222,17 @@ def _is_acceptable(
 
 
 def _check_voter(core: Core, replica_id: int, epoch: int) -> ErrorCode | None:
-    """What is wrong with who asks, and with its epoch."""
+    """Return what is wrong with the sender and its epoch."""
     if epoch < core.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
     return ErrorCode.INVALID_REQUEST if replica_id < 0 else None
 
 
 def _check_is_voter(core: Core) -> ErrorCode:
-    """What a leader is told that takes this replica for a voter; it has learnt who leads."""
-    return ErrorCode.NONE if core.is_voter else policy_of(core.config).not_voter
+    """Return the error for a leader that takes this replica for a voter."""
+    return ErrorCode.NONE if core.is_voter else policy_of(core.config).not_a_voter
 
 
-def _may_be_me(core: Core, voter_id: int, directory_id: UUID) -> bool:
-    """Whether a request is for this replica; earlier versions do not say whom they are for."""
+def _is_for_me(core: Core, voter_id: int, directory_id: UUID) -> bool:
+    """Whether a request is for this replica; early versions do not name their voter."""
     return voter_id == _NO_ID or ReplicaKey(voter_id, directory_id).means(core.key)

@@ -1,9 +1,10 @@
-"""By which rules voters come and go: what may be changed, and which records say so.
+"""The rules by which voters are added and removed, and the records that do it.
 
-All that the policies do differently is here. Under every one of them one voter changes at a
-time, the change is in force from its record on, and a leader begins no other before that is
-committed (KIP-853, KIP-856): so each majority of a set has a voter in common with each of the
-next.
+All differences between the policies are here. Every policy changes one voter at a time. A change
+is in force from its record on, and a leader begins no other before the record is committed
+(KIP-853, KIP-856), so each majority of a set shares a voter with each majority of the next.
+
+It imports `state` and `metadata_log`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,16 @@ from collections.abc import Mapping
 from typing import Protocol
 from uuid import UUID
 
-from kraftwire.raft.membership.changes import Adding, Change, Refusal, Removing, Updating
+from kraftwire.raft.membership.changes import (
+    AddVoter,
+    Refusal,
+    RemoveVoter,
+    UpdateVoter,
+    VoterChange,
+)
 from kraftwire.raft.membership.kip_856 import Kip856
 from kraftwire.raft.membership.shipped import Shipped, upgrade_records
-from kraftwire.raft.metadata_log.batches import Control
+from kraftwire.raft.metadata_log.batches import ControlRecord
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.state.config import Config, Membership
 from kraftwire.raft.state.voters import Voter, VoterSet
@@ -23,14 +30,14 @@ from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.registry import Registry
 
 __all__ = [
-    "Adding",
-    "Change",
+    "AddVoter",
     "Kip856",
     "Policy",
     "Refusal",
-    "Removing",
+    "RemoveVoter",
     "Shipped",
-    "Updating",
+    "UpdateVoter",
+    "VoterChange",
     "policy_of",
     "upgrade_records",
 ]
@@ -40,63 +47,65 @@ class Policy(Protocol):
     """The rules of one document or release."""
 
     registry: Registry
-    """What the control records of a log are; whoever opens one needs it."""
+    """Decodes the control records of a log."""
     needed_kraft_version: int
-    """The kraft.version without which voters do not change."""
-    not_mine: ErrorCode
-    """What a replica answers that is not the voter a request is for."""
-    not_voter: ErrorCode
-    """What it answers to a leader that takes it for a voter, where it is none."""
-    waits: bool
-    """Whether a change waits until it may be made; else it is refused until then."""
+    """The least kraft.version at which voters change."""
+    wrong_voter: ErrorCode
+    """The error of a replica that gets a request for another voter."""
+    not_a_voter: ErrorCode
+    """The error of an observer that gets a request for voters from the leader."""
+    queues_changes: bool
+    """Whether a change waits until it may be made, or is refused until then."""
     needed_apis: Mapping[int, int]
-    """The APIs that a new voter has to support, each with the least of its newest versions."""
-    updates: bool
-    """Whether voters tell the leader where they listen and what they support."""
+    """The APIs that a new voter has to support, with the version of each that it needs."""
+    has_updates: bool
+    """Whether voters send UpdateRaftVoter."""
 
     def check_start(self, control: ControlState) -> None:
-        """`KraftwireError` where a replica with such a log must not start."""
+        """Raise `KraftwireError` if a replica with this log must not start."""
         ...
 
     def election_form(self, kraft_version: int) -> int:
-        """The kraft.version in whose form elections are kept; from 1 on with directories."""
+        """Return the kraft.version whose form quorum-state has; from 1 on with directories."""
         ...
 
     def leader_change_version(self, kraft_version: int) -> int:
         """Return the version of LeaderChangeMessage to write; 1 has the directories of voters."""
         ...
 
-    def refusal(self, voters: VoterSet, change: Change) -> Refusal | None:
-        """Why a set may not be changed so; None where it may."""
+    def refusal(self, voters: VoterSet, change: VoterChange) -> Refusal | None:
+        """Return why a change of a set is refused; None if it is allowed."""
         ...
 
-    def records(self, voters: VoterSet, change: Change) -> list[Control]:
-        """The records that say an allowed change."""
+    def records(self, voters: VoterSet, change: VoterChange) -> list[ControlRecord]:
+        """Return the records that make an allowed change."""
         ...
 
-    def first_records(self, control: ControlState, leader: Voter) -> list[Control]:
-        """What stands behind LeaderChangeMessage at the beginning of an epoch."""
+    def first_records(self, control: ControlState, leader: Voter) -> list[ControlRecord]:
+        """Return the records that follow LeaderChangeMessage at the start of an epoch."""
         ...
 
     def has_named(self, voters: VoterSet) -> bool:
-        """Whether the log says all that it has to say of a set."""
+        """Whether the log has the directory ids of all voters, if it needs them."""
         ...
 
     def is_open(self, control: ControlState) -> bool:
-        """Whether state machines may write from the beginning of an epoch on."""
+        """Whether state machines may propose from the start of an epoch on."""
         ...
 
-    def naming_records(self, voters: VoterSet, directories: Mapping[int, UUID]) -> list[Control]:
-        """The records that say it, by what voters have told; none before all have."""
+    def naming_records(
+        self, voters: VoterSet, directories: Mapping[int, UUID]
+    ) -> list[ControlRecord]:
+        """Return the records with the directory ids; none before all voters have reported them."""
         ...
 
-    def snapshot_records(self, voters: VoterSet, kraft_version: int) -> list[Control]:
-        """What stands behind the header of a snapshot."""
+    def snapshot_records(self, voters: VoterSet, kraft_version: int) -> list[ControlRecord]:
+        """Return the records that follow the header of a snapshot."""
         ...
 
 
 def policy_of(config: Config) -> Policy:
-    """The rules that a replica was told to follow."""
+    """Return the rules that a replica is configured with."""
     if config.membership is Membership.KIP_856:
         return Kip856(config.static_voters)
     return _SHIPPED

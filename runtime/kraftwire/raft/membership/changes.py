@@ -1,4 +1,4 @@
-"""Changes of a voter set, and why one is not made."""
+"""Changes of a voter set, and the reasons to refuse one."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from kraftwire_wire.numbers import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
-class Adding:
+class AddVoter:
     """A replica becomes a voter."""
 
     voter: Voter
 
 
 @dataclass(frozen=True, slots=True)
-class Removing:
+class RemoveVoter:
     """A voter becomes an observer."""
 
     key: ReplicaKey
 
 
 @dataclass(frozen=True, slots=True)
-class Updating:
-    """A voter listens elsewhere, or has another kraft.version."""
+class UpdateVoter:
+    """A voter has other listeners, or supports other versions of kraft.version."""
 
     voter: Voter
 
 
-Change = Adding | Removing | Updating
+VoterChange = AddVoter | RemoveVoter | UpdateVoter
 
 
 class Refusal(NamedTuple):
-    """Why a change is not made, as a client is told."""
+    """The error code and message that a client gets if a change is not allowed."""
 
     error: ErrorCode
     reason: str

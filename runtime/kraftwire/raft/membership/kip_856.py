@@ -1,18 +1,19 @@
 """The rules of KIP-856: each record adds or removes one voter; ids and listeners are configured.
 
-An id may be there twice, with two directories: so a disk that was lost is replaced, first the
-new one added and then the old one removed. The configured voters have no directories; a record
-that adds a voter of their id tells which it is. VOTER_ALREADY_ADDED, VOTER_ALREADY_REMOVED and
-NOT_VOTER have no numbers there: they are what Kafka has for that, 126 for the first and 127 for
-the other two.
+An id may occur twice, with two directories. That is how a lost disk is replaced: first the new one
+is added, then the old one removed. The configured voters have no directories; a record that adds a
+voter of their id sets it. The draft has no numbers for VOTER_ALREADY_ADDED, VOTER_ALREADY_REMOVED
+and NOT_VOTER. Replicas answer with Kafka's errors for these cases: DUPLICATE_VOTER (126) for the
+first and VOTER_NOT_FOUND (127) for the other two.
 
 For operators: keep all disks until the first record of the state machine is committed. A leader
-takes no records before each voter has those that name all voters, and a voter whose disk was lost
-never will. A new leader waits again as long as the log has no record of the state machine. Such a
-quorum answers that no leader takes changes, DescribeQuorum shows the lost voter without progress
-and its new disk as an observer, and nothing is lost: for each lost disk, send AddVoter for the new
-one and RemoveVoter for the old one, and the leader opens. Before the voters are named, a disk must
-not be replaced at all: the log knows voters by id alone, so the empty disk would vote again.
+accepts no proposals before each voter has the records that name all voters, and a voter that has
+lost its disk never will. A new leader waits again as long as the log has no record of the state
+machine. Clients of such a quorum get the error that no leader accepts changes. DescribeQuorum
+shows the lost voter without progress and its new disk as an observer. Nothing is lost: for each
+lost disk, send AddVoter for the new one and RemoveVoter for the old one, and the leader opens.
+Before the voters are named, never replace a disk: the log knows voters by id alone, so the empty
+disk would vote again.
 """
 
 from __future__ import annotations
@@ -21,9 +22,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from uuid import UUID
 
-from kraftwire.raft.membership.changes import Adding, Change, Refusal, Removing, Updating
+from kraftwire.raft.membership.changes import (
+    AddVoter,
+    Refusal,
+    RemoveVoter,
+    UpdateVoter,
+    VoterChange,
+)
 from kraftwire.raft.membership.shipped import version_record
-from kraftwire.raft.metadata_log.batches import Control
+from kraftwire.raft.metadata_log.batches import ControlRecord
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey, Voter, VoterSet
 from kraftwire_messages import kip_856
@@ -47,11 +54,11 @@ _WITH_DIRECTORIES: Mapping[int, int] = MappingProxyType(
         ApiKey.REMOVE_RAFT_VOTER: 0,
     }
 )
-"""The first versions with directory ids, as Kafka shipped what the document has as Fetch 14 etc."""
+"""The first versions with directory ids in Kafka; the draft has them as Fetch 14 etc."""
 
 
 class Kip856:
-    """See the module."""
+    """Voters are added and removed one by one, and named once all are known."""
 
     registry = Registry(
         "kraftwire_messages",
@@ -71,95 +78,90 @@ class Kip856:
         control_records=kip_856.registry.control_records,
     )
     needed_kraft_version = 0
-    not_mine = ErrorCode.INVALID_REQUEST
-    not_voter = ErrorCode.VOTER_NOT_FOUND
-    waits = True
+    wrong_voter = ErrorCode.INVALID_REQUEST
+    not_a_voter = ErrorCode.VOTER_NOT_FOUND
+    queues_changes = True
     needed_apis: Mapping[int, int] = _WITH_DIRECTORIES
-    updates = False
+    has_updates = False
 
     def __init__(self, configured: VoterSet) -> None:
         """`configured` is `controller.quorum.voters`."""
         self._configured = configured
 
     def check_start(self, control: ControlState) -> None:
-        """A log may not name a voter whose id is not configured."""
-        named = {voter.id for change in control.voters.changes for voter in change.value}
+        named = {voter.id for entry in control.voters.entries for voter in entry.value}
         unlisted = sorted(number for number in named if not self._configured.of_id(number))
         if unlisted:
-            reason = "which controller.quorum.voters has not; configure them there, with listeners"
+            reason = "missing in controller.quorum.voters; add them there, with their listeners"
             raise KraftwireError(f"the log has voters with the ids {unlisted}, {reason}")
 
     def election_form(self, kraft_version: int) -> int:
-        """With directories, since a vote is for a replica with its disk."""
-        return 1
+        return 1  # a vote is for a replica with its disk
 
     def leader_change_version(self, kraft_version: int) -> int:
         """Return 1 exactly if kraft.version is at least 1 (KIP-853)."""
         return min(kraft_version, 1)
 
-    def refusal(self, voters: VoterSet, change: Change) -> Refusal | None:
-        """See `Policy.refusal`."""
+    def refusal(self, voters: VoterSet, change: VoterChange) -> Refusal | None:
         match change:
-            case Adding(voter) if voter.key in voters.keys:
-                return Refusal(ErrorCode.DUPLICATE_VOTER, f"{voter.key} is a voter.")
-            case Adding(Voter(key)) | Removing(key) if not self._configured.of_id(key.id):
-                reason = f"controller.quorum.voters has no {key.id}."
+            case AddVoter(voter) if voter.key in voters.keys:
+                return Refusal(ErrorCode.DUPLICATE_VOTER, f"{voter.key} is already a voter.")
+            case AddVoter(Voter(key)) | RemoveVoter(key) if not self._configured.of_id(key.id):
+                reason = f"Id {key.id} is not in controller.quorum.voters."
                 return Refusal(ErrorCode.INVALID_REQUEST, reason)
-            case Removing(key) if key not in voters.keys:
-                return Refusal(ErrorCode.VOTER_NOT_FOUND, f"{key} is no voter.")
-            case Removing(key) if len(voters.of_id(key.id)) == 1:
+            case RemoveVoter(key) if key not in voters.keys:
+                return Refusal(ErrorCode.VOTER_NOT_FOUND, f"{key} is not a voter.")
+            case RemoveVoter(key) if len(voters.of_id(key.id)) == 1:
                 reason = f"No other voter has the id {key.id}; add one with another disk first."
                 return Refusal(ErrorCode.INVALID_REQUEST, reason)
-            case Updating():
-                reason = "controller.quorum.voters says where voters listen."
+            case UpdateVoter():
+                reason = "The listeners of voters come from controller.quorum.voters."
                 return Refusal(ErrorCode.UNSUPPORTED_VERSION, reason)
         return None
 
-    def records(self, voters: VoterSet, change: Change) -> list[Control]:
-        """See `Policy.records`."""
+    def records(self, voters: VoterSet, change: VoterChange) -> list[ControlRecord]:
         match change:
-            case Adding(voter):
+            case AddVoter(voter):
                 return [_add_record(voter.key)]
-            case Removing(key):
+            case RemoveVoter(key):
                 return [_remove_record(key)]
         return []
 
-    def first_records(self, control: ControlState, leader: Voter) -> list[Control]:
-        """None: the voters are named when all are known."""
-        return []
+    def first_records(self, control: ControlState, leader: Voter) -> list[ControlRecord]:
+        return []  # the voters are named when all are known
 
     def has_named(self, voters: VoterSet) -> bool:
-        """Whether each voter has its directory."""
         return all(voter.key.directory_id != NO_DIRECTORY for voter in voters)
 
     def is_open(self, control: ControlState) -> bool:
-        """They may where they have: then each voter had the records that name all."""
+        # If there are records of the state machine, each voter had the records that name all.
         return self.has_named(control.voters.last) and control.first_data is not None
 
-    def naming_records(self, voters: VoterSet, directories: Mapping[int, UUID]) -> list[Control]:
+    def naming_records(
+        self, voters: VoterSet, directories: Mapping[int, UUID]
+    ) -> list[ControlRecord]:
         """Return a record for each voter, after one that raises kraft.version to 1.
 
-        They have to be in one batch, to be committed together. Once the leader knows all directory
-        ids, all voters support this KIP, and with it what kraft.version 1 stands for.
+        The records go into one batch, to be committed together. A voter that has reported its
+        directory id supports this KIP, and so kraft.version 1.
         """
         if not all(voter.id in directories for voter in voters):
             return []
         keys = [ReplicaKey(voter.id, directories[voter.id]) for voter in voters]
         return [version_record(_NAMED), *map(_add_record, keys)]
 
-    def snapshot_records(self, voters: VoterSet, kraft_version: int) -> list[Control]:
-        """Return the kraft.version and a record for each voter; none while these are not named."""
+    def snapshot_records(self, voters: VoterSet, kraft_version: int) -> list[ControlRecord]:
         if not self.has_named(voters):
             return []
         raised = [version_record(kraft_version)] if kraft_version else []
         return [*raised, *(_add_record(voter.key) for voter in voters)]
 
 
-def _add_record(key: ReplicaKey) -> Control:
+def _add_record(key: ReplicaKey) -> ControlRecord:
     record = kip_856.AddVoterRecord(voter_id=key.id, voter_uuid=key.directory_id)
-    return Control(_TYPES["AddVoterRecord"], record)
+    return ControlRecord(_TYPES["AddVoterRecord"], record)
 
 
-def _remove_record(key: ReplicaKey) -> Control:
+def _remove_record(key: ReplicaKey) -> ControlRecord:
     record = kip_856.RemoveVoterRecord(voter_id=key.id, voter_uuid=key.directory_id)
-    return Control(_TYPES["RemoveVoterRecord"], record)
+    return ControlRecord(_TYPES["RemoveVoterRecord"], record)

@@ -6,8 +6,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from uuid import UUID
 
-from kraftwire.raft.membership.changes import Adding, Change, Refusal, Removing, Updating
-from kraftwire.raft.metadata_log.batches import Control
+from kraftwire.raft.membership.changes import (
+    AddVoter,
+    Refusal,
+    RemoveVoter,
+    UpdateVoter,
+    VoterChange,
+)
+from kraftwire.raft.metadata_log.batches import ControlRecord
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.metadata_log.history import BEFORE_THE_LOG
 from kraftwire.raft.state.voters import Voter, VoterSet, encode_voters
@@ -18,96 +24,93 @@ from kraftwire_wire.records import ControlType
 
 
 class Shipped:
-    """Kafka 4: each VotersRecord holds the whole set, in which an id is there once."""
+    """Kafka 4: each VotersRecord holds the whole set, in which an id occurs once."""
 
     registry = kafka.registry
     needed_kraft_version = 1
-    not_mine = ErrorCode.INVALID_VOTER_KEY
-    not_voter = ErrorCode.NONE
-    waits = False
+    wrong_voter = ErrorCode.INVALID_VOTER_KEY
+    not_a_voter = ErrorCode.NONE
+    queues_changes = False
     needed_apis: Mapping[int, int] = MappingProxyType({})
-    updates = True
+    has_updates = True
 
     def check_start(self, control: ControlState) -> None:
-        """Any log will do."""
+        pass
 
     def election_form(self, kraft_version: int) -> int:
-        """That of the quorum."""
         return kraft_version
 
     def leader_change_version(self, kraft_version: int) -> int:
         """Return 0 under every kraft.version, as Kafka writes it.
 
-        Kafka 4.4 decodes each LeaderChangeMessage in version 0. At one in version 1 a controller
-        ends, and ends again at each start, since the message is in its log.
+        KIP-853 wants version 1 from kraft.version 1 on. But Kafka 4.4 decodes each
+        LeaderChangeMessage in version 0: version 1 crashes a controller, and again at each start,
+        since the message is in its log.
         """
-        del kraft_version  # the draft would decide by it (KIP-853)
+        del kraft_version
         return 0
 
-    def refusal(self, voters: VoterSet, change: Change) -> Refusal | None:
-        """See `Policy.refusal`."""
+    def refusal(self, voters: VoterSet, change: VoterChange) -> Refusal | None:
         match change:
-            case Adding(voter) if voters.of_id(voter.id):
-                reason = f"There is a voter with the id {voter.id}; remove it first."
+            case AddVoter(voter) if voters.of_id(voter.id):
+                reason = f"Another voter has the id {voter.id}; remove it first."
                 return Refusal(ErrorCode.DUPLICATE_VOTER, reason)
-            case Removing(key) if key not in voters.keys or len(voters) == 1:
-                reason = f"{key} is no voter." if key not in voters.keys else "It is the last one."
+            case RemoveVoter(key) if key not in voters.keys or len(voters) == 1:
+                is_last = key in voters.keys
+                reason = "It is the last voter." if is_last else f"{key} is not a voter."
                 return Refusal(ErrorCode.VOTER_NOT_FOUND, reason)
-            case Updating(voter) if voters.find(voter.key) is None:
-                return Refusal(ErrorCode.VOTER_NOT_FOUND, f"{voter.key} is no voter.")
+            case UpdateVoter(voter) if voters.find(voter.key) is None:
+                return Refusal(ErrorCode.VOTER_NOT_FOUND, f"{voter.key} is not a voter.")
         return None
 
-    def records(self, voters: VoterSet, change: Change) -> list[Control]:
-        """See `Policy.records`."""
+    def records(self, voters: VoterSet, change: VoterChange) -> list[ControlRecord]:
         match change:
-            case Adding(voter):
+            case AddVoter(voter):
                 voters = voters.adding(voter)
-            case Removing(key):
+            case RemoveVoter(key):
                 voters = voters.removing(key)
-            case Updating(voter):
+            case UpdateVoter(voter):
                 voters = voters.updating(voter)
         return [_voters_record(voters)]
 
-    def first_records(self, control: ControlState, leader: Voter) -> list[Control]:
-        """The set, where the log has none yet, or has not what the leader has become."""
+    def first_records(self, control: ControlState, leader: Voter) -> list[ControlRecord]:
+        """Return the set if the log lacks it, or describes the leader in another way."""
         kraft_version, voters = control.kraft_version.last, control.voters.last
         if kraft_version < self.needed_kraft_version:
             return []
         before = voters.find(leader.key)
-        if before is None:  # its removal is not committed, and says all there is to say
+        if before is None:  # its removal is in the log, and not committed
             return []
         if before.agrees(leader) and control.voters.last_offset != BEFORE_THE_LOG:
             return []
         return upgrade_records(kraft_version, voters.updating(leader))
 
     def has_named(self, voters: VoterSet) -> bool:
-        """Nothing has to be said."""
         return True
 
     def is_open(self, control: ControlState) -> bool:
-        """There is nothing to wait for."""
         return True
 
-    def naming_records(self, voters: VoterSet, directories: Mapping[int, UUID]) -> list[Control]:
-        """Nothing is."""
-        return []
+    def naming_records(
+        self, voters: VoterSet, directories: Mapping[int, UUID]
+    ) -> list[ControlRecord]:
+        return []  # has_named is always true
 
-    def snapshot_records(self, voters: VoterSet, kraft_version: int) -> list[Control]:
-        """The set, as in the log, where that has one of its own."""
+    def snapshot_records(self, voters: VoterSet, kraft_version: int) -> list[ControlRecord]:
         if kraft_version < self.needed_kraft_version:
             return []
         return upgrade_records(kraft_version, voters)
 
 
-def upgrade_records(kraft_version: int, voters: VoterSet) -> list[Control]:
-    """The records that raise kraft.version, with the voters as they have described themselves."""
+def upgrade_records(kraft_version: int, voters: VoterSet) -> list[ControlRecord]:
+    """Return the records that raise kraft.version, and with it write the voters to the log."""
     return [version_record(kraft_version), _voters_record(voters)]
 
 
-def _voters_record(voters: VoterSet) -> Control:
-    return Control(ControlType.KRAFT_VOTERS, encode_voters(voters))
+def _voters_record(voters: VoterSet) -> ControlRecord:
+    return ControlRecord(ControlType.KRAFT_VOTERS, encode_voters(voters))
 
 
-def version_record(kraft_version: int) -> Control:
+def version_record(kraft_version: int) -> ControlRecord:
     """Return the record that raises kraft.version."""
-    return Control(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=kraft_version))
+    return ControlRecord(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=kraft_version))

@@ -1,7 +1,7 @@
-"""Record batches of a metadata log: made by a leader, taken from a response by a follower.
+"""Record batches of the metadata log: built by a leader, parsed from a response by a follower.
 
-A batch keeps the bytes that it was made or received with, so that the logs of all replicas
-are the same, byte for byte.
+A batch keeps the bytes that it was built or received with, so that the logs of all replicas are
+the same, byte for byte.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _KNOWN = frozenset(map(int, ControlType))
 _LENGTH_AT = LOG_OVERHEAD - 4
 
 MOST_CONTROL_BYTES = 1 << 20
-"""How many bytes of control records a replica reads before it answers others again.
+"""How many bytes of control records a replica reads in one step.
 
-Kafka's control batches have a few hundred bytes. More than this in one batch is refused.
+Kafka's control batches have a few hundred bytes. A batch with more than this is refused.
 """
 
 
-class Control(NamedTuple):
+class ControlRecord(NamedTuple):
     """A control record: its type, its message, and the version to write that in."""
 
     type: int
@@ -38,7 +38,7 @@ class Control(NamedTuple):
 
 
 def data_batch(base_offset: int, epoch: int, timestamp: int, values: Sequence[bytes]) -> Batch:
-    """A batch of records of the state machine; `timestamp` in ms."""
+    """Return a batch of records of the state machine; `timestamp` in ms."""
     records = [
         Record(base_offset + number, timestamp, None, value, ())
         for number, value in enumerate(values)
@@ -46,21 +46,23 @@ def data_batch(base_offset: int, epoch: int, timestamp: int, values: Sequence[by
     return parse_batch(encode_batch(records, BatchSettings(partition_leader_epoch=epoch)))
 
 
-def control_batch(base_offset: int, epoch: int, timestamp: int, said: Sequence[Control]) -> Batch:
-    """A batch of control records; `timestamp` in ms."""
+def control_batch(
+    base_offset: int, epoch: int, timestamp: int, controls: Sequence[ControlRecord]
+) -> Batch:
+    """Return a batch of control records; `timestamp` in ms."""
     records = [
         control_record(base_offset + number, timestamp, one.type, one.message, one.version)
-        for number, one in enumerate(said)
+        for number, one in enumerate(controls)
     ]
     settings = BatchSettings(partition_leader_epoch=epoch, is_control=True)
     return parse_batch(encode_batch(records, settings))
 
 
 def split_batches(data: bytes, limit: int = DEFAULT_LIMIT) -> Iterator[Batch]:
-    """Yield the batches that a leader has sent, except one at the end that was cut off.
+    """Yield the batches that a leader has sent, except an incomplete one at the end.
 
-    `limit` is how many bytes one may decompress to. Raises `CorruptBatch` if bytes are no batch,
-    or another than was sent.
+    `limit` is how many bytes one may decompress to. Raises `CorruptBatch` for bytes that are not a
+    batch, or whose CRC does not match.
     """
     position = 0
     while len(data) - position >= HEADER.size:
@@ -73,10 +75,10 @@ def split_batches(data: bytes, limit: int = DEFAULT_LIMIT) -> Iterator[Batch]:
 
 
 def check_size(batch: Batch) -> int:
-    """Return how many bytes of a batch are read at a time; raises `CorruptBatch` if too many.
+    """Return how many bytes a batch takes to read beyond those received.
 
-    A few kilobytes can decompress to gigabytes. What is not compressed is no larger than the
-    response that it came in, except that a control batch is read to its last record at once.
+    Raises `CorruptBatch` for too many: a few kilobytes can decompress to gigabytes. Uncompressed
+    records are no larger than their response and read later, but control records are read now.
     """
     header = batch.header
     if not header.codec and not header.is_control:
@@ -85,15 +87,15 @@ def check_size(batch: Batch) -> int:
     if not header.is_control:
         return size
     if size > MOST_CONTROL_BYTES:
-        reason = f"{size} bytes of control records; at most {MOST_CONTROL_BYTES} are read"
+        reason = f"{size} bytes of control records; the limit is {MOST_CONTROL_BYTES}"
         raise CorruptBatch(batch.file, header.position, reason)
     return size
 
 
-def controls_of(batch: Batch, registry: Registry) -> Iterator[tuple[int, Control]]:
-    """The control records of a batch and their offsets; those of types of the future left out.
+def controls_of(batch: Batch, registry: Registry) -> Iterator[tuple[int, ControlRecord]]:
+    """Yield the control records of a batch and their offsets, except those of unknown types.
 
-    `KraftwireError` where one cannot be read.
+    Raises `KraftwireError` if one cannot be read.
     """
     header = batch.header
     if not header.is_control:
@@ -101,14 +103,10 @@ def controls_of(batch: Batch, registry: Registry) -> Iterator[tuple[int, Control
     check_size(batch)
     offsets = range(header.base_offset, header.last_offset + 1)
     records = batch.records
-    if len(records) != len(offsets) or any(map(_differs, records, offsets)):
-        raise CorruptBatch(batch.file, header.position, f"its records have not {offsets}")
+    if [record.offset for record in records] != list(offsets):
+        raise CorruptBatch(batch.file, header.position, f"its records do not have {offsets}")
     for record in records:
         number = int(decode_control_key(record.key or b""))
         if number in _KNOWN or number in registry.control_records:
             message, version = decode_control_value(registry, number, record.value or b"")
-            yield record.offset, Control(number, message, version)
-
-
-def _differs(record: Record, offset: int) -> bool:
-    return record.offset != offset
+            yield record.offset, ControlRecord(number, message, version)

@@ -1,9 +1,9 @@
-"""What control records say of a quorum: its voter set and kraft.version.
+"""The voter set and kraft.version of a quorum, as its control records set them.
 
-They are read from snapshots and from all of the log, committed or not. Shipped records hold
-a whole set (KIP-853); those of the drafts add and remove one voter each (KIP-856), whose
-listeners are those that the configuration has for its id. Where a set has an id without a
-directory, from the configuration, a record that adds a voter of that id tells which it is.
+The records are read from snapshots and from all of the log, committed or not. Kafka's VotersRecord
+holds a whole set (KIP-853). The records of KIP-856 add and remove one voter each, and the listeners
+come from the configuration. If the configured set has a voter without a directory, a record that
+adds a voter of its id sets the directory.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from kraftwire.log.batch import Batch
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.raft.metadata_log.batches import Control, controls_of
-from kraftwire.raft.metadata_log.history import Change, History
+from kraftwire.raft.metadata_log.batches import ControlRecord, controls_of
+from kraftwire.raft.metadata_log.history import History, HistoryEntry
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.state.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet, decode_voters
 from kraftwire_messages import kafka, kip_856
@@ -24,21 +24,21 @@ class ControlState:
     """The voter set and kraft.version at every offset of a log."""
 
     def __init__(self, static: VoterSet, registry: Registry = kafka.registry) -> None:
-        """`static` is what the configuration has; `registry` knows the control records."""
+        """`static` has the configured voters; `registry` decodes the control records."""
         self._static = static
         self._registry = registry
         self.voters = History(static)
         self.kraft_version = History(0)
         self.first_data: int | None = None
-        """An offset from which on there are records of the state machine; None for none.
+        """An offset of a record of the state machine; None if there are no such records.
 
-        A snapshot has some, unless it is one from before the voters were named (KIP-856).
+        A snapshot has some, unless it is older than the records that name the voters (KIP-856).
         """
 
     def apply(self, batch: Batch) -> None:
-        """Take in a batch at the end of the log.
+        """Apply a batch at the end of the log.
 
-        `KraftwireError` where it cannot be read, and then nothing of it is taken in.
+        Raises `KraftwireError` if it cannot be read; then nothing of it is applied.
         """
         voters, kraft_versions = self._read(batch, self.voters.last)
         for change in voters:
@@ -49,7 +49,7 @@ class ControlState:
             self.first_data = batch.header.base_offset
 
     def load(self, snapshot: OffsetAndEpoch, batches: Iterable[Batch]) -> None:
-        """Begin anew with what a snapshot says; `KraftwireError` where it cannot be read."""
+        """Start again from a snapshot's batches; raise `KraftwireError` if one cannot be read."""
         voters, kraft_version = NO_VOTERS, 0
         for batch in batches:
             changed, kraft_versions = self._read(batch, voters)
@@ -60,37 +60,37 @@ class ControlState:
         self.first_data = snapshot.offset - 1 if len(voters) else None
 
     def truncate(self, offset: int) -> None:
-        """Forget what records from an offset on said."""
+        """Revert the records from an offset on."""
         self.voters.truncate(offset)
         self.kraft_version.truncate(offset)
         if self.first_data is not None and self.first_data >= offset:
             self.first_data = None
 
     def forget_before(self, offset: int) -> None:
-        """Forget what was in force only before an offset, where the log begins now."""
+        """Forget the values that were in force only before an offset, where the log begins now."""
         self.voters.forget_before(offset)
         self.kraft_version.forget_before(offset)
 
     def _read(
         self, batch: Batch, voters: VoterSet
-    ) -> tuple[list[Change[VoterSet]], list[Change[int]]]:
-        """What a batch behind a voter set says."""
-        changed: list[Change[VoterSet]] = []
-        kraft_versions: list[Change[int]] = []
+    ) -> tuple[list[HistoryEntry[VoterSet]], list[HistoryEntry[int]]]:
+        """Return what a batch sets, in a log that has a voter set."""
+        changed: list[HistoryEntry[VoterSet]] = []
+        kraft_versions: list[HistoryEntry[int]] = []
         try:
             for offset, control in controls_of(batch, self._registry):
                 after = self._voters_after(voters, control)
                 if after is not None:
                     voters = after
-                    changed.append(Change(offset, after))
+                    changed.append(HistoryEntry(offset, after))
                 elif isinstance(control.message, kafka.KRaftVersionRecord):
-                    kraft_versions.append(Change(offset, control.message.kraft_version))
-        except ValueError as error:  # a voter that is there twice
+                    kraft_versions.append(HistoryEntry(offset, control.message.kraft_version))
+        except ValueError as error:  # a voter that occurs twice
             raise CorruptBatch(batch.file, batch.header.position, str(error)) from None
         return changed, kraft_versions
 
-    def _voters_after(self, voters: VoterSet, control: Control) -> VoterSet | None:
-        """The set that a record leaves; None where it says nothing of voters."""
+    def _voters_after(self, voters: VoterSet, control: ControlRecord) -> VoterSet | None:
+        """Return the set after a record; None if the record is not about voters."""
         message = control.message
         if isinstance(message, kafka.VotersRecord):
             return decode_voters(message)

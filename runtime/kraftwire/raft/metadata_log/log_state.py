@@ -1,7 +1,7 @@
-"""Where a log begins and ends, and which epoch wrote what; the records are elsewhere.
+"""The offsets and leader epochs of a log, and its snapshots, without the records.
 
-What can be asked without reading records: whether a follower's log is a part of this one, and
-if not, up to where it may be (KIP-595), or whether it needs a snapshot (KIP-630).
+They answer whether a follower's log is a prefix of this one, up to where it may be one (KIP-595),
+and whether the follower needs a snapshot (KIP-630).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_OFFSET
 
 
 class OffsetAndEpoch(NamedTuple):
-    """An offset, and the epoch of the record before it; the id of a snapshot too."""
+    """An offset, and the epoch of the record before it; also the id of a snapshot."""
 
     offset: int
     epoch: int
@@ -30,78 +30,77 @@ class UpToDate(NamedTuple):
 
 
 BOOTSTRAP = OffsetAndEpoch(0, 0)
-"""The id of the checkpoint that a formatted directory may have."""
+"""The id of the bootstrap checkpoint that `kafka-storage format` writes."""
 
 
 class Valid(NamedTuple):
-    """The follower's log is a part of this one."""
+    """The follower's log is a prefix of this one."""
 
 
 class Diverging(NamedTuple):
-    """The follower's log differs behind the end of this epoch here."""
+    """The follower's log differs after the end of an epoch in this log."""
 
     end: OffsetAndEpoch
 
 
 class NeedsSnapshot(NamedTuple):
-    """The follower is behind where this log begins."""
+    """The follower's log ends before this one begins."""
 
     snapshot: OffsetAndEpoch
 
 
 class LogState:
-    """Offsets and epochs of a log, and the snapshots beside it.
+    """Offsets and epochs of a log, and its snapshots.
 
-    `start` is the first offset there is, `end` the one behind the last.
+    `start` is the first offset, `end` the one after the last.
     """
 
     def __init__(self) -> None:
         self.start = 0
         self.end = 0
         self._ends = array("q")
-        """The offset behind each batch."""
+        """The offset after each batch."""
         self._epochs: list[EpochEntry] = []
         self._snapshots: list[OffsetAndEpoch] = []
         self._sizes: dict[OffsetAndEpoch, int] = {}
 
     @property
     def epochs(self) -> tuple[EpochEntry, ...]:
-        """Each epoch that has records, and the offset of its first."""
+        """Each epoch that has records, and the offset of its first one."""
         return tuple(self._epochs)
 
     @property
     def snapshots(self) -> tuple[OffsetAndEpoch, ...]:
-        """The ids of the snapshots, in their order."""
+        """The ids of the snapshots, oldest first."""
         return tuple(self._snapshots)
 
     @property
     def latest_snapshot(self) -> OffsetAndEpoch | None:
-        """The snapshot that has the most."""
         return self._snapshots[-1] if self._snapshots else None
 
     def size_of(self, snapshot: OffsetAndEpoch) -> int | None:
-        """The bytes of a snapshot; None where it is not there."""
+        """Return how many bytes a snapshot has; None if it does not exist."""
         return self._sizes.get(snapshot)
 
     @property
     def last_epoch(self) -> int:
-        """The epoch of the last record, of the snapshot where there is none, or 0."""
+        """The epoch of the last record, else that of the latest snapshot, else 0."""
         if self._epochs:
             return self._epochs[-1].epoch
         return self._snapshots[-1].epoch if self._snapshots else 0
 
     @property
     def up_to_date(self) -> UpToDate:
-        """What a candidate says of its log."""
+        """The end of the log as a candidate sends it."""
         return UpToDate(self.last_epoch, self.end)
 
     def append(self, base_offset: int, last_offset: int, epoch: int) -> None:
-        """Take in a batch at the end; `ValueError` where it does not belong there."""
+        """Append a batch; raise `ValueError` if it does not belong at the end."""
         if base_offset != self.end or last_offset < base_offset:
             place = f"offsets {base_offset} to {last_offset}"
             raise ValueError(f"{place} at the end of a log that ends at {self.end}")
         if epoch < self.last_epoch:
-            raise ValueError(f"epoch {epoch} behind epoch {self.last_epoch}")
+            raise ValueError(f"epoch {epoch} after epoch {self.last_epoch}")
         if epoch > MAX_EPOCH or last_offset >= MAX_OFFSET:
             place = f"epoch {epoch}, offset {last_offset}"
             raise ValueError(f"{place}: logs end before epoch {MAX_EPOCH + 1}, offset {MAX_OFFSET}")
@@ -111,19 +110,19 @@ class LogState:
         self.end = last_offset + 1
 
     def is_boundary(self, offset: int) -> bool:
-        """Whether the log could end at an offset: where it begins, or behind a batch."""
+        """Whether the log could end at an offset: at its start, or after a batch."""
         place = bisect_left(self._ends, offset)
         return offset == self.start or (place < len(self._ends) and self._ends[place] == offset)
 
     def id_of(self, offset: int) -> OffsetAndEpoch | None:
-        """The id of a snapshot of all before an offset; None where no batch ends there."""
+        """Return the id of a snapshot of all before an offset; None if no batch ends there."""
         place = bisect_left(self._epochs, offset, key=attrgetter("start_offset"))
         if place == 0 or not self.is_boundary(offset):
             return None
         return OffsetAndEpoch(offset, self._epochs[place - 1].epoch)
 
     def truncate(self, offset: int) -> None:
-        """Forget what lies from an offset on; `ValueError` below the start or within a batch."""
+        """Remove the batches from an offset on; raise `ValueError` if no batch begins there."""
         if offset >= self.end:
             return
         if not self.is_boundary(offset):
@@ -134,11 +133,11 @@ class LogState:
         self.end = offset
 
     def is_behind(self, snapshot: OffsetAndEpoch) -> bool:
-        """Whether a snapshot has more than this log, so that the log must begin anew behind it."""
+        """Whether a snapshot has more than this log, which then has to restart after it."""
         return (snapshot.epoch, snapshot.offset) > self.up_to_date
 
     def add_snapshot(self, snapshot: OffsetAndEpoch, size: int) -> None:
-        """Take in a snapshot of so many bytes; `ValueError` where the log has not what it has."""
+        """Add a snapshot of `size` bytes; raise `ValueError` if its end is not in the log."""
         if not self.start <= snapshot.offset <= self.end:
             place = f"from {self.start} to {self.end}"
             raise ValueError(f"snapshot {snapshot} of a log {place}")
@@ -147,7 +146,7 @@ class LogState:
         self._sizes[snapshot] = size
 
     def install(self, snapshot: OffsetAndEpoch, size: int) -> None:
-        """Begin anew behind a snapshot of another log, which is ahead of this one."""
+        """Restart the log after a snapshot that is ahead of it."""
         self.start = self.end = snapshot.offset
         self._epochs.clear()
         del self._ends[:]
@@ -155,7 +154,7 @@ class LogState:
         self._sizes = {snapshot: size}
 
     def clean(self, snapshot: OffsetAndEpoch) -> None:
-        """Forget what a snapshot has, and the snapshots before it; `ValueError` for no snapshot."""
+        """Remove the log and the snapshots before a snapshot; raise `ValueError` without it."""
         if snapshot not in self._sizes:
             raise ValueError(f"there is no snapshot {snapshot}")
         self._snapshots = [one for one in self._snapshots if one >= snapshot]
@@ -164,7 +163,7 @@ class LogState:
             return
         self.start = snapshot.offset
         del self._ends[: bisect_right(self._ends, self.start)]
-        # The epoch that the first record left is of begins there now.
+        # The epoch of the first remaining record begins there now.
         place = bisect_right(self._epochs, self.start, key=attrgetter("start_offset"))
         kept = self._epochs[place:]
         if place and self.start < (kept[0].start_offset if kept else self.end):
@@ -172,9 +171,9 @@ class LogState:
         self._epochs = kept
 
     def end_of(self, epoch: int) -> OffsetAndEpoch:
-        """The largest epoch up to one that is in this log, and the offset behind its last record.
+        """Return the largest epoch in this log up to `epoch`, and the offset after its last record.
 
-        An epoch before all that there are ended where the log begins, or with its snapshot.
+        An epoch before all epochs of the log ended where the log or its snapshot begins.
         """
         if not self._epochs:
             return OffsetAndEpoch(self.end, self.last_epoch)
@@ -188,7 +187,7 @@ class LogState:
         return OffsetAndEpoch(self.start, epoch)
 
     def compare(self, fetched: OffsetAndEpoch) -> Valid | Diverging | NeedsSnapshot:
-        """What a leader with this log answers a follower whose log ends there."""
+        """Compare with the log of a follower that ends at `fetched`."""
         if fetched.offset == 0 and self._snapshots and self._snapshots[-1] != BOOTSTRAP:
             return NeedsSnapshot(self._snapshots[-1])
         if fetched.offset == self.start == 0:

@@ -1,4 +1,4 @@
-"""A store in memory, with a disk's manners: what was not flushed may be lost in a crash.
+"""A store in memory that loses in a crash what a disk would.
 
 It holds the bytes that a disk would, and opens by reading them.
 """
@@ -23,10 +23,10 @@ from kraftwire_wire.registry import Registry
 
 
 class MemoryStore:
-    """See `Store`; `crash` and the bytes themselves are for those who test."""
+    """Implements `Store`; `crash`, `damage` and the bytes are for tests."""
 
     def __init__(self, static: VoterSet = NO_VOTERS, registry: Registry = kafka.registry) -> None:
-        """`static` and `registry` are those of `ControlState`."""
+        """`static` and `registry` are arguments of `ControlState`."""
         self._static = static
         self._registry = registry
         self.election: bytes | None = None
@@ -35,12 +35,11 @@ class MemoryStore:
         self.unfinished: dict[OffsetAndEpoch, bytearray] = {}
         self._start = 0
         self._flushed = 0
-        """Bytes of the log that a crash leaves."""
+        """How many bytes of the log survive a crash."""
         self._offsets: list[int] = []
         self._positions: list[int] = []
 
     def recover(self) -> Recovered:
-        """See `Store.recover`."""
         found = recover_log(
             BytesSource(bytes(self.log), "log"),
             self._start,
@@ -59,21 +58,17 @@ class MemoryStore:
     def save_election(
         self, election: Election, kraft_version: int, voter_ids: Iterable[int] = ()
     ) -> None:
-        """See `Store.save_election`."""
         self.election = encode_election(election, kraft_version, voter_ids)
 
     def append(self, batch: Batch) -> None:
-        """See `Store.append`."""
         self._offsets.append(batch.header.base_offset)
         self._positions.append(len(self.log))
         self.log += batch.data
 
     def flush(self) -> None:
-        """See `Store.flush`."""
         self._flushed = len(self.log)
 
     def truncate(self, offset: int) -> None:
-        """See `Store.truncate`."""
         place = bisect_left(self._offsets, offset)
         if place < len(self._offsets):
             del self.log[self._positions[place] :]
@@ -81,7 +76,6 @@ class MemoryStore:
             self._flushed = len(self.log)
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """See `Store.read`."""
         place = bisect_right(self._offsets, offset) - 1
         begin, end = self._positions[place], len(self.log)
         if begin + max_bytes < end and place + 1 < len(self._positions):
@@ -90,7 +84,6 @@ class MemoryStore:
         return bytes(self.log[begin:end])
 
     def write_snapshot(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
-        """See `Store.write_snapshot`."""
         if position == 0:
             self.unfinished[snapshot] = bytearray()
         part = self.unfinished[snapshot]
@@ -99,19 +92,15 @@ class MemoryStore:
         part += data
 
     def finish_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """See `Store.finish_snapshot`."""
         self.snapshots[snapshot] = bytes(self.unfinished.pop(snapshot))
 
     def read_snapshot(self, snapshot: OffsetAndEpoch, position: int, max_bytes: int) -> bytes:
-        """See `Store.read_snapshot`."""
         return self.snapshots[snapshot][position : position + max_bytes]
 
     def snapshot_size(self, snapshot: OffsetAndEpoch) -> int:
-        """See `Store.snapshot_size`."""
         return len(self.snapshots[snapshot])
 
     def install(self, snapshot: OffsetAndEpoch) -> None:
-        """See `Store.install`."""
         self.log.clear()
         self._offsets.clear()
         self._positions.clear()
@@ -120,7 +109,6 @@ class MemoryStore:
         self._forget_snapshots(snapshot)
 
     def clean(self, snapshot: OffsetAndEpoch) -> None:
-        """See `Store.clean`."""
         self._forget_snapshots(snapshot)
         if snapshot.offset <= self._start:
             return
@@ -139,22 +127,22 @@ class MemoryStore:
 
     @property
     def unflushed(self) -> int:
-        """Bytes of the log that a crash may take."""
+        """How many bytes of the log a crash may lose."""
         return len(self.log) - self._flushed
 
     def copy(self) -> MemoryStore:
-        """Another disk with the same bytes."""
+        """Return another disk with the same bytes."""
         copy = MemoryStore(self._static, self._registry)
         copy.election, copy.log, copy._start = self.election, bytearray(self.log), self._start
         copy.snapshots = dict(self.snapshots)
         return copy
 
-    def crash(self, chance: random.Random) -> None:
-        """Lose what a crash may take: of unflushed bytes any number, from the end on."""
-        del self.log[self._flushed + chance.randint(0, self.unflushed) :]
+    def crash(self, rng: random.Random) -> None:
+        """Lose any number of unflushed bytes, from the end on."""
+        del self.log[self._flushed + rng.randint(0, self.unflushed) :]
         self.unfinished.clear()
 
-    def damage(self, chance: random.Random) -> None:
+    def damage(self, rng: random.Random) -> None:
         """Flip a bit of the log."""
         with suppress(ValueError):  # an empty log has none
-            self.log[chance.randrange(len(self.log))] ^= 1 << chance.randrange(8)
+            self.log[rng.randrange(len(self.log))] ^= 1 << rng.randrange(8)

@@ -1,8 +1,8 @@
-"""From bytes to what a replica knows of its log: after a start, and to check a running one.
+"""Restores the state of a log from its bytes: at a start, and to check a running replica.
 
-A batch at the end that a crash tore was never flushed, and is left out. Damage with batches
-behind it is no crash: what is missing there may have been committed with this replica's help,
-so the replica must not go on as if it had never had it.
+A batch at the end that a crash tore was never flushed, and is dropped. Damage with batches after it
+is not the work of a crash. The lost records may have been committed with this replica's help, so it
+must not go on as if it had never had them.
 """
 
 from __future__ import annotations
@@ -19,41 +19,41 @@ from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.metadata_log.log_state import LogState, OffsetAndEpoch
 from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_OFFSET, is_epoch, is_offset
 
-MEND = "give the replica an empty directory, and so a new directory id, and add it again"
-"""What to do about a log that lacks what it had."""
+HOW_TO_REPLACE = "give the replica an empty directory, and so a new directory id, and add it again"
+"""What an operator does about a log that has lost records."""
 
 
 class StoredBatches(Protocol):
-    """The batches of a stored log, read once from its first to its last."""
+    """The batches of a stored log, read once from first to last."""
 
     @property
     def file(self) -> str:
-        """What errors call the file that the last header came from."""
+        """The file of the last header, for error messages."""
         ...
 
     def headers(self) -> Iterator[BatchHeader]:
-        """Those of all batches that are whole; `CorruptBatch` where more than the end is torn."""
+        """Yield those of all complete batches; raise `CorruptBatch` for damage before the end."""
         ...
 
     def read_batch(self, header: BatchHeader) -> Batch:
-        """The batch whose header came last."""
+        """Return the batch of the last header."""
         ...
 
 
 class RecoveredLog(NamedTuple):
-    """A log, what its control records say, and the batches of it that are whole."""
+    """A log, its control state, and its complete batches."""
 
     log: LogState
     control: ControlState
     batches: list[Batch]
     size: int
-    """Bytes of these batches; what follows is torn."""
+    """How many bytes these batches have; the rest is torn."""
 
 
 def recover_log(
     source: Source, start: int, snapshots: Mapping[OffsetAndEpoch, Source], control: ControlState
 ) -> RecoveredLog:
-    """`recover_batches` of a log that begins at offset `start` in one source."""
+    """Restore a log that begins at offset `start` from one source, as `recover_batches` does."""
     stored = _OneSource(source)
     log = recover_batches(stored, start, snapshots, control)
     batches = stored.batches if log.start < log.end else []
@@ -66,12 +66,12 @@ def recover_batches(
     snapshots: Mapping[OffsetAndEpoch, Source],
     control: ControlState,
 ) -> LogState:
-    """What is known of a log that begins at offset `start`, and its finished snapshots.
+    """Return the state of a log that begins at offset `start`, with its finished snapshots.
 
-    Batches before `start`, in a segment that has others too, are passed over. `control` has
-    what the configuration says, and takes in the rest. Where the latest snapshot is ahead of
-    the log, its installation was cut off, and is done now. A log that has no records from
-    `start` on must begin anew there, whatever is stored.
+    Batches before `start`, in a segment with later ones, are skipped. `control` has the
+    configured values, and gets those of snapshot and log. If the latest snapshot is ahead of the
+    log, a crash interrupted its installation, which is done now. The caller has to restart a log
+    that has no records from `start` on.
     """
     _check_snapshots(snapshots)
     log = _begin(start, snapshots)
@@ -85,9 +85,9 @@ def recover_batches(
         try:
             log.append(header.base_offset, last_offset, header.partition_leader_epoch)
         except ValueError as error:
-            raise CorruptBatch(stored.file, header.position, f"{error}; {MEND}") from None
+            raise CorruptBatch(stored.file, header.position, f"{error}; {HOW_TO_REPLACE}") from None
         if latest is not None and header.base_offset < latest.offset:
-            continue  # the snapshot has what it says
+            continue  # the snapshot has its records
         if header.attributes & CONTROL or control.first_data is None:
             control.apply(stored.read_batch(header))
     if latest is not None and log.is_behind(latest):
@@ -96,19 +96,19 @@ def recover_batches(
         return log
     for snapshot, content in snapshots.items():
         if snapshot.offset > log.end:
-            reason = f"it ends at {log.end}, before snapshot {snapshot}; {MEND}"
+            reason = f"it ends at {log.end}, before snapshot {snapshot}; {HOW_TO_REPLACE}"
             raise CorruptBatch(stored.file, 0, reason)
-        if snapshot.offset >= start:  # others were left when it was cleaned
+        if snapshot.offset >= start:  # `clean` left the others
             log.add_snapshot(snapshot, content.size)
     return log
 
 
 def _check_snapshots(snapshots: Mapping[OffsetAndEpoch, Source]) -> None:
-    """Raise `CorruptBatch` if a snapshot has an id that no leader can have given it."""
+    """Raise `CorruptBatch` if no leader can have made a snapshot with such an id."""
     for snapshot, content in snapshots.items():
         if not is_offset(snapshot.offset) or not is_epoch(snapshot.epoch):
             reason = f"snapshot {snapshot} is past offset {MAX_OFFSET} or epoch {MAX_EPOCH}"
-            raise CorruptBatch(content.name, 0, f"{reason}; {MEND}")
+            raise CorruptBatch(content.name, 0, f"{reason}; {HOW_TO_REPLACE}")
 
 
 def _begin(start: int, snapshots: Mapping[OffsetAndEpoch, Source]) -> LogState:
@@ -116,14 +116,12 @@ def _begin(start: int, snapshots: Mapping[OffsetAndEpoch, Source]) -> LogState:
     if start:
         at_start = [snapshot for snapshot in snapshots if snapshot.offset == start]
         if not at_start:
-            raise CorruptBatch("log", 0, f"it begins at offset {start}, where no snapshot is")
+            raise CorruptBatch("log", 0, f"it begins at offset {start}, but no snapshot ends there")
         log.install(max(at_start), snapshots[max(at_start)].size)
     return log
 
 
 class _OneSource:
-    """All batches in one source."""
-
     def __init__(self, source: Source) -> None:
         self._source = source
         self.batches: list[Batch] = []
@@ -149,6 +147,6 @@ class _OneSource:
 
 
 def damaged(file: str, torn: Damage) -> CorruptBatch:
-    """The error for damage that no crash has left."""
-    reason = f"{torn.reason}, and there are batches behind it; {MEND}"
+    """Return the error for damage that is not the work of a crash."""
+    reason = f"{torn.reason}, and batches follow it; {HOW_TO_REPLACE}"
     return CorruptBatch(file, torn.start, reason)

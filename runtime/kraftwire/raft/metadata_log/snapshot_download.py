@@ -1,7 +1,7 @@
-"""A snapshot that comes piece by piece: how much there is of it, and what it says of the quorum.
+"""A snapshot that arrives in pieces: how much has come, and its control batches.
 
-Pieces end where they end, within a batch or not. Every batch is checked as soon as it is whole,
-so that a log is not given up for a snapshot that cannot be read.
+A piece may end within a batch. Each batch is checked as soon as it is complete, so that a replica
+does not give up its log for a snapshot that cannot be read.
 """
 
 from __future__ import annotations
@@ -13,32 +13,29 @@ from kraftwire.raft.metadata_log.batches import MOST_CONTROL_BYTES, check_size, 
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 
 
-class Download:
-    """A snapshot as far as it has come: `position` bytes of `size`."""
+class SnapshotDownload:
+    """The first `position` bytes of a snapshot that has `size` bytes."""
 
     def __init__(self, snapshot: OffsetAndEpoch, limit: int = DEFAULT_LIMIT) -> None:
-        """Nothing of it has come; `limit` is how many bytes one batch may decompress to."""
+        """`limit` is how many bytes one batch may decompress to."""
         self.snapshot = snapshot
         self.refused: str | None = None
-        """Why a batch was refused."""
         self._limit = limit
         self._control_bytes = 0
         self.position = 0
         self.size = 0
         self.is_doubtful = False
-        """Whether the leader may not have it any more: it has not answered."""
+        """Whether the leader may have removed it: it has not answered."""
         self.controls: list[Batch] = []
-        """Its control batches."""
         self._rest = b""
-        """The beginning of a batch whose end has not come."""
+        """The start of an incomplete batch."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether all has come."""
         return 0 < self.position == self.size
 
     def add(self, piece: bytes, size: int) -> bool:
-        """Take in the next bytes of a snapshot of a size; whether they can be that."""
+        """Add the next bytes of a snapshot of a size; return False if they cannot be that."""
         end = self.position + len(piece)
         if not piece or end > size or (self.position and size != self.size):
             return False
@@ -58,7 +55,7 @@ class Download:
         return not (self.is_complete and self._rest)
 
     def _add_control(self, batch: Batch, size: int) -> None:
-        """Keep a control batch of `size` bytes; all of them are read when the last has come."""
+        """Keep a control batch of `size` bytes; they are read when the snapshot is complete."""
         self._control_bytes += size
         if self._control_bytes > MOST_CONTROL_BYTES:
             reason = f"a snapshot with more than {MOST_CONTROL_BYTES} bytes of control records"

@@ -1,8 +1,8 @@
-"""What a replica keeps: its vote, its log, snapshots. A store does what the replica says.
+"""The interface of a replica's disk: its vote, its log and its snapshots.
 
-Effects are done in their order. What was appended is there for reads at once, and after a
-crash only as far as it was flushed; votes, truncations and finished snapshots are durable
-when the call returns.
+The caller of a replica does the effects in their order. Appended batches can be read immediately,
+and survive a crash only as far as they were flushed. Votes, truncations and finished snapshots are
+durable when the call returns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kraftwire.raft.state.election_state import Election
 
 @dataclass
 class Recovered:
-    """What a store has when it is opened; `election` is None in one that is new."""
+    """What an opened store has; `election` is None in a new one."""
 
     election: Election | None
     log: LogState
@@ -27,60 +27,60 @@ class Recovered:
 
 
 class Store(Protocol):
-    """A replica's disk, or what stands for one; `OSError` where it fails."""
+    """A replica's disk; every method may raise `OSError`."""
 
     def recover(self) -> Recovered:
-        """What is there, without what a crash tore; `KraftwireError` where more is missing."""
+        """Return the contents without a torn end; raise `KraftwireError` if more is missing."""
         ...
 
     def save_election(
         self, election: Election, kraft_version: int, voter_ids: Iterable[int] = ()
     ) -> None:
-        """Keep a vote and a leader, in the place of what was kept before."""
+        """Replace the saved election."""
         ...
 
     def append(self, batch: Batch) -> None:
-        """Put a batch at the end of the log."""
+        """Append a batch to the log."""
         ...
 
     def flush(self) -> None:
-        """Make durable what was appended."""
+        """Make the appended batches durable."""
         ...
 
     def truncate(self, offset: int) -> None:
-        """Remove what lies from an offset on, which begins a batch."""
+        """Remove the log from an offset on, at which a batch begins."""
         ...
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one with an offset on: up to so many bytes, at least one.
+        """Return whole batches from the one with an offset on: at least one, else `max_bytes`.
 
-        The offset lies in the log.
+        The offset is in the log.
         """
         ...
 
     def write_snapshot(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
-        """Put bytes at the end of a snapshot that is not finished; at 0 it is begun anew."""
+        """Append bytes to an unfinished snapshot; position 0 starts it again."""
         ...
 
     def finish_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """Make a snapshot durable, and let it count."""
+        """Make a snapshot durable and visible."""
         ...
 
     def read_snapshot(self, snapshot: OffsetAndEpoch, position: int, max_bytes: int) -> bytes:
-        """Bytes of a finished snapshot; `KeyError` where it is not there any more."""
+        """Return bytes of a finished snapshot; raise `KeyError` if it was removed."""
         ...
 
     def snapshot_size(self, snapshot: OffsetAndEpoch) -> int:
-        """All bytes of a finished snapshot; `KeyError` where it is not there any more."""
+        """Return the size of a finished snapshot; raise `KeyError` if it was removed."""
         ...
 
     def install(self, snapshot: OffsetAndEpoch) -> None:
-        """Begin the log anew behind a finished snapshot that is ahead of it.
+        """Restart the log after a finished snapshot that is ahead of it.
 
-        Earlier snapshots go, finished or not.
+        This removes earlier snapshots, finished or not.
         """
         ...
 
     def clean(self, snapshot: OffsetAndEpoch) -> None:
-        """Remove what a finished snapshot has: records below it, and earlier snapshots."""
+        """Remove the records and the snapshots before a finished snapshot."""
         ...

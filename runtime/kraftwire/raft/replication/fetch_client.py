@@ -1,12 +1,10 @@
-"""Fetch, as a replica asks it: of the leader, or of anybody who may know the leader.
+"""Fetch as a replica sends it: to the leader, or to a node that may know the leader.
 
-What a leader's log does not have is truncated, but never what is committed; what it has more is
-appended and made durable before it is asked for more, since the next Fetch acknowledges it.
+A replica truncates what the leader's log does not have, but never what is committed. It appends and
+flushes what the leader sends before it asks for more, since the next Fetch acknowledges that.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from kraftwire.address import Address
 from kraftwire.log.batch import Batch
@@ -17,8 +15,8 @@ from kraftwire.raft.core.messages import fetch_request, partition_of
 from kraftwire.raft.core.roles import Follower, Unattached
 from kraftwire.raft.metadata_log.batches import MOST_CONTROL_BYTES, check_size, split_batches
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
-from kraftwire.raft.replication.responses import Outcome, note_fetched, take_leader
-from kraftwire.raft.replication.snapshot_client import ask_piece, begin_download
+from kraftwire.raft.replication.leader_updates import Outcome, learn_from, note_fetched
+from kraftwire.raft.replication.snapshot_client import begin_download, fetch_snapshot
 from kraftwire.raft.state.bounds import is_offset
 from kraftwire_messages.kafka import FetchResponse
 from kraftwire_wire.errors import KraftwireError
@@ -26,12 +24,8 @@ from kraftwire_wire.errors import KraftwireError
 _FIRST_BOOTSTRAP = -2
 
 
-class AskedFetch(NamedTuple):
-    """A node was asked for the log."""
-
-
 def fetch(core: Core) -> None:
-    """Ask the leader for more, or somebody for the leader, where nothing is asked yet."""
+    """Fetch from the leader, or ask a node for the leader, unless a request is in flight."""
     role = core.role
     assert isinstance(role, Unattached | Follower), "others do not fetch"
     if not core.connections.is_idle:
@@ -42,23 +36,23 @@ def fetch(core: Core) -> None:
             if role.download is None or role.download.is_doubtful:
                 _send(core, role.leader_id, address)
             else:
-                ask_piece(core, role, role.download, address)
+                fetch_snapshot(core, role, role.download, address)
             return
     nodes = _bootstrap(core)
     ready = core.connections.ready(nodes, core.now)
     if ready:
-        node = core.chance.choice(ready)
+        node = core.rng.choice(ready)
         _send(core, node, nodes[node])
 
 
 def _bootstrap(core: Core) -> dict[int, Address]:
-    """Return who may know the leader: configured servers, or else the configured voters.
+    """Return the nodes that may know the leader: bootstrap servers, or if there are none, voters.
 
-    The leader itself is among them if it did not answer an observer for a while.
+    An observer whose leader did not answer for a while still asks that leader, too.
     """
     if core.config.bootstrap:
         nodes = {
-            _FIRST_BOOTSTRAP - place: address for place, address in enumerate(core.config.bootstrap)
+            _FIRST_BOOTSTRAP - rank: address for rank, address in enumerate(core.config.bootstrap)
         }
         leader_id = core.role.leader_id if isinstance(core.role, Unattached) else None
         if leader_id is not None and not core.may_stand:
@@ -80,27 +74,27 @@ def _send(core: Core, node: int, address: Address) -> None:
         max_wait_ms=core.config.fetch_max_wait_ms,
         max_bytes=core.config.fetch_max_bytes,
     )
-    core.send(node, address, AskedFetch(), request)
+    core.send(node, address, request)
 
 
-def take_response(core: Core, response: FetchResponse) -> Outcome:
-    """Take in what a node has answered."""
+def handle_fetch_response(core: Core, response: FetchResponse) -> Outcome:
+    """Follow the leader that the response names, or append what the leader has sent."""
     partition: FetchResponse.PartitionData | None = partition_of(response)
     if response.error_code or partition is None or partition.current_leader is None:
         return Outcome.FAILED
-    told = partition.current_leader
-    outcome = take_leader(core, partition.error_code, told, response.node_endpoints)
+    leader = partition.current_leader
+    outcome = learn_from(core, partition.error_code, leader, response.node_endpoints)
     role = core.role
-    if not isinstance(role, Follower) or role.epoch != told.leader_epoch or partition.error_code:
+    if not isinstance(role, Follower) or role.epoch != leader.leader_epoch or partition.error_code:
         return outcome
-    if outcome is Outcome.FAILED or not _take(core, role, partition):
+    if outcome is Outcome.FAILED or not _apply(core, role, partition):
         return Outcome.FAILED
     note_fetched(core, role)
     return Outcome.GOOD
 
 
-def _take(core: Core, role: Follower, partition: FetchResponse.PartitionData) -> bool:
-    """Take in log, or divergence, or which snapshot to fetch; whether that could be done."""
+def _apply(core: Core, role: Follower, partition: FetchResponse.PartitionData) -> bool:
+    """Append, truncate, or begin to fetch a snapshot; return False if that is impossible."""
     diverging, snapshot = partition.diverging_epoch, partition.snapshot_id
     is_snapshot = snapshot is not None and max(snapshot.end_offset, snapshot.epoch) >= 0
     if diverging is not None and diverging.epoch >= 0:
@@ -120,7 +114,7 @@ def _take(core: Core, role: Follower, partition: FetchResponse.PartitionData) ->
 
 
 def _truncate(core: Core, leader: OffsetAndEpoch) -> bool:
-    """Remove what the leader has not; not what is committed, which every leader has."""
+    """Remove what the leader does not have; return False if some of that is committed."""
     mine = core.log.end_of(leader.epoch)
     offset = min(mine.offset, leader.offset) if mine.epoch == leader.epoch else mine.offset
     offset = max(offset, core.log.start)
@@ -132,10 +126,10 @@ def _truncate(core: Core, leader: OffsetAndEpoch) -> bool:
 
 
 def _append(core: Core, data: bytes) -> bool:
-    """Append batches that follow the log, up to the first of a later epoch (KAFKA-18723).
+    """Append batches up to the first of a later epoch (KAFKA-18723).
 
-    Stop early if much had to be decompressed. Return False if a batch does not follow or cannot
-    be read; those before it are appended, and `core.refused` says why.
+    Stop early after decompressing much. Return False if a batch does not continue the log or cannot
+    be read; the batches before it are appended, and `core.refused` has the reason.
     """
     before = core.log.end
     unpacked = 0
@@ -146,7 +140,7 @@ def _append(core: Core, data: bytes) -> bool:
             unpacked += check_size(batch)
             _append_next(core, batch)
             if unpacked > MOST_CONTROL_BYTES:
-                break  # others wait; what follows is asked for again
+                break  # other inputs wait; the next Fetch asks for the rest
     except KraftwireError as error:
         core.refused = str(error)
         return False
@@ -157,10 +151,10 @@ def _append(core: Core, data: bytes) -> bool:
 
 
 def _append_next(core: Core, batch: Batch) -> None:
-    """Append a batch; `KraftwireError` where it does not follow, or cannot be read."""
+    """Append a batch; raise `KraftwireError` if it does not continue the log or is corrupt."""
     header = batch.header
-    follows = core.log.end == header.base_offset <= header.last_offset
-    follows = follows and is_offset(header.last_offset + 1)
-    if not follows or header.partition_leader_epoch < core.log.last_epoch:
+    is_next = core.log.end == header.base_offset <= header.last_offset
+    is_possible = is_offset(header.last_offset + 1)
+    if not (is_next and is_possible) or header.partition_leader_epoch < core.log.last_epoch:
         raise CorruptBatch(batch.file, header.position, f"it does not follow {core.log.up_to_date}")
     core.append(batch)

@@ -1,30 +1,24 @@
-"""FetchSnapshot, as a follower asks it: piece by piece, until its log begins anew behind it.
+"""FetchSnapshot as a follower sends it: piece by piece, until its log restarts after the snapshot.
 
-A leader that does not answer may have removed the snapshot: a real one closes the connection
-then. So the next Fetch asks whether it is still the one to fetch, and what has come of it is
-kept. Where an answer does not fit what has come, the next Fetch begins it anew.
+A leader that does not answer may have removed the snapshot: Kafka closes the connection then. So
+the follower keeps the pieces, and its next Fetch asks which snapshot to fetch. If a response does
+not continue the pieces, the follower drops them and starts again.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kraftwire.address import Address
+from kraftwire.raft.core.connections import SnapshotQuery
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import WriteSnapshot
 from kraftwire.raft.core.messages import fetch_snapshot_request, partition_of
 from kraftwire.raft.core.roles import Follower
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
-from kraftwire.raft.metadata_log.snapshot_download import Download
-from kraftwire.raft.replication.responses import Outcome, note_fetched, take_leader
+from kraftwire.raft.metadata_log.snapshot_download import SnapshotDownload
+from kraftwire.raft.replication.leader_updates import Outcome, learn_from, note_fetched
 from kraftwire_messages.kafka import FetchSnapshotResponse
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.numbers import ErrorCode
-
-
-class AskedSnapshot(NamedTuple):
-    """The leader was asked for a piece of a snapshot."""
-
 
 _GONE = (
     ErrorCode.SNAPSHOT_NOT_FOUND,
@@ -34,23 +28,26 @@ _GONE = (
 
 
 def begin_download(core: Core, role: Follower, snapshot: OffsetAndEpoch) -> bool:
-    """Fetch the snapshot that the leader has named; whether there can be such a one."""
+    """Begin to fetch the snapshot that the leader named; return False if it is impossible."""
     if role.download is not None and role.download.snapshot == snapshot:
         role.download.is_doubtful = False
         return True
     is_useful = _is_useful(core, snapshot)
-    role.download = Download(snapshot, core.config.max_batch_bytes) if is_useful else None
+    limit = core.config.max_batch_bytes
+    role.download = SnapshotDownload(snapshot, limit) if is_useful else None
     return is_useful
 
 
 def _is_useful(core: Core, snapshot: OffsetAndEpoch) -> bool:
-    """Whether a snapshot can be one of a leader: every leader has what is committed here."""
+    """Whether a leader can have such a snapshot: every leader has what is committed here."""
     is_ahead = core.log.is_behind(snapshot) and snapshot.offset > core.committed
     return is_ahead and snapshot.epoch <= core.epoch
 
 
-def ask_piece(core: Core, role: Follower, download: Download, address: Address) -> None:
-    """Ask the leader for what comes next."""
+def fetch_snapshot(
+    core: Core, role: Follower, download: SnapshotDownload, address: Address
+) -> None:
+    """Ask the leader for the next piece."""
     request = fetch_snapshot_request(
         core.config.cluster_id,
         core.key,
@@ -59,35 +56,35 @@ def ask_piece(core: Core, role: Follower, download: Download, address: Address) 
         download.position,
         max_bytes=core.config.fetch_snapshot_max_bytes,
     )
-    core.send(role.leader_id, address, AskedSnapshot(), request)
+    core.send(role.leader_id, address, request, SnapshotQuery())
 
 
 def note_unanswered(core: Core) -> None:
-    """The leader has not answered: the next Fetch asks what there is to fetch."""
+    """Let the next Fetch ask which snapshot to fetch, since the leader has not answered."""
     if isinstance(core.role, Follower) and core.role.download is not None:
         core.role.download.is_doubtful = True
 
 
-def take_piece(core: Core, response: FetchSnapshotResponse) -> Outcome:
-    """Take in what the leader has answered."""
-    outcome = _take(core, response)
+def handle_fetch_snapshot_response(core: Core, response: FetchSnapshotResponse) -> Outcome:
+    """Add a piece of the snapshot."""
+    outcome = _handle(core, response)
     if outcome is Outcome.FAILED:
         note_unanswered(core)
     return outcome
 
 
-def _take(core: Core, response: FetchSnapshotResponse) -> Outcome:
+def _handle(core: Core, response: FetchSnapshotResponse) -> Outcome:
     partition: FetchSnapshotResponse.PartitionSnapshot | None = partition_of(response)
     role = core.role
     if response.error_code or partition is None:
         return Outcome.FAILED
     if isinstance(role, Follower) and partition.error_code in _GONE:
         role.download = None
-    told = partition.current_leader
-    if told is None:
+    leader = partition.current_leader
+    if leader is None:
         return Outcome.FAILED
-    outcome = take_leader(core, partition.error_code, told, response.node_endpoints)
-    if core.role is not role or not isinstance(role, Follower) or role.epoch != told.leader_epoch:
+    outcome = learn_from(core, partition.error_code, leader, response.node_endpoints)
+    if core.role is not role or not isinstance(role, Follower) or role.epoch != leader.leader_epoch:
         return outcome
     if outcome is Outcome.GOOD and not _add(core, role, partition):
         role.download = None
@@ -99,21 +96,21 @@ def _take(core: Core, response: FetchSnapshotResponse) -> Outcome:
 
 
 def _add(core: Core, role: Follower, partition: FetchSnapshotResponse.PartitionSnapshot) -> bool:
-    """Take in a piece, and with the last one the snapshot; whether it is what was asked for."""
+    """Add a piece, and install the snapshot after the last; return False for a wrong piece."""
     download = role.download
-    told = OffsetAndEpoch(partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
-    if download is None or (told, partition.position) != (download.snapshot, download.position):
+    snapshot = OffsetAndEpoch(partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
+    if download is None or (snapshot, partition.position) != (download.snapshot, download.position):
         return False
     piece = partition.unaligned_records or b""
     if not download.add(piece, partition.size):
         core.refused = download.refused or core.refused
         return False
-    core.effects.append(WriteSnapshot(told, partition.position, piece))
+    core.effects.append(WriteSnapshot(snapshot, partition.position, piece))
     return _install(core, role, download) if download.is_complete else True
 
 
-def _install(core: Core, role: Follower, download: Download) -> bool:
-    """Begin the log anew; whether it is still behind, and the snapshot can be read."""
+def _install(core: Core, role: Follower, download: SnapshotDownload) -> bool:
+    """Restart the log; return False if it is not behind any more, or cannot read the snapshot."""
     role.download = None
     if not _is_useful(core, download.snapshot):
         return False

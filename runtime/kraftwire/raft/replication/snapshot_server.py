@@ -1,8 +1,8 @@
-"""FetchSnapshot, as a leader answers it: some bytes of a snapshot (KIP-630).
+"""FetchSnapshot as a leader answers it: some bytes of a snapshot (KIP-630).
 
-Who fetches a snapshot is heard, and so keeps the leader in office, but has not come further
-in the log. The checks come in the order in which Kafka makes them. Where a real leader cannot
-encode an error and closes the connection, this one answers with the error and no bytes.
+A voter that fetches a snapshot counts as heard, which keeps the leader in office, but its log ends
+where it did. The checks are in the order of Kafka's `KafkaRaftClient`. Where Kafka cannot encode an
+error and closes the connection, this leader answers with the error and no bytes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,13 @@ from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import SnapshotSlice
 from kraftwire.raft.core.inputs import Request
 from kraftwire.raft.core.messages import PARTITION, partition_of
-from kraftwire.raft.core.replies import is_of_this_cluster, leader_of, reply, tell_endpoint
+from kraftwire.raft.core.replies import (
+    add_endpoint,
+    is_of_this_cluster,
+    leader_of,
+    refuse,
+    reply,
+)
 from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.election.leadership import note_heard
 from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
@@ -22,16 +28,15 @@ from kraftwire_messages.kafka import FetchSnapshotRequest, FetchSnapshotResponse
 from kraftwire_wire.numbers import ErrorCode
 
 _Asked = FetchSnapshotRequest.PartitionSnapshot
-_Told = FetchSnapshotResponse.PartitionSnapshot
+_Answer = FetchSnapshotResponse.PartitionSnapshot
 
 
 def handle_fetch_snapshot(core: Core, request: Request, message: FetchSnapshotRequest) -> None:
-    """Answer a FetchSnapshot."""
+    """Answer with a piece of a snapshot, or with an error."""
     if not is_of_this_cluster(core, message.cluster_id):
-        error = ErrorCode.INCONSISTENT_CLUSTER_ID
-        reply(core, request, FetchSnapshotResponse(error_code=error))
+        refuse(core, request, FetchSnapshotResponse, ErrorCode.INCONSISTENT_CLUSTER_ID)
     elif [len(topic.partitions) for topic in message.topics] != [1]:
-        reply(core, request, FetchSnapshotResponse(error_code=ErrorCode.INVALID_REQUEST))
+        refuse(core, request, FetchSnapshotResponse, ErrorCode.INVALID_REQUEST)
     elif partition_of(message) is None:
         _refuse_partition(core, request, message)
     else:
@@ -40,7 +45,7 @@ def handle_fetch_snapshot(core: Core, request: Request, message: FetchSnapshotRe
 
 def _refuse_partition(core: Core, request: Request, message: FetchSnapshotRequest) -> None:
     asked = message.topics[0]
-    partition = _Told(
+    partition = _Answer(
         index=asked.partitions[0].partition, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     )
     topic = FetchSnapshotResponse.TopicSnapshot(name=asked.name, partitions=[partition])
@@ -51,7 +56,7 @@ def _answer(core: Core, request: Request, message: FetchSnapshotRequest, asked: 
     snapshot = OffsetAndEpoch(asked.snapshot_id.end_offset, asked.snapshot_id.epoch)
     size = core.log.size_of(snapshot) or 0
     error = _check(core, message.replica_id, asked, size)
-    partition = _Told(
+    partition = _Answer(
         index=PARTITION,
         error_code=error,
         snapshot_id=FetchSnapshotResponse.SnapshotId(
@@ -65,17 +70,19 @@ def _answer(core: Core, request: Request, message: FetchSnapshotRequest, asked: 
     )
     content = None
     if error is ErrorCode.NONE:
-        _count(core, ReplicaKey(message.replica_id, asked.replica_directory_id))
+        assert isinstance(core.role, Leader), "check_leader refuses otherwise"
+        replica = ReplicaKey(message.replica_id, asked.replica_directory_id)
+        note_heard(core, core.role, replica)
         max_bytes = max(1, min(message.max_bytes, core.config.fetch_snapshot_max_bytes))
         content = SnapshotSlice(snapshot, asked.position, max_bytes)
     topic = FetchSnapshotResponse.TopicSnapshot(name=METADATA_TOPIC, partitions=[partition])
     response = FetchSnapshotResponse(topics=[topic])
-    tell_endpoint(core, request, response)
+    add_endpoint(core, request, response)
     reply(core, request, response, content)
 
 
 def _check(core: Core, replica_id: int, asked: _Asked, size: int) -> ErrorCode:
-    """What is wrong with asking for a piece of a snapshot of that size; 0 is none that is there."""
+    """Return the error for a piece of a snapshot; size 0 means that no such snapshot exists."""
     error = check_leader(core, asked.current_leader_epoch)
     if error is not ErrorCode.NONE:
         return error
@@ -86,10 +93,3 @@ def _check(core: Core, replica_id: int, asked: _Asked, size: int) -> ErrorCode:
     if not 0 <= asked.position < size:
         return ErrorCode.POSITION_OUT_OF_RANGE
     return ErrorCode.NONE
-
-
-def _count(core: Core, replica: ReplicaKey) -> None:
-    """Hear a voter; others do not keep a leader in office."""
-    voter = core.voters.find(replica)
-    if voter is not None and isinstance(core.role, Leader):
-        note_heard(core, core.role, voter.key)

@@ -1,4 +1,4 @@
-"""What a replica reports about itself: ApiVersions, DescribeCluster, DescribeQuorum and metrics.
+"""What a replica reports about itself: ApiVersions, DescribeCluster, DescribeQuorum, metrics.
 
 It imports `core` and the packages below it.
 """

@@ -1,8 +1,7 @@
-"""What a replica speaks: its APIs and their versions, and ApiVersions, which tells them.
+"""The APIs that a replica supports, and ApiVersions, which reports them.
 
-Whoever runs a replica hands it requests of these versions only, and sends requests in none that
-is newer. Older versions lack what KIP-853 needs: the directories of replicas, and where a leader
-listens.
+The caller of a replica passes it requests of these versions only, and sends no newer ones. Older
+versions lack what KIP-853 needs: directory ids, and the endpoints of leaders.
 """
 
 from __future__ import annotations
@@ -30,24 +29,24 @@ APIS: dict[int, range] = {
 }
 
 _FIRST_WITH_ZERO = 4
-"""Clients of earlier versions of ApiVersions take no feature that begins at 0 (KAFKA-17011)."""
+"""Clients of earlier versions of ApiVersions reject a feature that starts at 0 (KAFKA-17011)."""
 
 
 def handle_api_versions(core: Core, request: Request, message: ApiVersionsRequest) -> None:
-    """Tell what this replica speaks, and that it has kraft.version."""
-    del message  # it says which software asks
+    """Report the APIs of this replica, and its range of kraft.version."""
+    del message  # it only names the software of the client
     versions = core.config.supported_kraft_versions
     feature = ApiVersionsResponse.SupportedFeatureKey(
         name=KRAFT_VERSION, min_version=versions[0], max_version=versions[-1]
     )
-    is_taken = request.version >= _FIRST_WITH_ZERO or versions[0] > 0
+    is_accepted = request.version >= _FIRST_WITH_ZERO or versions[0] > 0
     response = ApiVersionsResponse(
         api_keys=[
             ApiVersionsResponse.ApiVersion(
-                api_key=key, min_version=spoken[0], max_version=spoken[-1]
+                api_key=key, min_version=supported[0], max_version=supported[-1]
             )
-            for key, spoken in APIS.items()
+            for key, supported in APIS.items()
         ],
-        supported_features=[feature] if is_taken else [],
+        supported_features=[feature] if is_accepted else [],
     )
     reply(core, request, response)

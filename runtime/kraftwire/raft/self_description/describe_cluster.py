@@ -1,7 +1,6 @@
-"""DescribeCluster, as controllers answer it (KIP-919): which voters there are, and who leads.
+"""DescribeCluster as controllers answer it (KIP-919): the voters and the leader.
 
-Clients that are pointed at controllers find the leader this way. Every replica answers, with
-what it knows.
+Clients that are configured with controllers find the leader this way. Every replica answers.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ _CONTROLLERS = 2
 
 
 def handle_describe_cluster(core: Core, request: Request, message: DescribeClusterRequest) -> None:
-    """Tell where the voters listen, on the listener that the request came to."""
+    """Report the voters' listeners of the name that the request came to."""
     if message.endpoint_type != _CONTROLLERS:
         response = DescribeClusterResponse(
             error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE,
-            error_message="This is a controller, and knows no brokers.",
+            error_message="This is a controller, which does not know the brokers.",
         )
         reply(core, request, response)
         return

@@ -1,7 +1,6 @@
-"""DescribeQuorum: what a leader knows of all replicas (KIP-595, KIP-836, KIP-853).
+"""DescribeQuorum: what a leader knows about all replicas (KIP-595, KIP-836, KIP-853).
 
-An observer that has not fetched for a while is forgotten, and only here: nobody else looks at
-those that are gone.
+It also forgets observers that have not fetched for a while, since nobody else reads about them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _FIRST_WITH_DIRECTORIES = 2
 
 
 def handle_describe_quorum(core: Core, request: Request, message: DescribeQuorumRequest) -> None:
-    """Tell who leads, who votes and who observes, and how far each has come."""
+    """Report the leader, the voters and the observers, and where each log ends."""
     if partition_of(message) is None:
         _refuse_all(core, request, message)
         return
@@ -35,19 +34,18 @@ def handle_describe_quorum(core: Core, request: Request, message: DescribeQuorum
             response.nodes = _nodes(core)
     else:
         partition.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        partition.error_message = "This replica does not lead."
+        partition.error_message = "This replica is not the leader."
     reply(core, request, response)
 
 
 def _refuse_all(core: Core, request: Request, message: DescribeQuorumRequest) -> None:
-    """Answer that there are no such partitions."""
     response = DescribeQuorumResponse(error_message=None)
     for topic in message.topics:
         partitions = [
             DescribeQuorumResponse.PartitionData(
                 partition_index=one.partition_index,
                 error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                error_message="A quorum is described by the metadata partition alone.",
+                error_message="Only the metadata partition describes a quorum.",
             )
             for one in topic.partitions
         ]
@@ -72,7 +70,7 @@ def _describe(
 
 
 def _forget_observers(core: Core, leader: Leader) -> None:
-    """Forget who is no voter and has not fetched for the length of a session."""
+    """Forget observers that have not fetched for `Config.observer_session_ms`."""
     last = core.now - core.config.observer_session_ms
     leader.progress = {
         key: progress
@@ -84,9 +82,9 @@ def _forget_observers(core: Core, leader: Leader) -> None:
 def _state(
     core: Core, leader: Leader, version: int, key: ReplicaKey
 ) -> DescribeQuorumResponse.ReplicaState:
-    """How far a replica has come; the leader has come as far as its log, and just now."""
+    """Return the progress of a replica; the leader itself is always caught up."""
     progress = leader.progress.get(key, Progress())
-    if key.means(core.key):  # not one with its id, and a disk that it has lost
+    if key.means(core.key):  # not a voter of its id on a lost disk
         progress = Progress(core.log.end, core.now, core.now)
     end = progress.end_offset
     has_directory = version >= _FIRST_WITH_DIRECTORIES
@@ -100,7 +98,6 @@ def _state(
 
 
 def _nodes(core: Core) -> list[DescribeQuorumResponse.Node]:
-    """Where the voters listen."""
     return [
         DescribeQuorumResponse.Node(
             node_id=voter.id, listeners=endpoints(DescribeQuorumResponse.Listener, voter.listeners)

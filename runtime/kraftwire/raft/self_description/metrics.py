@@ -1,16 +1,16 @@
-"""What a replica's metrics say (KIP-595, KIP-853, KIP-856, KIP-996), as far as it knows itself.
+"""The metrics of a replica (KIP-595, KIP-853, KIP-856, KIP-996): Kafka's group `raft-metrics`.
 
-They are those of Kafka's group `raft-metrics`. Rates and latencies are for whoever runs a
-replica, who has the clock: from proposals to `Settled`, from inputs to effects.
+Rates and latencies are up to the caller of a replica, which has the clock: it can measure from
+`Propose` to `Settled`, and from inputs to effects.
 """
 
 from __future__ import annotations
 
 from kraftwire.log.properties import format_uuid
 from kraftwire.raft.core.core import Core
-from kraftwire.raft.core.replies import NOBODY, leader_of
+from kraftwire.raft.core.replies import NO_LEADER, leader_of
 from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
-from kraftwire.raft.membership import Adding, Removing
+from kraftwire.raft.membership import AddVoter, RemoveVoter
 from kraftwire.raft.state.config import Membership
 from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey
 
@@ -20,8 +20,8 @@ _UNKNOWN = -1
 
 
 def metrics_of(core: Core) -> dict[str, Metric]:
-    """All metrics by their names; those that only leaders have are there in a leader alone."""
-    voted = core.key if isinstance(core.role, Leader) else core.voted or ReplicaKey(NOBODY)
+    """Return all metrics by name; some exist only in a leader."""
+    voted = core.key if isinstance(core.role, Leader) else core.voted or ReplicaKey(NO_LEADER)
     has_static = core.config.membership is Membership.SHIPPED and len(core.config.static_voters) > 0
     found: dict[str, Metric] = {
         "current-state": state_of(core),
@@ -43,7 +43,7 @@ def metrics_of(core: Core) -> dict[str, Metric]:
 
 
 def state_of(core: Core) -> str:
-    """The name of the state that a replica is in."""
+    """Return the name of the replica's role as Kafka has it."""
     match core.role:
         case Leader():
             return "leader"
@@ -60,16 +60,16 @@ def state_of(core: Core) -> str:
 
 
 def _leader_metrics(core: Core, leader: Leader) -> dict[str, Metric]:
-    """What only a leader knows; the last three are as KIP-856 names them."""
+    """Return the metrics of a leader; KIP-856 names the last three."""
     observers = leader.progress.keys() - core.voters.keys
-    asked = [*leader.waiting] if leader.pending is None else [leader.pending, *leader.waiting]
-    changes = [one.change for one in asked]
+    pending = [*leader.waiting] if leader.pending is None else [leader.pending, *leader.waiting]
+    changes = [one.change for one in pending]
     return {
         "number-of-observers": len(observers),
         "uncommitted-voter-change": int(leader.pending is not None),
         "number-of-possible-voters": sum(key.directory_id != NO_DIRECTORY for key in observers),
-        "pending-add-voter": int(any(isinstance(one, Adding) for one in changes)),
-        "pending-remove-voter": int(any(isinstance(one, Removing) for one in changes)),
+        "pending-add-voter": int(any(isinstance(one, AddVoter) for one in changes)),
+        "pending-remove-voter": int(any(isinstance(one, RemoveVoter) for one in changes)),
     }
 
 

@@ -1,4 +1,4 @@
-"""What a replica knows about its quorum, without any behaviour of its own.
+"""Plain data about a quorum, and the maths on it.
 
 - `voters`: replica keys, their listeners, and voter sets; `majorities`: quorum maths
 - `election_state`: what is in the file quorum-state; `tally`: the votes counted so far

@@ -1,4 +1,4 @@
-"""What a replica must remember of an election: the epoch, who leads it, whom it voted for."""
+"""What a replica persists about elections: the epoch, its leader and the vote in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kraftwire.raft.state.bounds import HOW_TO_RESET, MAX_EPOCH, is_epoch
 from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey
 from kraftwire_messages.kafka import QuorumStateData
 
-_NOBODY = -1
+_NO_REPLICA = -1
 
 
 class Election(NamedTuple):
@@ -23,13 +23,13 @@ class Election(NamedTuple):
 
 
 def encode_election(election: Election, kraft_version: int, voter_ids: Iterable[int] = ()) -> bytes:
-    """The content of `quorum-state`.
+    """Return the content of the file quorum-state.
 
-    Under kraft.version 0 it has no directory of the vote, but the voters, which nobody reads.
+    Under kraft.version 0 it has the voters, which nobody reads, and no directory of the vote.
     """
-    voted = election.voted or ReplicaKey(_NOBODY)
+    voted = election.voted or ReplicaKey(_NO_REPLICA)
     message = QuorumStateData(
-        leader_id=_NOBODY if election.leader_id is None else election.leader_id,
+        leader_id=_NO_REPLICA if election.leader_id is None else election.leader_id,
         leader_epoch=election.epoch,
         voted_id=voted.id,
     )
@@ -42,16 +42,16 @@ def encode_election(election: Election, kraft_version: int, voter_ids: Iterable[
 
 
 def decode_election(data: bytes, file: str = "<bytes>") -> Election:
-    """Return the election that a `quorum-state` has.
+    """Return the election in a quorum-state file.
 
-    `CorruptBatch` if that is not an election, or one of an epoch that a replica must not be in.
+    Raises `CorruptBatch` if it cannot be read, or if its epoch is impossible.
     """
     message = decode_quorum_state(data, file).message
     if not is_epoch(message.leader_epoch):
         reason = f"leaderEpoch is {message.leader_epoch}, and epochs are from 0 to {MAX_EPOCH}"
         raise CorruptBatch(file, 0, f"{reason} ({HOW_TO_RESET})")
-    if message.voted_id == _NOBODY and message.voted_directory_id != NO_DIRECTORY:
-        raise CorruptBatch(file, 0, "a directory that was voted for, and no id")
+    if message.voted_id == _NO_REPLICA and message.voted_directory_id != NO_DIRECTORY:
+        raise CorruptBatch(file, 0, "votedDirectoryId is set, but votedId is not")
     leader = None if message.leader_id < 0 else message.leader_id
     voted = ReplicaKey(message.voted_id, message.voted_directory_id)
     return Election(message.leader_epoch, leader, voted if message.voted_id >= 0 else None)

@@ -1,4 +1,4 @@
-"""The answers to a question that a replica asks all voters, as a rule itself among them."""
+"""The votes that a replica has received in an election or a pre-vote."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from kraftwire.raft.state.voters import ReplicaKey, VoterSet
 
 
 class Tally:
-    """Who has said yes and no, of the voters that there were when it was asked."""
+    """Votes of the voters that were in the set when the election began."""
 
     def __init__(self, voters: VoterSet, own: ReplicaKey) -> None:
-        """`own` is who asks; its answer is yes, and counts where it is a voter."""
+        """`own` votes for itself; that counts if it is a voter."""
         self._voters = voters
         self._needed = majority(len(voters))
         self._granted: set[ReplicaKey] = set()
@@ -18,7 +18,7 @@ class Tally:
         self.note(own, granted=True)
 
     def note(self, voter: ReplicaKey, *, granted: bool) -> None:
-        """Take in an answer; a later one of the same voter counts, that of another none."""
+        """Count a vote: the last one of each voter, and none of other replicas."""
         known = self._voters.find(voter)
         if known is None:
             return
@@ -27,21 +27,21 @@ class Tally:
 
     @property
     def granted(self) -> frozenset[ReplicaKey]:
-        """Who has said yes."""
+        """The voters that granted their vote."""
         return frozenset(self._granted)
 
     @property
     def silent(self) -> list[ReplicaKey]:
-        """Who has not answered, in the order of the set."""
+        """The voters that have not answered, in the order of the set."""
         answered = self._granted | self._refused
         return [voter.key for voter in self._voters if voter.key not in answered]
 
     @property
     def is_won(self) -> bool:
-        """Whether a majority has said yes."""
+        """Whether a majority has granted its vote."""
         return len(self._granted) >= self._needed
 
     @property
     def is_lost(self) -> bool:
-        """Whether no majority can say yes any more."""
+        """Whether a majority has become impossible."""
         return len(self._voters) - len(self._refused) < self._needed

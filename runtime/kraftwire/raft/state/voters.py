@@ -1,8 +1,7 @@
-"""Who votes: replicas by id and directory, where they listen, and sets of them.
+"""Voters: replicas by id and directory, their listeners, and voter sets.
 
-A replica is an id and the directory that its log lies in (KIP-853): with another disk it is
-another replica. An entry whose directory is not known, from a static configuration, stands
-for its id alone.
+A replica is an id and the directory of its log (KIP-853): with another disk it is another replica.
+A voter whose directory is unknown, from a static configuration, matches every replica of its id.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ from kraftwire_messages.kafka import VotersRecord
 from kraftwire_wire.generated import ZERO_UUID
 
 NO_DIRECTORY = ZERO_UUID
-"""The directory of a replica that has told none."""
+"""The directory of a replica that has not reported one."""
 
 
 class ReplicaKey(NamedTuple):
-    """What a replica is known by; without a directory, any of that id."""
+    """An id and a directory; without a directory, any replica of the id."""
 
     id: int
     directory_id: UUID = NO_DIRECTORY
 
     def means(self, replica: ReplicaKey) -> bool:
-        """Whether this key is that of a replica; without a directory it is any of its id."""
+        """Whether this key matches a replica."""
         return self.id == replica.id and self.directory_id in (NO_DIRECTORY, replica.directory_id)
 
 
 class Listener(NamedTuple):
-    """Where a voter listens: the listener's name, host and port."""
+    """A listener of a replica, under a name such as CONTROLLER."""
 
     name: str
     host: str
@@ -40,7 +39,7 @@ class Listener(NamedTuple):
 
 
 class Voter(NamedTuple):
-    """A voter, its listeners (the first is the default), and the kraft.version it has."""
+    """A voter, its listeners, and the range of kraft.version that it supports."""
 
     key: ReplicaKey
     listeners: tuple[Listener, ...] = ()
@@ -49,31 +48,30 @@ class Voter(NamedTuple):
 
     @property
     def id(self) -> int:
-        """The id of the replica."""
         return self.key.id
 
     def agrees(self, other: Voter) -> bool:
-        """Whether both say the same of a replica, in whatever order it listens."""
-        places = set(self.listeners), set(other.listeners)
-        return places[0] == places[1] and self._replace(listeners=other.listeners) == other
+        """Whether both describe a replica alike; the order of the listeners does not matter."""
+        is_same = set(self.listeners) == set(other.listeners)
+        return is_same and self._replace(listeners=other.listeners) == other
 
 
 class VoterSet:
-    """Voters in the order of their keys; it never changes, changes make other sets.
+    """Voters in the order of their keys; immutable.
 
-    Whether an id may be there twice, with two directories, is up to the membership policy.
+    The membership policy decides whether an id may occur twice, with two directories.
     """
 
     def __init__(self, voters: Iterable[Voter]) -> None:
-        """`ValueError` where a key is there twice."""
+        """Raise `ValueError` if a key occurs twice."""
         self.voters = tuple(sorted(voters, key=lambda voter: voter.key))
         self._by_id: dict[int, tuple[Voter, ...]] = {}
         self._unnamed: dict[int, Voter] = {}
-        """Those whose directory is not known."""
+        """The voters whose directory is unknown, by id."""
         for voter in self.voters:
             same_id = self._by_id.get(voter.id, ())
             if any(other.key == voter.key for other in same_id):
-                raise ValueError(f"voter {voter.key} is there twice")
+                raise ValueError(f"voter {voter.key} occurs twice")
             self._by_id[voter.id] = (*same_id, voter)
             if voter.key.directory_id == NO_DIRECTORY:
                 self._unnamed[voter.id] = voter
@@ -100,34 +98,33 @@ class VoterSet:
 
     @property
     def majority(self) -> int:
-        """How many voters decide."""
         return majority(len(self.voters))
 
     def of_id(self, replica_id: int) -> tuple[Voter, ...]:
-        """The voters with an id."""
+        """Return the voters with an id."""
         return self._by_id.get(replica_id, ())
 
     def find(self, key: ReplicaKey) -> Voter | None:
-        """The voter that a replica is: by its key, or by id where the set knows no more."""
+        """Return the voter with a key, or the one of its id whose directory is unknown."""
         for voter in self._by_id.get(key.id, ()):
             if voter.key == key:
                 return voter
         return self._unnamed.get(key.id)
 
     def adding(self, voter: Voter) -> VoterSet:
-        """The set with one more; `ValueError` where its key is there."""
+        """Return the set with one more voter; raise `ValueError` if it has the key."""
         return VoterSet((*self.voters, voter))
 
     def removing(self, key: ReplicaKey) -> VoterSet:
-        """The set without exactly this key; `ValueError` where it is not there."""
+        """Return the set without exactly this key; raise `ValueError` if it lacks the key."""
         if key not in self.keys:
             raise ValueError(f"no voter {key}")
         return VoterSet(voter for voter in self.voters if voter.key != key)
 
     def updating(self, voter: Voter) -> VoterSet:
-        """The set with other listeners and versions of one; `ValueError` for one not there.
+        """Return the set with another description of a voter; raise `ValueError` if it lacks it.
 
-        A directory becomes known this way, which is no other voter.
+        This may add the directory of a voter whose directory was unknown.
         """
         before = self.find(voter.key)
         if before is None:
@@ -139,7 +136,7 @@ NO_VOTERS = VoterSet(())
 
 
 def encode_voters(voters: VoterSet) -> VotersRecord:
-    """The record that says a set, with all that is known of its voters."""
+    """Return the record of a voter set."""
     return VotersRecord(
         voters=[
             VotersRecord.Voter(
@@ -160,7 +157,7 @@ def encode_voters(voters: VoterSet) -> VotersRecord:
 
 
 def decode_voters(record: VotersRecord) -> VoterSet:
-    """The set that a record says; `ValueError` where a voter is there twice."""
+    """Return the voter set in a record; raise `ValueError` if a key occurs twice."""
     return VoterSet(
         Voter(
             ReplicaKey(voter.voter_id, voter.voter_directory_id),

@@ -1,6 +1,6 @@
-"""What may be wrong with a request that would change the voters, whichever of the three it is.
+"""The checks of requests that change the voters.
 
-Each check says why it refuses, or None. The order of the checks is that of their callers.
+Each returns a refusal, or None. Callers decide the order.
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ from kraftwire.raft.state.voters import NO_DIRECTORY, Listener, ReplicaKey, Vote
 from kraftwire_wire.numbers import ErrorCode
 
 
+def leader_role(core: Core) -> Leader:
+    """Return the role of a replica that leads, as `check_caller` has checked."""
+    assert isinstance(core.role, Leader), "check_caller refuses otherwise"
+    return core.role
+
+
 def check_caller(core: Core, cluster_id: str | None, epoch: int) -> Refusal | None:
-    """Whether the request is of this cluster, and this replica leads the epoch that it names."""
+    """Refuse a request for another cluster, or for an epoch that this replica does not lead."""
     if not is_of_this_cluster(core, cluster_id):
-        return Refusal(ErrorCode.INCONSISTENT_CLUSTER_ID, f"This cluster is not {cluster_id}.")
+        return Refusal(ErrorCode.INCONSISTENT_CLUSTER_ID, f"This is not cluster {cluster_id}.")
     error = check_leader(core, epoch)
     if error is not ErrorCode.NONE:
         return Refusal(error, f"This replica does not lead epoch {epoch}.")
@@ -26,56 +32,56 @@ def check_caller(core: Core, cluster_id: str | None, epoch: int) -> Refusal | No
 
 
 def check_key(key: ReplicaKey) -> Refusal | None:
-    """Whether a voter is named with its id and directory."""
+    """Refuse a key without id or directory id."""
     if key.id < 0 or key.directory_id == NO_DIRECTORY:
-        return Refusal(ErrorCode.INVALID_REQUEST, "A voter has an id and a directory id.")
+        return Refusal(ErrorCode.INVALID_REQUEST, "A voter needs an id and a directory id.")
     return None
 
 
 def check_listeners(core: Core, listeners: tuple[Listener, ...]) -> Refusal | None:
-    """Refuse listeners that other replicas cannot reach a voter at."""
+    """Refuse listeners at which other replicas cannot reach a voter."""
     problem = listeners_problem(listeners)
     if problem is not None:
         return Refusal(ErrorCode.INVALID_REQUEST, problem)
     if core.address_of(listeners) is None:
-        reason = f"A voter listens on {core.config.default_listener}."
+        reason = f"A voter needs a listener {core.config.default_listener}."
         return Refusal(ErrorCode.INVALID_REQUEST, reason)
     return None
 
 
 def check_is_settled(leader: Leader) -> Refusal | None:
-    """Whether no request waits for a change, and this leader has committed a record.
+    """Refuse a change during another, or before this leader has committed a record.
 
-    Without that it does not know what earlier leaders have committed (Raft, single-server
-    changes).
+    Until then it does not know what earlier leaders have committed (the bug in Raft's single-server
+    changes that Ongaro reported in 2015).
     """
     if leader.pending is not None:
-        return Refusal(ErrorCode.REQUEST_TIMED_OUT, "Another change of the voters is under way.")
+        return Refusal(ErrorCode.REQUEST_TIMED_OUT, "Another change of the voters is in progress.")
     if leader.high_watermark is None:
-        reason = "The leader has committed nothing in its epoch yet."
+        reason = "The leader has not committed a record of its epoch yet."
         return Refusal(ErrorCode.REQUEST_TIMED_OUT, reason)
     return None
 
 
 def check_is_observer(core: Core, leader: Leader, voter: Voter) -> Refusal | None:
-    """Whether a replica may become a voter as KIP-856 has it: as an observer, where it listens."""
+    """Refuse to add what is not an observer, or comes with listeners (KIP-856)."""
     if voter.key not in leader.progress or core.voters.find(voter.key) is not None:
-        return Refusal(ErrorCode.INVALID_REQUEST, f"{voter.key} is no observer.")
+        return Refusal(ErrorCode.INVALID_REQUEST, f"{voter.key} is not an observer.")
     if voter.listeners:
-        reason = "controller.quorum.voters says where voters listen."
+        reason = "The listeners of voters come from controller.quorum.voters."
         return Refusal(ErrorCode.INVALID_REQUEST, reason)
     return None
 
 
 def check_is_voter(core: Core, key: ReplicaKey) -> Refusal | None:
-    """Whether a replica is a voter still, where its removal may be in the log."""
+    """Refuse to remove what is not a voter any more; its removal may not be committed."""
     if key in core.voters.keys:
         return None
-    return Refusal(ErrorCode.INVALID_REQUEST, f"{key} is no voter.")
+    return Refusal(ErrorCode.INVALID_REQUEST, f"{key} is not a voter.")
 
 
 def check_is_committed(core: Core, leader: Leader) -> Refusal | None:
-    """Whether the newest voter set is committed."""
+    """Refuse a change before the newest voter set is committed."""
     if core.control.voters.is_committed(leader.high_watermark or 0):
         return None
     reason = "The last change of the voters is not committed yet."
@@ -83,9 +89,9 @@ def check_is_committed(core: Core, leader: Leader) -> Refusal | None:
 
 
 def check_kraft_version(core: Core, least: int, most: int) -> Refusal | None:
-    """Whether a voter has the kraft.version of this quorum."""
+    """Refuse a voter that does not support the kraft.version of this quorum."""
     version = core.control.kraft_version.last
     if least <= version <= most:
         return None
-    reason = f"The voter has kraft.version {least} to {most}, and the quorum is at {version}."
+    reason = f"The voter supports kraft.version {least} to {most}, but the quorum has {version}."
     return Refusal(ErrorCode.INVALID_REQUEST, reason)

@@ -1,14 +1,13 @@
-"""Whether a replica is ready to be a voter: it answers, has the kraft.version, has caught up.
+"""Whether a replica is ready to be a voter: it answers, supports kraft.version, and has caught up.
 
-The leader asks before it makes the replica a voter (KIP-853): a voter that cannot be reached, or
-is far behind, would count in each majority and help none. Under KIP-856 the replica also has to
-support the versions of the requests that have directory ids.
+The leader asks before it adds the voter (KIP-853): a voter that cannot be reached, or is far
+behind, counts in each majority and helps none. Under KIP-856 the replica also has to support the
+request versions with directory ids.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from kraftwire.raft.core.connections import VersionsQuery
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.membership import Refusal, policy_of
@@ -22,21 +21,15 @@ _SOFTWARE = "kraftwire"
 _SOFTWARE_VERSION = "1"
 
 
-class AskedVersions(NamedTuple):
-    """A replica that is to become a voter was asked what it can do."""
-
-    voter: ReplicaKey
-
-
-def ask_versions(core: Core, voter: Voter) -> bool:
-    """Ask the replica; False where it cannot be asked yet, since one request at a time may be."""
+def request_versions(core: Core, voter: Voter) -> bool:
+    """Send ApiVersions; return False while another request to the replica is in flight."""
     address = core.address_of(voter.listeners)
     if address is None or not core.connections.is_ready(voter.id, core.now):
         return False
     request = ApiVersionsRequest(
         client_software_name=_SOFTWARE, client_software_version=_SOFTWARE_VERSION
     )
-    core.send(voter.id, address, AskedVersions(voter.key), request)
+    core.send(voter.id, address, request, VersionsQuery(voter.key))
     return True
 
 
@@ -51,9 +44,9 @@ def ready_voter(
 
 
 def able_voter(core: Core, voter: Voter, response: ApiVersionsResponse | None) -> Voter | Refusal:
-    """Return the voter with the versions that it supports, or which one it lacks."""
+    """Return the voter with the versions that it supports, or the version that it lacks."""
     if response is None or response.error_code:
-        return Refusal(ErrorCode.REQUEST_TIMED_OUT, "The new voter did not say what it can do.")
+        return Refusal(ErrorCode.REQUEST_TIMED_OUT, "The new voter did not answer ApiVersions.")
     newest = {one.api_key: one.max_version for one in response.api_keys}
     for api, version in policy_of(core.config).needed_apis.items():
         if newest.get(api, -1) < version:
@@ -61,7 +54,9 @@ def able_voter(core: Core, voter: Voter, response: ApiVersionsResponse | None) -
             return Refusal(ErrorCode.INVALID_REQUEST, reason)
     found = [one for one in response.supported_features if one.name == KRAFT_VERSION]
     if not found:
-        return Refusal(ErrorCode.INVALID_REQUEST, f"The new voter has no {KRAFT_VERSION}.")
+        return Refusal(
+            ErrorCode.INVALID_REQUEST, f"The new voter does not support {KRAFT_VERSION}."
+        )
     least, most = found[0].min_version, found[0].max_version
     refusal = check_kraft_version(core, least, most)
     return refusal or voter._replace(min_kraft_version=least, max_kraft_version=most)
@@ -74,7 +69,7 @@ def has_reached(leader: Leader, key: ReplicaKey, end: int) -> bool:
 
 
 def _has_caught_up(core: Core, leader: Leader, key: ReplicaKey) -> bool:
-    """Whether a replica once had all there was, and has fetched not long ago."""
+    """Whether a replica once had all of the log, and has fetched recently."""
     progress = leader.progress.get(key)
     return (
         progress is not None

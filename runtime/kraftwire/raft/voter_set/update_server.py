@@ -1,9 +1,9 @@
-"""What voters tell of themselves: UpdateRaftVoter as a leader answers it, and kraft.version.
+"""UpdateRaftVoter as a leader answers it, and upgrades of kraft.version (KIP-853).
 
-A voter that listens elsewhere, or has other versions, than the voter set says tells the leader
-(KIP-853). That is answered before it is committed: the voter may have to be reached where it
-listens now for that. Under kraft.version 0 the log has no voters, and the leader remembers what
-they say, for the day when kraft.version is raised and the log takes them in.
+A voter whose listeners or versions differ from the voter set reports them. The leader answers
+before the record is committed: it may need the new listeners to get there. Under kraft.version 0
+the log has no voters, and the leader remembers the reports until kraft.version is raised, which
+writes them to the log.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kraftwire.raft.core.messages import listeners_in
 from kraftwire.raft.core.replies import leader_listener, leader_of, reply
 from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.election.leadership import append_controls, note_heard
-from kraftwire.raft.membership import Refusal, Updating, policy_of, upgrade_records
+from kraftwire.raft.membership import Refusal, UpdateVoter, policy_of, upgrade_records
 from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey, Voter, VoterSet
 from kraftwire.raft.voter_set.change_server import settle_change
 from kraftwire.raft.voter_set.checks import (
@@ -25,13 +25,14 @@ from kraftwire.raft.voter_set.checks import (
     check_key,
     check_kraft_version,
     check_listeners,
+    leader_role,
 )
 from kraftwire_messages.kafka import UpdateRaftVoterRequest, UpdateRaftVoterResponse
 from kraftwire_wire.numbers import ErrorCode
 
 
 def handle_update_voter(core: Core, request: Request, message: UpdateRaftVoterRequest) -> None:
-    """Take in what a voter has become."""
+    """Update the description of a voter."""
     feature = message.kraft_version_feature
     voter = Voter(
         ReplicaKey(message.voter_id, message.voter_directory_id),
@@ -59,61 +60,54 @@ def handle_update_voter(core: Core, request: Request, message: UpdateRaftVoterRe
 
 
 def _check_range(voter: Voter) -> Refusal | None:
-    """Whether a range of versions is one."""
+    """Refuse an empty range of versions."""
     if 0 <= voter.min_kraft_version <= voter.max_kraft_version:
         return None
-    return Refusal(ErrorCode.INVALID_REQUEST, "The versions of kraft.version are no range.")
+    return Refusal(ErrorCode.INVALID_REQUEST, "The kraft.version range is invalid.")
 
 
 def _check_update(core: Core, voter: Voter) -> Refusal | None:
-    """Whether a voter can be updated now."""
-    leader = core.role
-    assert isinstance(leader, Leader), "others have refused before"
+    """Refuse an update that cannot be made, or not now."""
+    leader = leader_role(core)
     settle_change(core, leader)
     is_in_log = leader.described is None
     return (
         check_is_settled(leader)
         or (check_is_committed(core, leader) if is_in_log else None)
         or check_kraft_version(core, voter.min_kraft_version, voter.max_kraft_version)
-        or (_check_in_log(core, voter) if is_in_log else _check_id(core, voter))
+        or (policy_of(core.config).refusal(core.voters, UpdateVoter(voter)) if is_in_log else None)
+        or _check_id(core, voter)
         or _check_not_leader(core, voter)
     )
 
 
-def _check_in_log(core: Core, voter: Voter) -> Refusal | None:
-    return policy_of(core.config).refusal(core.voters, Updating(voter))
-
-
 def _check_id(core: Core, voter: Voter) -> Refusal | None:
-    """Whether an id is one of a voter; the directory may be what the leader learns."""
+    """Refuse an id that no voter has; the leader may learn the directory from the update."""
     if core.voters.of_id(voter.id):
         return None
-    return Refusal(ErrorCode.VOTER_NOT_FOUND, f"{voter.id} is no voter.")
+    return Refusal(ErrorCode.VOTER_NOT_FOUND, f"No voter has the id {voter.id}.")
 
 
 def _check_not_leader(core: Core, voter: Voter) -> Refusal | None:
-    """Whether this is not told of itself, at which a real leader ends."""
+    """Refuse an update about the leader itself: Kafka's leader would crash on it."""
     if voter.id != core.key.id:
         return None
-    return Refusal(ErrorCode.INVALID_REQUEST, "The leader knows itself.")
+    return Refusal(ErrorCode.INVALID_REQUEST, "A leader does not accept updates about itself.")
 
 
 def _update(core: Core, voter: Voter) -> None:
-    leader = core.role
-    assert isinstance(leader, Leader), "others have refused before"
+    leader = leader_role(core)
     if leader.described is None:
-        said = policy_of(core.config).records(core.voters, Updating(voter))
-        append_controls(core, leader, said)
+        records = policy_of(core.config).records(core.voters, UpdateVoter(voter))
+        append_controls(core, leader, records)
     else:
         described = [voter if one.id == voter.id else one for one in leader.described]
         leader.described = VoterSet(described)
-    known = core.voters.find(voter.key)
-    if known is not None:
-        note_heard(core, leader, known.key)
+    note_heard(core, leader, voter.key)
 
 
 def upgrade_kraft_version(core: Core, what: UpgradeKRaftVersion) -> None:
-    """Raise kraft.version, and put the voters into the log with that."""
+    """Raise kraft.version, which writes the voters to the log."""
     leader = core.role
     if not isinstance(leader, Leader) or leader.epoch != what.epoch:
         reason = f"This replica does not lead epoch {what.epoch}."
@@ -134,16 +128,16 @@ def upgrade_kraft_version(core: Core, what: UpgradeKRaftVersion) -> None:
 
 
 def _check_upgrade(core: Core, leader: Leader, version: int) -> Refusal | None:
-    """Whether all voters are known to have a version, and known well enough to be written."""
+    """Refuse a version that a voter lacks, or voters that the leader knows too little about."""
     reason = None
     if version < core.control.kraft_version.last:
-        reason = "kraft.version is never lowered."
+        reason = "kraft.version cannot be lowered."
     elif leader.described is None:
         reason = "The voters have not described themselves."
     elif any(one.key.directory_id == NO_DIRECTORY for one in leader.described):
-        reason = "Not all voters have told their directory."
+        reason = "Not all voters have reported their directory id."
     elif not all(
         one.min_kraft_version <= version <= one.max_kraft_version for one in leader.described
     ):
-        reason = f"Not all voters have kraft.version {version}."
+        reason = f"Not all voters support kraft.version {version}."
     return None if reason is None else Refusal(ErrorCode.INVALID_UPDATE_VERSION, reason)

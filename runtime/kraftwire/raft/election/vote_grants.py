@@ -1,7 +1,6 @@
-"""Whom a replica votes for (KIP-595), and would vote for if there were an election (KIP-996).
+"""Whether a replica grants a vote (KIP-595) or a pre-vote (KIP-996).
 
-Whether either of the two is a voter is not asked (KIP-853): a set that one has may be newer
-than the other's.
+Neither of the two has to be a voter (KIP-853): either may know a newer voter set than the other.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from kraftwire.raft.state.voters import ReplicaKey
 def grants_vote(role: Role, candidate: ReplicaKey, *, is_up_to_date: bool) -> bool:
     """Whether a candidate of this replica's epoch gets its vote.
 
-    A replica that has voted in the epoch votes again for the same candidate alone: the response to
-    the first request may have been lost. The log counts then too, unlike in Kafka: somebody else
-    may have asked in the name of the candidate, with a log that it does not have.
+    A replica repeats its vote for the same candidate, since the first response may have been lost.
+    Unlike in Kafka (`UnattachedState.canGrantVote`), the log has to be up to date then, too: a
+    stranger may have asked in the candidate's name, with a log that it does not have.
     """
     if not isinstance(role, Unattached | Prospective) or not is_up_to_date:
         return False
@@ -27,7 +26,7 @@ def grants_vote(role: Role, candidate: ReplicaKey, *, is_up_to_date: bool) -> bo
 def grants_pre_vote(role: Role, *, is_up_to_date: bool, is_over: bool = False) -> bool:
     """Whether this replica would vote in a new epoch: not while it has a leader that answers.
 
-    `is_over` says that the leader itself asks, in a later epoch: it does not lead any more.
+    `is_over` is true if the leader itself asks in a later epoch, in which it does not lead.
     """
     has_leader = isinstance(role, Follower) and role.has_fetched and not is_over
     return is_up_to_date and not has_leader and not isinstance(role, Leader)

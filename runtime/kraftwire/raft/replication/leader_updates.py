@@ -1,7 +1,7 @@
-"""What a response says of epoch and leader, which comes before what it was asked for.
+"""The epoch and leader in a response, which a replica handles before the rest of it.
 
-Where a real controller asks again at once, as after NOT_LEADER_OR_FOLLOWER from one that has
-resigned, this one pauses: nothing has changed that would change the answer.
+After an error such as NOT_LEADER_OR_FOLLOWER from a leader that has resigned, Kafka's controller
+asks again immediately. This one pauses: nothing has happened that would change the answer.
 """
 
 from __future__ import annotations
@@ -26,72 +26,72 @@ from kraftwire_wire.numbers import ErrorCode
 
 
 class Outcome(Enum):
-    """What becomes of a response."""
+    """What a response was good for."""
 
-    TAKEN = "taken"
-    """It said something new of the quorum, or nothing that matters any more."""
+    NEWS = "news"
+    """It changed the role of this replica, or is about something that is over."""
     FAILED = "failed"
-    """The node is left alone for a while."""
+    """It was of no use: the replica leaves the node alone for a while."""
     GOOD = "good"
-    """It answers what was asked."""
+    """It answers the request."""
 
 
 _MOVED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-_READ = (VoteResponse, BeginQuorumEpochResponse, EndQuorumEpochResponse)
+_ELECTION_RESPONSES = (VoteResponse, BeginQuorumEpochResponse, EndQuorumEpochResponse)
 
 
 def read_response(core: Core, response: Message) -> tuple[Outcome, Any]:
-    """Take in epoch and leader; what the response says of the partition, where that counts."""
-    if not isinstance(response, _READ):
+    """Learn epoch and leader; return the outcome and the response's struct for the partition."""
+    if not isinstance(response, _ELECTION_RESPONSES):
         return Outcome.FAILED, None
     partition = partition_of(response)
     if response.error_code or partition is None:
         return Outcome.FAILED, None
-    return take_leader(core, partition.error_code, partition, response.node_endpoints), partition
+    return learn_from(core, partition.error_code, partition, response.node_endpoints), partition
 
 
-def take_leader(core: Core, error: int, told: Any, endpoints: list[Any]) -> Outcome:
-    """Learn epoch and leader from a response, and return whether it answers what was asked.
+def learn_from(core: Core, error: int, leader: Any, endpoints: list[Any]) -> Outcome:
+    """Learn epoch and leader from a response, and return whether it answers the request.
 
-    `told` has `leader_id` and `leader_epoch`, and `endpoints` has the listeners of nodes.
+    `leader` has `leader_id` and `leader_epoch`; `endpoints` have the addresses of nodes.
     """
-    epoch = told.leader_epoch
-    leader_id = told.leader_id if told.leader_id >= 0 else None
+    epoch = leader.leader_epoch
+    leader_id = leader.leader_id if leader.leader_id >= 0 else None
     if leader_id == core.key.id and (epoch > core.epoch or core.leader_id != leader_id):
-        leader_id = None  # whoever answers was deceived, but is in that epoch
+        leader_id = None  # a stranger deceived the sender, but it is in that epoch
     listeners = _listeners_in(core, leader_id, endpoints)
     if epoch < core.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
         return Outcome.FAILED
     before = core.role
     if epoch > core.epoch or error in _MOVED:
         learn_leader(core, epoch, leader_id, listeners)
-        return Outcome.FAILED if core.role is before else Outcome.TAKEN
+        return Outcome.FAILED if core.role is before else Outcome.NEWS
     if leader_id is not None and _is_news(core, leader_id):
         if not learn_leader(core, epoch, leader_id, listeners):
             return Outcome.FAILED
         if core.role is not before:
-            return Outcome.TAKEN
+            return Outcome.NEWS
     return Outcome.FAILED if error else Outcome.GOOD
 
 
 def _is_news(core: Core, leader_id: int) -> bool:
-    """Whether it matters who leads this epoch, when a response without errors names the leader."""
+    """Whether a response without error that names the leader of this epoch changes anything."""
     if core.leader_id is None or isinstance(core.role, Unattached):
         return True
     return leader_id != core.leader_id and may_replace_leader(core)
 
 
 def note_fetched(core: Core, follower: Follower) -> None:
-    """Give a leader that has answered well more time, and others no pre-vote against it."""
+    """Give a leader that has answered more time, and deny others their pre-vote."""
     follower.fetch_deadline = core.now + core.config.fetch_timeout_ms + follower.extra_ms
     follower.has_fetched = True
     core.heard_epoch = follower.epoch
 
 
 def _listeners_in(core: Core, leader_id: int | None, endpoints: list[Any]) -> tuple[Listener, ...]:
-    """Return where a response says that the leader listens, or where the voter set says.
+    """Return the leader's listeners by the response, or else by the voter set.
 
-    An endpoint that nobody can connect to counts as not told.
+    An endpoint that nobody can connect to is ignored.
     """
     for one in endpoints:
         if one.node_id == leader_id and Address(one.host, one.port).problem is None:

@@ -1,0 +1,123 @@
+"""Which role may follow which, in which epoch: the state diagram of KIP-595 and KIP-996.
+
+`TRANSITIONS` is the diagram: a row for each role, with the roles that may follow it and the
+condition for each. `Core` asks `check_transition` before every change of role.
+
+                      later epoch: every role may become Unattached or Follower
+    Unattached  -> Prospective                       hears of no leader in time
+    Prospective -> Candidate, in the next epoch      a majority would vote for it
+    Candidate   -> Leader                            a majority voted for it
+    Candidate   -> Prospective                       lost the election, or got no answer in time
+    Follower    -> Prospective                       the leader does not answer
+    Leader      -> Resigned                          lost its majority, was removed, or stops
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from kraftwire.raft.core.roles import (
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    Role,
+    Unattached,
+)
+from kraftwire.raft.state.voters import Listener
+
+
+def are_better(
+    listeners: tuple[Listener, ...], known: tuple[Listener, ...], *, is_heard: bool
+) -> bool:
+    """Whether a replica should prefer these listeners of a leader to those that it knows.
+
+    More listeners are better. So are others if the leader has never answered at the known ones:
+    a stranger may have announced those.
+    """
+    return len(listeners) > len(known) or (listeners != known and not is_heard)
+
+
+class Transition(NamedTuple):
+    """A change of role, and what else decides whether it is allowed."""
+
+    before: Any
+    after: Any
+    may_stand: bool
+    """Whether the replica may become a candidate (`Core.may_stand`)."""
+    is_leader_heard: bool
+    """Whether the leader of the epoch before has answered a Fetch."""
+
+    @property
+    def jump(self) -> int:
+        """By how much the epoch rises."""
+        return int(self.after.epoch - self.before.epoch)
+
+
+def _same(change: Transition) -> bool:
+    return change.jump == 0
+
+
+def _same_as_voter(change: Transition) -> bool:
+    return change.jump == 0 and change.may_stand
+
+
+def _same_or_later(change: Transition) -> bool:
+    return change.jump >= 0
+
+
+def _next(change: Transition) -> bool:
+    return change.jump == 1
+
+
+def _later(change: Transition) -> bool:
+    return change.jump > 0
+
+
+def _later_or_observer(change: Transition) -> bool:
+    """An observer whose leader does not answer looks for the leader of the same epoch again."""
+    return change.jump > 0 or (change.jump == 0 and not change.may_stand)
+
+
+def _later_or_better_known(change: Transition) -> bool:
+    """Within an epoch, a follower only moves to a leader or listeners that it knew less about."""
+    before, after, is_heard = change.before, change.after, change.is_leader_heard
+    if change.jump != 0:
+        return change.jump > 0
+    if before.leader_id != after.leader_id:
+        return not is_heard
+    return are_better(after.leader_listeners, before.leader_listeners, is_heard=is_heard)
+
+
+def _same_and_won(change: Transition) -> bool:
+    return change.jump == 0 and bool(change.before.tally.is_won)
+
+
+TRANSITIONS: Mapping[type, Mapping[type, Callable[[Transition], bool]]] = {
+    Unattached: {Unattached: _later, Prospective: _same_as_voter, Follower: _same_or_later},
+    Prospective: {Unattached: _same_or_later, Candidate: _next, Follower: _same_or_later},
+    Candidate: {
+        Unattached: _later,
+        Prospective: _same_as_voter,
+        Leader: _same_and_won,
+        Follower: _same_or_later,
+    },
+    Follower: {
+        Unattached: _later_or_observer,
+        Prospective: _same_as_voter,
+        Follower: _later_or_better_known,
+    },
+    Leader: {Unattached: _later, Follower: _later, Resigned: _same},
+    Resigned: {Unattached: _later, Follower: _later},
+}
+
+
+def check_transition(change: Transition) -> None:
+    """Raise `ValueError` unless `TRANSITIONS` allows a change of role."""
+    before: Role = change.before
+    condition = TRANSITIONS[type(before)].get(type(change.after))
+    if condition is None or not condition(change):
+        name = type(change.after).__name__
+        raise ValueError(f"{name} of epoch {change.after.epoch} from {before}")
