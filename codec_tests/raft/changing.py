@@ -7,10 +7,7 @@ from uuid import UUID
 
 from kraftwire.raft.core.effects import Send
 from kraftwire.raft.core.inputs import Flushed, Request, Response
-from kraftwire.raft.core.messages import (
-    add_raft_voter_request,
-    remove_raft_voter_request,
-)
+from kraftwire.raft.core.messages import add_raft_voter_request, remove_raft_voter_request
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.voters import ReplicaKey, Voter
 from kraftwire_messages.kafka import (

@@ -20,19 +20,10 @@ from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.bounds import MAX_EPOCH
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import NO_VOTERS, Listener, ReplicaKey
-from kraftwire_messages.kafka import (
-    FetchRequest,
-    FetchResponse,
-)
+from kraftwire_messages.kafka import FetchRequest, FetchResponse
 from kraftwire_wire.message import Message
 
-from codec_tests.raft.replicas import (
-    CLUSTER,
-    LISTENER,
-    ME,
-    replica_of,
-    sent,
-)
+from codec_tests.raft.replicas import CLUSTER, LISTENER, ME, replica_of, sent
 
 STRANGER = ReplicaKey(99, UUID(int=99))
 LAST = (1 << 31) - 1

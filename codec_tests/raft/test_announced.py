@@ -116,8 +116,7 @@ def test_a_voter_is_not_added_there(host: str, port: int) -> None:
     end = replica.core.log.end
     voter = Voter(FOUR, (Listener(LISTENER, host, port),))
     response = ask(
-        replica,
-        add_raft_voter_request(CLUSTER, voter, timeout_ms=1000, ack_when_committed=True),
+        replica, add_raft_voter_request(CLUSTER, voter, timeout_ms=1000, ack_when_committed=True)
     )
     assert response.error_code == ErrorCode.INVALID_REQUEST
     assert response.error_message.startswith(f"Listener {LISTENER} cannot be reached: ")

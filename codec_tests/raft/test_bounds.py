@@ -9,10 +9,7 @@ import pytest
 
 from kraftwire.raft.core.effects import SaveElection
 from kraftwire.raft.core.inputs import Request, Tick
-from kraftwire.raft.core.messages import (
-    partition_of,
-    vote_request,
-)
+from kraftwire.raft.core.messages import partition_of, vote_request
 from kraftwire.raft.core.roles import Follower, Leader, Unattached
 from kraftwire.raft.metadata_log.batches import data_batch
 from kraftwire.raft.metadata_log.log_state import UpToDate
@@ -21,11 +18,7 @@ from kraftwire.raft.self_description.metrics import metrics_of
 from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_JUMP, MAX_OFFSET, EpochAllowance
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import ReplicaKey
-from kraftwire_messages.kafka import (
-    FetchRequest,
-    FetchResponse,
-    UpdateRaftVoterRequest,
-)
+from kraftwire_messages.kafka import FetchRequest, FetchResponse, UpdateRaftVoterRequest
 from kraftwire_wire.numbers import ErrorCode
 
 from codec_tests.raft.replicas import (

@@ -11,12 +11,7 @@ from kraftwire.raft.core.inputs import Response, Tick
 from kraftwire.raft.core.messages import METADATA_TOPIC_ID, partition_of
 from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Unattached
 from kraftwire.raft.election.leadership import note_flushed
-from kraftwire.raft.election.vote_client import (
-    note_unsupported,
-    note_vote,
-    stand,
-    time_out,
-)
+from kraftwire.raft.election.vote_client import note_unsupported, note_vote, stand, time_out
 from kraftwire.raft.metadata_log.batches import ControlRecord, controls_of
 from kraftwire.raft.metadata_log.history import History
 from kraftwire.raft.state.election_state import Election

@@ -279,12 +279,7 @@ MESSAGES = st.one_of(
     ),
     st.tuples(
         st.builds(
-            end_quorum_epoch_request,
-            CLUSTERS,
-            IDS,
-            EPOCHS,
-            st.lists(KEYS, max_size=3),
-            st.just(()),
+            end_quorum_epoch_request, CLUSTERS, IDS, EPOCHS, st.lists(KEYS, max_size=3), st.just(())
         ),
         st.just(1),
     ),

@@ -155,9 +155,7 @@ def test_the_high_watermark_of_a_follower_does_not_fall_with_its_leaders() -> No
 
 
 @given(st.lists(st.sampled_from(["two", "three", "four", "add", "remove", "propose"])))
-def test_whatever_becomes_of_the_voters_the_high_watermark_does_not_fall(
-    steps: list[str],
-) -> None:
+def test_whatever_becomes_of_the_voters_the_high_watermark_does_not_fall(steps: list[str]) -> None:
     """KIP-856, High Watermark."""
     replica = elected()
     keys = {"two": TWO, "three": THREE, "four": FOUR}

@@ -150,8 +150,7 @@ def test_a_snapshot_is_as_large_as_was_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("snapshot", "is_behind"),
-    [((3, 2), False), ((4, 2), True), ((9, 1), False), ((1, 3), True)],
+    ("snapshot", "is_behind"), [((3, 2), False), ((4, 2), True), ((9, 1), False), ((1, 3), True)]
 )
 def test_a_log_is_behind_later_epochs_and_then_higher_offsets(
     snapshot: tuple[int, int], is_behind: bool

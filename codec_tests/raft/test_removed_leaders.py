@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from kraftwire.raft.core.effects import StoppedLeading
 from kraftwire.raft.core.inputs import Request, Tick
-from kraftwire.raft.core.messages import (
-    fetch_request,
-    partition_of,
-)
+from kraftwire.raft.core.messages import fetch_request, partition_of
 from kraftwire.raft.core.roles import Leader, Resigned, Unattached
 from kraftwire.raft.election.leadership import note_heard
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.state.voters import Voter
-from kraftwire_messages.kafka import (
-    BeginQuorumEpochRequest,
-    EndQuorumEpochRequest,
-)
+from kraftwire_messages.kafka import BeginQuorumEpochRequest, EndQuorumEpochRequest
 from kraftwire_wire.numbers import ErrorCode
 
 from codec_tests.raft.changing import (

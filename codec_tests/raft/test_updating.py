@@ -88,10 +88,7 @@ def test_a_voter_that_is_not_what_the_set_says_tells_the_leader_when_2_s_are_ove
     message = send.message
     assert isinstance(message, UpdateRaftVoterRequest)
     assert (send.address.port, message.cluster_id) == (9002, CLUSTER)
-    assert (message.voter_id, message.voter_directory_id, message.current_leader_epoch) == (
-        *ME,
-        3,
-    )
+    assert (message.voter_id, message.voter_directory_id, message.current_leader_epoch) == (*ME, 3)
     assert [(one.name, one.port) for one in message.listeners] == [(LISTENER, 9001)]
     assert message.kraft_version_feature.max_supported_version == 1
 
@@ -234,12 +231,7 @@ def test_an_observer_asks_first_that_its_lost_disk_be_removed() -> None:
 
 
 @pytest.mark.parametrize(
-    "more",
-    [
-        {},
-        {"auto_join": True, "can_vote": False},
-        {"auto_join": True, "kraft_version": 0},
-    ],
+    "more", [{}, {"auto_join": True, "can_vote": False}, {"auto_join": True, "kraft_version": 0}]
 )
 def test_other_observers_ask_nothing(more: dict[str, Any]) -> None:
     assert kinds(after_the_period(follower(WITHOUT_ME, **more))) == [FetchRequest]

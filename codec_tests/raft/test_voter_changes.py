@@ -9,15 +9,11 @@ import pytest
 
 from kraftwire.raft.core.effects import Append, Flush, Leading, Reply, StoppedLeading
 from kraftwire.raft.core.inputs import Request, Resign, Tick
-from kraftwire.raft.core.messages import (
-    vote_request,
-)
+from kraftwire.raft.core.messages import vote_request
 from kraftwire.raft.core.roles import Follower
 from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter
-from kraftwire_messages.kafka import (
-    AddRaftVoterRequest,
-)
+from kraftwire_messages.kafka import AddRaftVoterRequest
 from kraftwire_wire.numbers import ErrorCode
 
 from codec_tests.raft.changing import (

@@ -8,10 +8,7 @@ from kraftwire.raft.core.connections import VersionsQuery
 from kraftwire.raft.core.inputs import Request, RequestFailed, Response, Tick
 from kraftwire.raft.replication.leader_updates import Outcome
 from kraftwire.raft.voter_set.change_server import handle_versions
-from kraftwire_messages.kafka import (
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-)
+from kraftwire_messages.kafka import ApiVersionsRequest, ApiVersionsResponse
 from kraftwire_wire.numbers import ErrorCode
 
 from codec_tests.raft.changing import (

@@ -23,11 +23,7 @@ A, B = UUID(int=10), UUID(int=11)
 KEYS = st.builds(ReplicaKey, st.integers(0, 3), st.sampled_from([UUID(int=0), A, B]))
 LISTENERS = st.builds(Listener, st.sampled_from("XY"), st.just("127.0.0.1"), st.integers(0, 65535))
 VOTERS = st.builds(
-    Voter,
-    KEYS,
-    st.lists(LISTENERS, max_size=2).map(tuple),
-    st.integers(0, 1),
-    st.integers(0, 1),
+    Voter, KEYS, st.lists(LISTENERS, max_size=2).map(tuple), st.integers(0, 1), st.integers(0, 1)
 )
 VOTER_SETS = st.lists(VOTERS, max_size=5, unique_by=lambda voter: voter.key).map(VoterSet)
 

@@ -232,10 +232,7 @@ def _snapshot_what_is_not_committed() -> Any:
         is_new = latest is None or latest.offset < core_.log.end
         return core_.log.id_of(core_.log.end) if is_new else None
 
-    return _all(
-        patch.object(snapshots, "snapshot_id", any_end),
-        patch.object(replica, "snapshot_id", any_end),
-    )
+    return patch.object(snapshots, "snapshot_id", any_end)
 
 
 def _never_stand() -> Any:

@@ -78,7 +78,7 @@ def test_a_node_that_fails_breaks_a_rule(monkeypatch: pytest.MonkeyPatch) -> Non
     def fail(*_: object) -> None:
         raise KeyError("a bug")
 
-    monkeypatch.setattr("kraftwire.raft.replica.propose", fail)
+    monkeypatch.setattr("kraftwire.raft.election.leadership.propose", fail)
     run = run_scenario(QUIET, 3000)
     assert run.broken is not None
     assert str(run.broken) == "nodes do not fail: KeyError: 'a bug'"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from kraftwire.raft.core import snapshots
 from kraftwire.raft.core.connections import (
     InFlight,
     ResignationNotice,
@@ -41,66 +42,16 @@ from kraftwire.raft.core.roles import (
     Role,
     Unattached,
 )
-from kraftwire.raft.core.snapshots import clean, note_taken, snapshot_id
-from kraftwire.raft.election.leadership import (
-    announce_leader,
-    announce_resignation,
-    is_removed,
-    name_voters,
-    note_flushed,
-    propose,
-    resign,
-)
-from kraftwire.raft.election.resignation import give_up_leadership, may_stop, shut_down, stop
-from kraftwire.raft.election.vote_client import (
-    begin_next_epoch,
-    elect_sole_voter,
-    leave_leader,
-    may_leave_leader,
-    note_unsupported,
-    note_vote,
-    request_votes,
-    stand,
-    time_out,
-)
-from kraftwire.raft.election.vote_server import (
-    handle_begin_quorum_epoch,
-    handle_end_quorum_epoch,
-    handle_vote,
-)
+from kraftwire.raft.election import leadership, resignation, vote_client, vote_server
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.metadata_log.store import Recovered
-from kraftwire.raft.replication.fetch_client import fetch, handle_fetch_response
-from kraftwire.raft.replication.fetch_server import (
-    answer_waiting,
-    forget_waiting,
-    handle_fetch,
-    refuse_waiting,
-)
+from kraftwire.raft.replication import fetch_client, fetch_server, snapshot_client, snapshot_server
 from kraftwire.raft.replication.leader_updates import Outcome, read_response
-from kraftwire.raft.replication.snapshot_client import (
-    handle_fetch_snapshot_response,
-    note_unanswered,
-)
-from kraftwire.raft.replication.snapshot_server import handle_fetch_snapshot
 from kraftwire.raft.self_description.api_versions import handle_api_versions
 from kraftwire.raft.self_description.describe_cluster import handle_describe_cluster
 from kraftwire.raft.self_description.describe_quorum import handle_describe_quorum
 from kraftwire.raft.state.config import Config
-from kraftwire.raft.voter_set.change_server import (
-    handle_add_voter,
-    handle_remove_voter,
-    handle_versions,
-    refuse_changes,
-    settle_change,
-)
-from kraftwire.raft.voter_set.update_client import (
-    handle_join_response,
-    handle_update_response,
-    send_update,
-)
-from kraftwire.raft.voter_set.update_client import next_deadline as next_update
-from kraftwire.raft.voter_set.update_server import handle_update_voter, upgrade_kraft_version
+from kraftwire.raft.voter_set import change_server, update_client, update_server
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
@@ -123,14 +74,14 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.message import Message
 
 _HANDLERS: dict[type, Callable[[Core, Request, Any], None]] = {
-    VoteRequest: handle_vote,
-    BeginQuorumEpochRequest: handle_begin_quorum_epoch,
-    EndQuorumEpochRequest: handle_end_quorum_epoch,
-    FetchRequest: handle_fetch,
-    FetchSnapshotRequest: handle_fetch_snapshot,
-    AddRaftVoterRequest: handle_add_voter,
-    RemoveRaftVoterRequest: handle_remove_voter,
-    UpdateRaftVoterRequest: handle_update_voter,
+    VoteRequest: vote_server.handle_vote,
+    BeginQuorumEpochRequest: vote_server.handle_begin_quorum_epoch,
+    EndQuorumEpochRequest: vote_server.handle_end_quorum_epoch,
+    FetchRequest: fetch_server.handle_fetch,
+    FetchSnapshotRequest: snapshot_server.handle_fetch_snapshot,
+    AddRaftVoterRequest: change_server.handle_add_voter,
+    RemoveRaftVoterRequest: change_server.handle_remove_voter,
+    UpdateRaftVoterRequest: update_server.handle_update_voter,
     DescribeClusterRequest: handle_describe_cluster,
     DescribeQuorumRequest: handle_describe_quorum,
     ApiVersionsRequest: handle_api_versions,
@@ -146,7 +97,7 @@ class Replica:
 
     def start(self) -> list[Effect]:
         """Return the first effects."""
-        elect_sole_voter(self.core)
+        vote_client.elect_sole_voter(self.core)
         self._poll()
         return self._pop_effects()
 
@@ -166,27 +117,27 @@ class Replica:
             case RequestFailed():
                 self._handle_failure(event)
             case RequestLost():
-                forget_waiting(core, event.token)
+                fetch_server.forget_waiting(core, event.token)
             case Flushed():
-                note_flushed(core, event.end)
+                leadership.note_flushed(core, event.end)
             case Propose():
-                propose(core, event.token, event.values)
+                leadership.propose(core, event.token, event.values)
             case SnapshotTaken():
-                note_taken(core, event.snapshot, event.size)
+                snapshots.note_taken(core, event.snapshot, event.size)
             case UpgradeKRaftVersion():
-                upgrade_kraft_version(core, event)
+                update_server.upgrade_kraft_version(core, event)
             case Resign():
-                give_up_leadership(core, event)
+                resignation.give_up_leadership(core, event)
             case ShutDown():
-                shut_down(core)
+                resignation.shut_down(core)
         self._release(before)
         self._poll()
-        stop(core)
+        resignation.stop(core)
         return self._pop_effects()
 
     def snapshot_id(self, end: int) -> OffsetAndEpoch | None:
         """Return the id of a snapshot of all before an offset; None if none can be taken there."""
-        return snapshot_id(self.core, end)
+        return snapshots.snapshot_id(self.core, end)
 
     def next_deadline(self) -> int | None:
         """Return when the replica needs a `Tick` if nothing happens before; None for never."""
@@ -203,9 +154,9 @@ class Replica:
                 times.append(role.pending.deadline)
             times += [change.deadline for change in role.waiting]
         elif isinstance(role, Follower):
-            may_leave = core.may_stand or may_leave_leader(core)  # most are voters
+            may_leave = core.may_stand or vote_client.may_leave_leader(core)  # most are voters
             times.append(role.fetch_deadline if may_leave else None)
-            times.append(next_update(core, role))
+            times.append(update_client.next_deadline(core, role))
         elif core.stop_deadline is None and (core.may_stand or isinstance(role, Resigned)):
             times.append(role.election_deadline)
         return min([time for time in times if time is not None], default=None)
@@ -218,8 +169,8 @@ class Replica:
         """Answer all that waits for a leader, if this replica has stopped leading."""
         core = self.core
         if isinstance(before, Leader) and core.role is not before:
-            refuse_waiting(core, before)
-            refuse_changes(core, before)
+            fetch_server.refuse_waiting(core, before)
+            change_server.refuse_changes(core, before)
             core.effects += [Settled(token, None) for token, _ in before.proposed]
             if before.is_open:
                 core.effects.append(StoppedLeading(before.epoch))
@@ -236,11 +187,11 @@ class Replica:
         sent = self.core.connections.finish(failure.number, self.core.now, failed=True)
         query = None if sent is None else sent.query
         if isinstance(query, VoteQuery) and failure.is_unsupported:
-            note_unsupported(self.core)
+            vote_client.note_unsupported(self.core)
         elif isinstance(query, VersionsQuery):
-            handle_versions(self.core, query, None)
+            change_server.handle_versions(self.core, query, None)
         elif isinstance(query, SnapshotQuery):
-            note_unanswered(self.core)
+            snapshot_client.note_unanswered(self.core)
 
     def _handle_response(self, response: Response) -> None:
         core = self.core
@@ -255,18 +206,18 @@ class Replica:
         core, query = self.core, sent.query
         match message:
             case FetchResponse():
-                return handle_fetch_response(core, message)
+                return fetch_client.handle_fetch_response(core, message)
             case FetchSnapshotResponse():
-                return handle_fetch_snapshot_response(core, message)
+                return snapshot_client.handle_fetch_snapshot_response(core, message)
             case ApiVersionsResponse() if isinstance(query, VersionsQuery):
-                return handle_versions(core, query, message)
+                return change_server.handle_versions(core, query, message)
             case UpdateRaftVoterResponse():
-                return handle_update_response(core, message)
+                return update_client.handle_update_response(core, message)
             case AddRaftVoterResponse() | RemoveRaftVoterResponse():
-                return handle_join_response(core, message)
+                return update_client.handle_join_response(core, message)
         outcome, partition = read_response(core, message)
         if outcome is Outcome.GOOD and isinstance(query, VoteQuery):
-            note_vote(core, query.voter, granted=partition.vote_granted)
+            vote_client.note_vote(core, query.voter, granted=partition.vote_granted)
         elif isinstance(query, ResignationNotice) and isinstance(core.role, Resigned):
             core.role.unacknowledged.discard(query.voter)
         return outcome
@@ -275,11 +226,11 @@ class Replica:
         """Act on deadlines until the role stays the same and no waiting Fetch can be answered."""
         core = self.core
         if any(isinstance(sent.query, SnapshotQuery) for sent in core.connections.expire(core.now)):
-            note_unanswered(core)
-        clean(core)
+            snapshot_client.note_unanswered(core)
+        snapshots.clean(core)
         before = None
         while core.role is not before or core.has_news:
-            if may_stop(core):
+            if resignation.may_stop(core):
                 return
             before = core.role
             self._act(before)
@@ -290,7 +241,7 @@ class Replica:
         """Answer the Fetches that wait for a longer log, or for a higher high watermark."""
         while self.core.has_news:
             self.core.has_news = False
-            answer_waiting(self.core)
+            fetch_server.answer_waiting(self.core)
 
     def _act(self, role: Role) -> None:
         """Do what is due in a role."""
@@ -300,41 +251,41 @@ class Replica:
                 self._act_unattached(role)
             case Prospective() | Candidate():
                 if core.now >= role.election_deadline and core.stop_deadline is None:
-                    time_out(core)
+                    vote_client.time_out(core)
                 else:
-                    request_votes(core)
+                    vote_client.request_votes(core)
             case Follower():
-                if core.now >= role.fetch_deadline and may_leave_leader(core):
-                    leave_leader(core, role)
-                elif not send_update(core, role):
-                    fetch(core)
+                if core.now >= role.fetch_deadline and vote_client.may_leave_leader(core):
+                    vote_client.leave_leader(core, role)
+                elif not update_client.send_update(core, role):
+                    fetch_client.fetch(core)
             case Leader():
                 self._act_leader(role)
             case Resigned():
                 if core.now >= role.election_deadline and core.stop_deadline is None:
-                    begin_next_epoch(core, role)
+                    vote_client.begin_next_epoch(core, role)
                 else:
-                    announce_resignation(core, role)
+                    leadership.announce_resignation(core, role)
 
     def _act_unattached(self, role: Unattached) -> None:
         core, deadline = self.core, role.election_deadline
         if core.stop_deadline is not None:
             return
         if deadline is not None and core.now >= deadline and core.may_stand:
-            stand(core)
+            vote_client.stand(core)
         else:
-            fetch(core)
+            fetch_client.fetch(core)
 
     def _act_leader(self, leader: Leader) -> None:
         core = self.core
         self._answer_news()
-        settle_change(core, leader)
-        name_voters(core, leader)
+        change_server.settle_change(core, leader)
+        leadership.name_voters(core, leader)
         deadline = leader.check_quorum_deadline
         is_alone = deadline is not None and core.now >= deadline
-        if is_alone or is_removed(core, leader) or core.stop_deadline is not None:
-            resign(core, leader)
+        if is_alone or leadership.is_removed(core, leader) or core.stop_deadline is not None:
+            leadership.resign(core, leader)
             return
         if core.now >= leader.begin_quorum_deadline:
-            announce_leader(core, leader)
-        answer_waiting(core, due=True)
+            leadership.announce_leader(core, leader)
+        fetch_server.answer_waiting(core, due=True)

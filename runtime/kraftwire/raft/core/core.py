@@ -78,8 +78,7 @@ class Core:
         self.refused: str | None = None
         """Why this replica last refused batches of a leader; None if it never did."""
         self.connections = Connections(
-            request_timeout_ms=config.request_timeout_ms,
-            retry_backoff_ms=config.retry_backoff_ms,
+            request_timeout_ms=config.request_timeout_ms, retry_backoff_ms=config.retry_backoff_ms
         )
         self._turns: Counter[int] = Counter()
         """How many requests went to each node that has several voters of its id (KIP-856)."""
@@ -352,11 +351,7 @@ class Core:
         return Resigned(epoch, self.key.id, listeners, deadline, successors, others)
 
     def _follower(
-        self,
-        epoch: int,
-        leader_id: int,
-        listeners: tuple[Listener, ...],
-        voted: ReplicaKey | None,
+        self, epoch: int, leader_id: int, listeners: tuple[Listener, ...], voted: ReplicaKey | None
     ) -> Follower:
         timeout_ms, spread_ms = self.config.fetch_timeout_ms, self.config.fetch_spread_ms
         extra_ms = self.rng.randrange(spread_ms) if spread_ms else 0

@@ -13,11 +13,7 @@ from kraftwire.raft.core.effects import LogSlice, Reply, SnapshotSlice
 from kraftwire.raft.core.inputs import Request
 from kraftwire.raft.core.messages import PARTITION
 from kraftwire.raft.state.voters import Listener
-from kraftwire_messages.kafka import (
-    BeginQuorumEpochResponse,
-    EndQuorumEpochResponse,
-    VoteResponse,
-)
+from kraftwire_messages.kafka import BeginQuorumEpochResponse, EndQuorumEpochResponse, VoteResponse
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
@@ -28,10 +24,7 @@ R = TypeVar("R", VoteResponse, BeginQuorumEpochResponse, EndQuorumEpochResponse)
 
 
 def reply(
-    core: Core,
-    request: Request,
-    message: Message,
-    content: LogSlice | SnapshotSlice | None = None,
+    core: Core, request: Request, message: Message, content: LogSlice | SnapshotSlice | None = None
 ) -> None:
     """Answer a request."""
     core.effects.append(Reply(request.token, message, request.version, content))
@@ -57,11 +50,7 @@ def leader_listener(core: Core, request: Request) -> Listener | None:
 
 
 def answer(
-    core: Core,
-    request: Request,
-    kind: type[R],
-    error: ErrorCode = ErrorCode.NONE,
-    **fields: Any,
+    core: Core, request: Request, kind: type[R], error: ErrorCode = ErrorCode.NONE, **fields: Any
 ) -> None:
     """Answer about the partition.
 

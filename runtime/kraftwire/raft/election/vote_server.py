@@ -205,11 +205,7 @@ def _answer_in_its_epoch(core: Core, request: Request, epoch: int, *, granted: b
 
 
 def _is_acceptable(
-    core: Core,
-    request: Request,
-    kind: type[R],
-    cluster_id: str | None,
-    partition: object | None,
+    core: Core, request: Request, kind: type[R], cluster_id: str | None, partition: object | None
 ) -> bool:
     """Whether a request is for this cluster and its metadata; if not, refuse it."""
     if not is_of_this_cluster(core, cluster_id):

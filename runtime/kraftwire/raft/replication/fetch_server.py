@@ -13,13 +13,7 @@ from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import LogSlice
 from kraftwire.raft.core.inputs import Request
 from kraftwire.raft.core.messages import METADATA_TOPIC_ID, PARTITION, partition_of
-from kraftwire.raft.core.replies import (
-    add_endpoint,
-    is_of_this_cluster,
-    leader_of,
-    refuse,
-    reply,
-)
+from kraftwire.raft.core.replies import add_endpoint, is_of_this_cluster, leader_of, refuse, reply
 from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.election.leadership import note_fetch
 from kraftwire.raft.metadata_log.log_state import Diverging, NeedsSnapshot, OffsetAndEpoch, Valid

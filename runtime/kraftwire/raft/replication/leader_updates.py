@@ -16,11 +16,7 @@ from kraftwire.raft.core.messages import partition_of
 from kraftwire.raft.core.roles import Follower, Unattached
 from kraftwire.raft.election.vote_server import learn_leader
 from kraftwire.raft.state.voters import Listener
-from kraftwire_messages.kafka import (
-    BeginQuorumEpochResponse,
-    EndQuorumEpochResponse,
-    VoteResponse,
-)
+from kraftwire_messages.kafka import BeginQuorumEpochResponse, EndQuorumEpochResponse, VoteResponse
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
