@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.raft.state.majorities import is_majority, majorities_overlap, majority, majority_end
+from kraftwire.raft.state.majorities import majorities_overlap, majority, majority_end
 
 SETS = st.frozensets(st.integers(0, 7), min_size=1, max_size=7)
 
@@ -30,11 +30,6 @@ def test_a_majority_has_the_end_and_none_has_more(ends: list[int]) -> None:
 def test_without_voters_nothing_is_decided() -> None:
     with pytest.raises(ValueError, match="no voters"):
         majority_end([])
-
-
-@given(SETS, SETS)
-def test_who_is_no_voter_does_not_count(some: frozenset[int], voters: frozenset[int]) -> None:
-    assert is_majority(some, voters) == (len(some & voters) * 2 > len(voters))
 
 
 def _majorities(voters: frozenset[int]) -> list[set[int]]:

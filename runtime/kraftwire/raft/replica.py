@@ -96,7 +96,6 @@ class Replica:
         self.core = Core(config, recovered, rng, now)
 
     def start(self) -> list[Effect]:
-        """Return the first effects."""
         vote_client.elect_sole_voter(self.core)
         self._poll()
         return self._pop_effects()
@@ -202,7 +201,6 @@ class Replica:
                 core.connections.pause(sent.node, core.now)
 
     def _outcome(self, sent: InFlight, message: Message) -> Outcome:
-        """Pass a response to its handler."""
         core, query = self.core, sent.query
         match message:
             case FetchResponse():
@@ -244,7 +242,6 @@ class Replica:
             fetch_server.answer_waiting(self.core)
 
     def _act(self, role: Role) -> None:
-        """Do what is due in a role."""
         core = self.core
         match role:
             case Unattached():

@@ -61,16 +61,13 @@ class Connections:
         self._paused: dict[int, int] = {}
 
     def is_ready(self, node: int, now: int) -> bool:
-        """Whether a request can be sent to a node."""
         return node not in self._busy and now >= self._paused.get(node, now)
 
     def ready(self, nodes: Iterable[int], now: int) -> list[int]:
-        """Return the nodes that a request can be sent to."""
         return [node for node in nodes if self.is_ready(node, now)]
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is in flight."""
         return not self._in_flight
 
     def send(self, node: int, now: int, query: Query | None, address: Address | None = None) -> int:
@@ -92,11 +89,9 @@ class Connections:
         return request
 
     def pause(self, node: int, now: int) -> None:
-        """Send nothing to a node for a while."""
         self._paused[node] = now + self._backoff
 
     def expire(self, now: int) -> list[InFlight]:
-        """Give up and return the requests whose time is over."""
         if not self._in_flight:
             return []
         late = [number for number, one in self._in_flight.items() if one.deadline <= now]

@@ -98,12 +98,10 @@ class Core:
 
     @property
     def key(self) -> ReplicaKey:
-        """The key of this replica."""
         return self.config.key
 
     @property
     def epoch(self) -> int:
-        """The epoch of the role."""
         return self.role.epoch
 
     @property
@@ -113,7 +111,6 @@ class Core:
 
     @property
     def is_voter(self) -> bool:
-        """Whether this replica is in the newest voter set."""
         voters = self.control.voters.last
         if voters is not self._checked_voters:  # asked in every step, and sets seldom change
             self._checked_voters = voters
@@ -165,12 +162,10 @@ class Core:
 
     @property
     def leader_id(self) -> int | None:
-        """The leader of the epoch, if known; a leader that has resigned still counts."""
         return self.role.leader_id
 
     @property
     def leader_listeners(self) -> tuple[Listener, ...]:
-        """Where the leader listens, as far as that is known."""
         return self.role.leader_listeners
 
     @property
@@ -223,7 +218,6 @@ class Core:
         self._enter(self._candidate(self.epoch + 1))
 
     def become_leader(self, leader: Leader) -> None:
-        """Lead the epoch in which this candidate was elected."""
         self._enter(leader)
 
     def become_resigned(self, successors: tuple[ReplicaKey, ...] = ()) -> None:
@@ -231,7 +225,6 @@ class Core:
         self._enter(self._resigned(self.epoch, successors), is_saved=False)
 
     def wait_longer(self, role: Resigned) -> None:
-        """Stay resigned: there is no later epoch."""
         role.election_deadline = self._election_deadline()
 
     def vote(self, candidate: ReplicaKey) -> None:
@@ -291,7 +284,6 @@ class Core:
             self.effects.append(Committed(end))
 
     def flush(self) -> None:
-        """Ask for the log to be made durable."""
         self.effects.append(Flush(self.log.end))
 
     def send(
@@ -366,7 +358,6 @@ class Core:
         )
 
     def listeners_of(self, replica_id: int | None) -> tuple[Listener, ...]:
-        """Return where a replica listens according to the voter set."""
         voters = () if replica_id is None else self.voters.of_id(replica_id)
         return voters[-1].listeners if voters else ()
 

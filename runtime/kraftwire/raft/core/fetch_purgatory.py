@@ -27,25 +27,21 @@ class FetchPurgatory:
         return len(self._waiting)
 
     def add(self, request: Request, deadline: int) -> None:
-        """Let a Fetch wait."""
         number = next(self._numbers)
         self._waiting[number] = request, deadline
         heappush(self._deadlines, (deadline, number))
 
     def remove(self, token: object) -> None:
-        """Remove the Fetches with a token, if any."""
         for number in [key for key, (one, _) in self._waiting.items() if one.token is token]:
             del self._waiting[number]
         self._prune()
 
     def pop_oldest(self) -> Request:
-        """Remove and return the Fetch that came first."""
         request, _ = self._waiting.pop(next(iter(self._waiting)))
         self._prune()
         return request
 
     def pop_all(self) -> list[Request]:
-        """Remove and return all Fetches."""
         requests = [request for request, _ in self._waiting.values()]
         self._waiting.clear()
         self._deadlines.clear()

@@ -51,7 +51,6 @@ def announced_problem(message: Message) -> str | None:
 
 
 def _endpoints(message: Message) -> list[Any]:
-    """Return the structs of a response that have a host and a port."""
     if isinstance(message, UpdateRaftVoterResponse):
         leader = message.current_leader
         return [] if leader is None or not leader.host else [leader]

@@ -11,7 +11,7 @@ from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import LogSlice, Reply, SnapshotSlice
 from kraftwire.raft.core.inputs import Request
-from kraftwire.raft.core.messages import PARTITION
+from kraftwire.raft.core.messages import PARTITION, partition_of
 from kraftwire.raft.state.voters import Listener
 from kraftwire_messages.kafka import BeginQuorumEpochResponse, EndQuorumEpochResponse, VoteResponse
 from kraftwire_wire.message import Message
@@ -38,6 +38,21 @@ def refuse(core: Core, request: Request, kind: Any, error: ErrorCode) -> None:
 def is_of_this_cluster(core: Core, cluster_id: str | None) -> bool:
     """Whether a request is for this cluster, as far as both ends know."""
     return None in (cluster_id, core.config.cluster_id) or cluster_id == core.config.cluster_id
+
+
+def accepted_partition(core: Core, request: Request, kind: Any) -> Any:
+    """Return a request's struct for the metadata partition.
+
+    Return None after refusing a request for another cluster, or about anything else.
+    """
+    message: Any = request.message
+    partition = partition_of(message)
+    if not is_of_this_cluster(core, message.cluster_id):
+        refuse(core, request, kind, ErrorCode.INCONSISTENT_CLUSTER_ID)
+        return None
+    if partition is None:
+        refuse(core, request, kind, ErrorCode.INVALID_REQUEST)
+    return partition
 
 
 def leader_listener(core: Core, request: Request) -> Listener | None:

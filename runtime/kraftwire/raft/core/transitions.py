@@ -52,7 +52,6 @@ class Transition(NamedTuple):
 
     @property
     def jump(self) -> int:
-        """By how much the epoch rises."""
         return int(self.after.epoch - self.before.epoch)
 
 

@@ -230,7 +230,6 @@ def advance(core: Core, leader: Leader) -> None:
 
 
 def _end_of(leader: Leader, voter: ReplicaKey) -> int:
-    """Return where the log of another voter is known to end."""
     progress = leader.progress.get(voter)
     end = progress.end_offset if progress is not None else None
     return _NOT_FETCHED if end is None else end

@@ -22,8 +22,8 @@ from kraftwire.raft.core.claims import (
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.inputs import Request
 from kraftwire.raft.core.listeners import listeners_problem
-from kraftwire.raft.core.messages import listeners_in, partition_of
-from kraftwire.raft.core.replies import NO_LEADER, R, answer, is_of_this_cluster, refuse
+from kraftwire.raft.core.messages import listeners_in
+from kraftwire.raft.core.replies import NO_LEADER, R, accepted_partition, answer, refuse
 from kraftwire.raft.core.roles import Follower
 from kraftwire.raft.core.transitions import are_better
 from kraftwire.raft.election.vote_grants import grants_pre_vote, grants_vote
@@ -46,10 +46,9 @@ _MAX_ELECTION_BACKOFF_MS = 1000
 
 def handle_vote(core: Core, request: Request, message: VoteRequest) -> None:
     """Answer whether a candidate gets the vote, or in a pre-vote, whether it would get it."""
-    partition: VoteRequest.PartitionData | None = partition_of(message)
-    if not _is_acceptable(core, request, VoteResponse, message.cluster_id, partition):
+    partition: VoteRequest.PartitionData | None = accepted_partition(core, request, VoteResponse)
+    if partition is None:
         return
-    assert partition is not None
     epoch, last_epoch = partition.replica_epoch, partition.last_offset_epoch
     is_ahead = last_epoch > epoch if partition.pre_vote else last_epoch >= epoch
     if partition.last_offset < 0 or last_epoch < 0 or is_ahead:
@@ -124,8 +123,8 @@ def _learn_from(
 
     Return None if the request was refused, and answered.
     """
-    partition = partition_of(message)
-    if not _is_acceptable(core, request, kind, message.cluster_id, partition):
+    partition = accepted_partition(core, request, kind)
+    if partition is None:
         return None
     leader_id, epoch = partition.leader_id, partition.leader_epoch
     error = _check_voter(core, leader_id, epoch)
@@ -204,21 +203,7 @@ def _answer_in_its_epoch(core: Core, request: Request, epoch: int, *, granted: b
     answer(core, request, VoteResponse, ErrorCode.NONE, **fields)
 
 
-def _is_acceptable(
-    core: Core, request: Request, kind: type[R], cluster_id: str | None, partition: object | None
-) -> bool:
-    """Whether a request is for this cluster and its metadata; if not, refuse it."""
-    if not is_of_this_cluster(core, cluster_id):
-        refuse(core, request, kind, ErrorCode.INCONSISTENT_CLUSTER_ID)
-        return False
-    if partition is None:
-        refuse(core, request, kind, ErrorCode.INVALID_REQUEST)
-        return False
-    return True
-
-
 def _check_voter(core: Core, replica_id: int, epoch: int) -> ErrorCode | None:
-    """Return what is wrong with the sender and its epoch."""
     if epoch < core.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
     return ErrorCode.INVALID_REQUEST if replica_id < 0 else None

@@ -63,45 +63,35 @@ class Policy(Protocol):
 
     def check_start(self, control: ControlState) -> None:
         """Raise `KraftwireError` if a replica with this log must not start."""
-        ...
 
     def election_form(self, kraft_version: int) -> int:
         """Return the kraft.version whose form quorum-state has; from 1 on with directories."""
-        ...
 
     def leader_change_version(self, kraft_version: int) -> int:
         """Return the version of LeaderChangeMessage to write; 1 has the directories of voters."""
-        ...
 
     def refusal(self, voters: VoterSet, change: VoterChange) -> Refusal | None:
         """Return why a change of a set is refused; None if it is allowed."""
-        ...
 
     def records(self, voters: VoterSet, change: VoterChange) -> list[ControlRecord]:
         """Return the records that make an allowed change."""
-        ...
 
     def first_records(self, control: ControlState, leader: Voter) -> list[ControlRecord]:
         """Return the records that follow LeaderChangeMessage at the start of an epoch."""
-        ...
 
     def has_named(self, voters: VoterSet) -> bool:
         """Whether the log has the directory ids of all voters, if it needs them."""
-        ...
 
     def is_open(self, control: ControlState) -> bool:
         """Whether state machines may propose from the start of an epoch on."""
-        ...
 
     def naming_records(
         self, voters: VoterSet, directories: Mapping[int, UUID]
     ) -> list[ControlRecord]:
         """Return the records with the directory ids; none before all voters have reported them."""
-        ...
 
     def snapshot_records(self, voters: VoterSet, kraft_version: int) -> list[ControlRecord]:
         """Return the records that follow the header of a snapshot."""
-        ...
 
 
 def policy_of(config: Config) -> Policy:

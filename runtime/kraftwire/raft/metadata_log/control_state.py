@@ -60,7 +60,6 @@ class ControlState:
         self.first_data = snapshot.offset - 1 if len(voters) else None
 
     def truncate(self, offset: int) -> None:
-        """Revert the records from an offset on."""
         self.voters.truncate(offset)
         self.kraft_version.truncate(offset)
         if self.first_data is not None and self.first_data >= offset:
@@ -90,7 +89,6 @@ class ControlState:
         return changed, kraft_versions
 
     def _voters_after(self, voters: VoterSet, control: ControlRecord) -> VoterSet | None:
-        """Return the set after a record; None if the record is not about voters."""
         message = control.message
         if isinstance(message, kafka.VotersRecord):
             return decode_voters(message)

@@ -32,12 +32,10 @@ class History(Generic[T]):
 
     @property
     def entries(self) -> list[HistoryEntry[T]]:
-        """All values, in the order of the offsets."""
         return [HistoryEntry(*pair) for pair in zip(self._offsets, self._values, strict=True)]
 
     @property
     def last(self) -> T:
-        """The newest value, which is the one in force."""
         return self._values[-1]
 
     @property
@@ -50,7 +48,6 @@ class History(Generic[T]):
         return self._values[max(bisect_left(self._offsets, offset) - 1, 0)]
 
     def is_committed(self, high_watermark: int) -> bool:
-        """Whether the record of the newest value is committed."""
         return self._offsets[-1] < high_watermark
 
     def add(self, offset: int, value: T) -> None:

@@ -71,7 +71,6 @@ class LogState:
 
     @property
     def snapshots(self) -> tuple[OffsetAndEpoch, ...]:
-        """The ids of the snapshots, oldest first."""
         return tuple(self._snapshots)
 
     @property
@@ -146,7 +145,6 @@ class LogState:
         self._sizes[snapshot] = size
 
     def install(self, snapshot: OffsetAndEpoch, size: int) -> None:
-        """Restart the log after a snapshot that is ahead of it."""
         self.start = self.end = snapshot.offset
         self._epochs.clear()
         del self._ends[:]

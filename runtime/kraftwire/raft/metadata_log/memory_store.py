@@ -131,18 +131,15 @@ class MemoryStore:
         return len(self.log) - self._flushed
 
     def copy(self) -> MemoryStore:
-        """Return another disk with the same bytes."""
         copy = MemoryStore(self._static, self._registry)
         copy.election, copy.log, copy._start = self.election, bytearray(self.log), self._start
         copy.snapshots = dict(self.snapshots)
         return copy
 
     def crash(self, rng: random.Random) -> None:
-        """Lose any number of unflushed bytes, from the end on."""
         del self.log[self._flushed + rng.randint(0, self.unflushed) :]
         self.unfinished.clear()
 
     def damage(self, rng: random.Random) -> None:
-        """Flip a bit of the log."""
         with suppress(ValueError):  # an empty log has none
             self.log[rng.randrange(len(self.log))] ^= 1 << rng.randrange(8)

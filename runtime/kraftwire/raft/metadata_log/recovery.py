@@ -29,15 +29,12 @@ class StoredBatches(Protocol):
     @property
     def file(self) -> str:
         """The file of the last header, for error messages."""
-        ...
 
     def headers(self) -> Iterator[BatchHeader]:
         """Yield those of all complete batches; raise `CorruptBatch` for damage before the end."""
-        ...
 
     def read_batch(self, header: BatchHeader) -> Batch:
         """Return the batch of the last header."""
-        ...
 
 
 class RecoveredLog(NamedTuple):

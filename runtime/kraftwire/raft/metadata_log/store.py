@@ -31,56 +31,44 @@ class Store(Protocol):
 
     def recover(self) -> Recovered:
         """Return the contents without a torn end; raise `KraftwireError` if more is missing."""
-        ...
 
     def save_election(
         self, election: Election, kraft_version: int, voter_ids: Iterable[int] = ()
     ) -> None:
         """Replace the saved election."""
-        ...
 
     def append(self, batch: Batch) -> None:
         """Append a batch to the log."""
-        ...
 
     def flush(self) -> None:
         """Make the appended batches durable."""
-        ...
 
     def truncate(self, offset: int) -> None:
         """Remove the log from an offset on, at which a batch begins."""
-        ...
 
     def read(self, offset: int, max_bytes: int) -> bytes:
         """Return whole batches from the one with an offset on: at least one, else `max_bytes`.
 
         The offset is in the log.
         """
-        ...
 
     def write_snapshot(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
         """Append bytes to an unfinished snapshot; position 0 starts it again."""
-        ...
 
     def finish_snapshot(self, snapshot: OffsetAndEpoch) -> None:
         """Make a snapshot durable and visible."""
-        ...
 
     def read_snapshot(self, snapshot: OffsetAndEpoch, position: int, max_bytes: int) -> bytes:
         """Return bytes of a finished snapshot; raise `KeyError` if it was removed."""
-        ...
 
     def snapshot_size(self, snapshot: OffsetAndEpoch) -> int:
         """Return the size of a finished snapshot; raise `KeyError` if it was removed."""
-        ...
 
     def install(self, snapshot: OffsetAndEpoch) -> None:
         """Restart the log after a finished snapshot that is ahead of it.
 
         This removes earlier snapshots, finished or not.
         """
-        ...
 
     def clean(self, snapshot: OffsetAndEpoch) -> None:
         """Remove the records and the snapshots before a finished snapshot."""
-        ...

@@ -13,7 +13,7 @@ from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import LogSlice
 from kraftwire.raft.core.inputs import Request
 from kraftwire.raft.core.messages import METADATA_TOPIC_ID, PARTITION, partition_of
-from kraftwire.raft.core.replies import add_endpoint, is_of_this_cluster, leader_of, refuse, reply
+from kraftwire.raft.core.replies import accepted_partition, add_endpoint, leader_of, reply
 from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.election.leadership import note_fetch
 from kraftwire.raft.metadata_log.log_state import Diverging, NeedsSnapshot, OffsetAndEpoch, Valid
@@ -36,12 +36,11 @@ class _FetchResult(NamedTuple):
 
 def handle_fetch(core: Core, request: Request, message: FetchRequest) -> None:
     """Answer a Fetch, or let it wait."""
-    partition: FetchRequest.FetchPartition | None = partition_of(message)
-    if not is_of_this_cluster(core, message.cluster_id):
-        refuse(core, request, FetchResponse, ErrorCode.INCONSISTENT_CLUSTER_ID)
-    elif partition is None:
-        refuse(core, request, FetchResponse, ErrorCode.INVALID_REQUEST)
-    elif (
+    partition: FetchRequest.FetchPartition | None
+    partition = accepted_partition(core, request, FetchResponse)
+    if partition is None:
+        return
+    if (
         message.max_wait_ms < 0
         or partition.fetch_offset < 0
         or partition.last_fetched_epoch < 0

@@ -60,7 +60,6 @@ def state_of(core: Core) -> str:
 
 
 def _leader_metrics(core: Core, leader: Leader) -> dict[str, Metric]:
-    """Return the metrics of a leader; KIP-856 names the last three."""
     observers = leader.progress.keys() - core.voters.keys
     pending = [*leader.waiting] if leader.pending is None else [leader.pending, *leader.waiting]
     changes = [one.change for one in pending]

@@ -10,11 +10,6 @@ def majority(count: int) -> int:
     return count // 2 + 1
 
 
-def is_majority(some: Set[Hashable], voters: Set[Hashable]) -> bool:
-    """Whether the voters in `some` are a majority; others do not count."""
-    return len(voters & some) >= majority(len(voters))
-
-
 def majority_end(end_offsets: Iterable[int]) -> int:
     """Return the largest offset that a majority has reached, given the ends of all voters.
 

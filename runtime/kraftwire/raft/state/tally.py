@@ -27,7 +27,6 @@ class Tally:
 
     @property
     def granted(self) -> frozenset[ReplicaKey]:
-        """The voters that granted their vote."""
         return frozenset(self._granted)
 
     @property
@@ -38,10 +37,8 @@ class Tally:
 
     @property
     def is_won(self) -> bool:
-        """Whether a majority has granted its vote."""
         return len(self._granted) >= self._needed
 
     @property
     def is_lost(self) -> bool:
-        """Whether a majority has become impossible."""
         return len(self._voters) - len(self._refused) < self._needed

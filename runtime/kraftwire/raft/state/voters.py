@@ -63,7 +63,6 @@ class VoterSet:
     """
 
     def __init__(self, voters: Iterable[Voter]) -> None:
-        """Raise `ValueError` if a key occurs twice."""
         self.voters = tuple(sorted(voters, key=lambda voter: voter.key))
         self._by_id: dict[int, tuple[Voter, ...]] = {}
         self._unnamed: dict[int, Voter] = {}
@@ -93,7 +92,6 @@ class VoterSet:
 
     @cached_property
     def keys(self) -> frozenset[ReplicaKey]:
-        """The keys of all voters."""
         return frozenset(voter.key for voter in self.voters)
 
     @property
@@ -101,7 +99,6 @@ class VoterSet:
         return majority(len(self.voters))
 
     def of_id(self, replica_id: int) -> tuple[Voter, ...]:
-        """Return the voters with an id."""
         return self._by_id.get(replica_id, ())
 
     def find(self, key: ReplicaKey) -> Voter | None:

@@ -154,7 +154,6 @@ def handle_versions(
 
 
 def _is_about(pending: PendingChange, query: VersionsQuery) -> bool:
-    """Whether a change waits for the answer to a query."""
     if not isinstance(pending.change, AddVoter) or pending.change.voter.key != query.voter:
         return False
     return pending.is_asked and not pending.is_able and pending.end is None
@@ -216,7 +215,6 @@ def _is_due(core: Core, leader: Leader, waiting: PendingChange) -> bool:
 
 
 def _make(core: Core, leader: Leader, waiting: PendingChange) -> None:
-    """Make a change that has waited, unless one before it has made it impossible."""
     refusal = policy_of(core.config).refusal(core.voters, waiting.change)
     if refusal is None:
         leader.pending = waiting
@@ -235,7 +233,6 @@ def refuse_changes(core: Core, leader: Leader) -> None:
 
 
 def _check_change(core: Core, change: VoterChange) -> Refusal | None:
-    """Return why a change cannot be made, or not now."""
     leader, policy = leader_role(core), policy_of(core.config)
     settle_change(core, leader)
     refusal = check_is_settled(leader)

@@ -60,7 +60,6 @@ def handle_update_voter(core: Core, request: Request, message: UpdateRaftVoterRe
 
 
 def _check_range(voter: Voter) -> Refusal | None:
-    """Refuse an empty range of versions."""
     if 0 <= voter.min_kraft_version <= voter.max_kraft_version:
         return None
     return Refusal(ErrorCode.INVALID_REQUEST, "The kraft.version range is invalid.")
