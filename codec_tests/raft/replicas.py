@@ -6,11 +6,12 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
+from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Effect, Reply, SaveElection, Send
 from kraftwire.raft.core.inputs import Flushed, Request, SnapshotTaken
-from kraftwire.raft.core.messages import fetch_request
+from kraftwire.raft.core.messages import fetch_request, fetch_snapshot_request, partition_of
 from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.core.snapshots import begin_snapshot
 from kraftwire.raft.election.vote_client import note_vote, stand
@@ -29,7 +30,7 @@ from kraftwire.raft.state.voters import (
     VoterSet,
     encode_voters,
 )
-from kraftwire_messages.kafka import TopicRecord
+from kraftwire_messages.kafka import DescribeQuorumRequest, FetchSnapshotRequest, TopicRecord
 from kraftwire_wire.message import Message
 
 CLUSTER = "cluster"
@@ -150,3 +151,28 @@ def take_snapshot(replica: Replica, end: int | None = None) -> tuple[OffsetAndEp
     content = writer.finish(core.now)
     replica.step(core.now, SnapshotTaken(snapshot, len(content)))
     return snapshot, content
+
+
+def describe_request(topic: str = METADATA_TOPIC, *partitions: int) -> DescribeQuorumRequest:
+    asked = [DescribeQuorumRequest.PartitionData(partition_index=one) for one in partitions or (0,)]
+    return DescribeQuorumRequest(
+        topics=[DescribeQuorumRequest.TopicData(topic_name=topic, partitions=asked)]
+    )
+
+
+def states(replica: Replica, version: int = 2) -> tuple[list[Any], list[Any]]:
+    partition = partition_of(ask(replica, describe_request(), version))
+    assert (partition.error_code, partition.error_message or None) == (0, None)
+    return partition.current_voters, partition.observers
+
+
+def snapshot_request(
+    snapshot: OffsetAndEpoch,
+    position: int = 0,
+    *,
+    epoch: int = 4,
+    replica: ReplicaKey = TWO,
+    max_bytes: int = 1000,
+) -> FetchSnapshotRequest:
+    """What replica 2 asks for."""
+    return fetch_snapshot_request(CLUSTER, replica, epoch, snapshot, position, max_bytes=max_bytes)

@@ -21,7 +21,6 @@ from kraftwire.raft.state.voters import Listener, Voter
 from kraftwire_messages.kafka import FetchRequest, FetchResponse, UpdateRaftVoterResponse
 from kraftwire_wire.numbers import ErrorCode
 
-from codec_tests.raft.changing import FOUR
 from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
@@ -35,6 +34,7 @@ from codec_tests.raft.replicas import (
     replica_of,
     sent,
 )
+from codec_tests.raft.voter_changes import FOUR
 
 BAD = {
     "NUL": ("a\0b", 9092),

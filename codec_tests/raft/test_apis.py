@@ -13,8 +13,8 @@ from kraftwire.raft.state.voters import Voter
 from kraftwire_messages.kafka import ApiVersionsRequest, ProduceRequest, registry
 from kraftwire_wire.numbers import ApiKey
 
-from codec_tests.raft.changing import FOUR, begun
 from codec_tests.raft.replicas import LISTENER, ME, ask, elected, listeners_of, replica_of
+from codec_tests.raft.voter_changes import FOUR, begun
 
 
 def test_each_api_that_is_spoken_has_a_handler_and_all_its_versions() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -10,32 +9,28 @@ import pytest
 from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.raft.core.inputs import Flushed, Resign, Tick
 from kraftwire.raft.core.messages import partition_of, remove_raft_voter_request
-from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.voters import ReplicaKey
-from kraftwire_messages.kafka import DescribeQuorumRequest
 from kraftwire_wire.numbers import ErrorCode
 
-from codec_tests.raft.replicas import CLUSTER, ME, THREE, TWO, ask, elected, fetched, lead
+from codec_tests.raft.replicas import (
+    CLUSTER,
+    ME,
+    THREE,
+    TWO,
+    ask,
+    describe_request,
+    elected,
+    fetched,
+    lead,
+    states,
+)
 
 FOUR = ReplicaKey(4, UUID(int=4))
 
 
-def request(topic: str = METADATA_TOPIC, *partitions: int) -> DescribeQuorumRequest:
-    asked = [DescribeQuorumRequest.PartitionData(partition_index=one) for one in partitions or (0,)]
-    return DescribeQuorumRequest(
-        topics=[DescribeQuorumRequest.TopicData(topic_name=topic, partitions=asked)]
-    )
-
-
-def states(replica: Replica, version: int = 2) -> tuple[list[Any], list[Any]]:
-    partition = partition_of(ask(replica, request(), version))
-    assert (partition.error_code, partition.error_message or None) == (0, None)
-    return partition.current_voters, partition.observers
-
-
 def test_what_a_leader_tells() -> None:
     replica = elected()
-    response = ask(replica, request())
+    response = ask(replica, describe_request())
     partition = partition_of(response)
     assert (response.error_code, response.error_message) == (0, None)
     assert (partition.leader_id, partition.leader_epoch) == (1, 4)
@@ -71,7 +66,7 @@ def test_earlier_versions_have_less(version: int) -> None:
 def test_nothing_is_committed_yet() -> None:
     replica = elected()
     lead(replica).high_watermark = None
-    assert partition_of(ask(replica, request())).high_watermark == -1
+    assert partition_of(ask(replica, describe_request())).high_watermark == -1
 
 
 def test_observers_are_there_until_they_have_not_fetched_for_a_session() -> None:
@@ -104,7 +99,8 @@ def test_a_leader_that_is_removed_is_an_observer() -> None:
 def test_other_partitions_are_not_described() -> None:
     replica = elected()
     replica.step(5000, Resign())
-    for message in (request("other"), request(METADATA_TOPIC, 0, 1), request(METADATA_TOPIC, 7)):
+    for topic_name, *partitions in (("other",), (METADATA_TOPIC, 0, 1), (METADATA_TOPIC, 7)):
+        message = describe_request(topic_name, *partitions)
         response = ask(replica, message)
         (topic,) = response.topics
         assert response.error_code == 0
@@ -118,7 +114,7 @@ def test_other_partitions_are_not_described() -> None:
 def test_only_a_leader_describes() -> None:
     replica = elected()
     replica.step(5000, Resign())
-    partition = partition_of(ask(replica, request()))
+    partition = partition_of(ask(replica, describe_request()))
     assert partition.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert partition.error_message
     assert (partition.leader_id, partition.current_voters) == (0, [])

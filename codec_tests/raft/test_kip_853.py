@@ -13,12 +13,7 @@ from uuid import UUID
 import pytest
 
 from kraftwire.raft.core.inputs import Tick
-from kraftwire.raft.core.messages import (
-    begin_quorum_epoch_request,
-    end_quorum_epoch_request,
-    partition_of,
-    vote_request,
-)
+from kraftwire.raft.core.messages import partition_of, vote_request
 from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.self_description.metrics import metrics_of
@@ -26,7 +21,6 @@ from kraftwire.raft.state.election_state import Election, decode_election, encod
 from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages import kip_853, kip_856
 from kraftwire_messages.kafka import (
-    BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     FetchRequest,
     FetchSnapshotRequest,
@@ -34,7 +28,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.numbers import ErrorCode
 
-from codec_tests.raft.changing import FOUR, flushed, removing
+from codec_tests.raft.followers import WITHOUT_ME, Following, follower
 from codec_tests.raft.message_fields import fields
 from codec_tests.raft.replicas import (
     CLUSTER,
@@ -46,16 +40,14 @@ from codec_tests.raft.replicas import (
     elected,
     fetched,
     lead,
-    listeners_of,
     replica_of,
     reply_in,
     sent,
+    snapshot_request,
+    states,
     take_snapshot,
 )
-from codec_tests.raft.test_describe import states
-from codec_tests.raft.test_snapshot_fetching import Following
-from codec_tests.raft.test_snapshot_server import request as snapshot_request
-from codec_tests.raft.test_updating import WITHOUT_ME, follower
+from codec_tests.raft.voter_changes import FOUR, begin_request, end_request, flushed, removing
 
 OTHER_DISK = ReplicaKey(2, UUID(int=99))
 NEWER = UpToDate(3, 9)
@@ -205,10 +197,6 @@ def test_a_vote_is_asked_of_this_replica(voter: ReplicaKey, error: ErrorCode) ->
 # -- BeginQuorumEpoch, EndQuorumEpoch ---------------------------------------------------------
 
 
-def begin(voter: ReplicaKey = ME) -> BeginQuorumEpochRequest:
-    return begin_quorum_epoch_request(CLUSTER, 2, voter, 4, listeners_of(2))
-
-
 @pytest.mark.parametrize(
     ("voter", "error"),
     [
@@ -225,7 +213,7 @@ def test_the_beginning_of_an_epoch_is_told_this_replica(
 
     Shipped: INVALID_VOTER_KEY.
     """
-    assert partition_of(ask(replica_of(Election(3)), begin(voter))).error_code == error
+    assert partition_of(ask(replica_of(Election(3)), begin_request(voter))).error_code == error
 
 
 def test_the_beginning_of_an_epoch_may_be_told_a_replica_that_is_no_voter_here() -> None:
@@ -234,23 +222,19 @@ def test_the_beginning_of_an_epoch_may_be_told_a_replica_that_is_no_voter_here()
     Shipped: there is no NOT_VOTER.
     """
     replica = replica_of(Election(3), voters=WITHOUT_ME)
-    assert partition_of(ask(replica, begin())).error_code == ErrorCode.NONE
+    assert partition_of(ask(replica, begin_request())).error_code == ErrorCode.NONE
     assert replica.core.leader_id == 2
-
-
-def end() -> EndQuorumEpochRequest:
-    return end_quorum_epoch_request(CLUSTER, 2, 3, [THREE], ())
 
 
 def test_the_end_of_an_epoch_does_not_say_whom_it_is_told() -> None:
     """KIP-856, EndQuorumEpoch, Errors 1. Shipped: there is nothing that could be wrong."""
     assert not any("voter" in name for name in fields(EndQuorumEpochRequest, 1))
-    assert partition_of(ask(follower(), end())).error_code == ErrorCode.NONE
+    assert partition_of(ask(follower(), end_request())).error_code == ErrorCode.NONE
 
 
 def test_the_end_of_an_epoch_may_be_told_a_replica_that_is_no_voter_here() -> None:
     """KIP-856, EndQuorumEpoch, Errors 2. Shipped: there is no NOT_VOTER."""
-    assert partition_of(ask(follower(WITHOUT_ME), end())).error_code == ErrorCode.NONE
+    assert partition_of(ask(follower(WITHOUT_ME), end_request())).error_code == ErrorCode.NONE
 
 
 # -- DescribeQuorum ---------------------------------------------------------------------------

@@ -6,85 +6,47 @@ does something else, the test says what. What only the policy kip-856 does is te
 
 from __future__ import annotations
 
-from uuid import UUID
-
 import pytest
 
-from kraftwire.raft.core.effects import Append, Effect
 from kraftwire.raft.core.inputs import Request, RequestFailed, Tick
-from kraftwire.raft.election.vote_client import note_vote, stand
-from kraftwire.raft.metadata_log.batches import controls_of
-from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.election_state import Election
-from kraftwire.raft.state.voters import ReplicaKey, VoterSet, decode_voters
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
     ApiVersionsRequest,
     BeginQuorumEpochRequest,
     RemoveRaftVoterRequest,
-    VotersRecord,
-    registry,
 )
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
-from codec_tests.raft.changing import FOUR, adding, answered, begun, flushed, removing, versions
 from codec_tests.raft.replicas import (
     LISTENER,
     ME,
     THREE,
     TWO,
     VOTERS,
-    ask,
     elected,
     fetched,
     lead,
     replica_of,
-    reply_in,
     sent,
 )
-
-OTHER_DISK = ReplicaKey(2, UUID(int=99))
-
-
-def error_of(replica: Replica, message: Message) -> int | None:
-    """The error that a request is answered with at once; None where it waits."""
-    response = ask(replica, message)
-    return None if response is None else int(response.error_code)
-
-
-def error_in(effects: list[Effect]) -> int | None:
-    response = reply_in(effects)
-    return None if response is None else int(response.error_code)
-
-
-def newly_elected() -> Replica:
-    """A leader whose LeaderChangeMessage nobody has fetched."""
-    replica = replica_of(Election(3))
-    stand(replica.core)
-    for _ in range(2):
-        note_vote(replica.core, TWO, granted=True)
-    flushed(replica)
-    return replica
-
-
-def adding_now(replica: Replica) -> list[Effect]:
-    """Add replica 4, up to the record that says so."""
-    return list(answered(replica, begun(replica), versions()))
-
-
-def removing_now(replica: Replica, key: ReplicaKey) -> list[Effect]:
-    """Remove a voter, up to the record that says so."""
-    return replica.step(replica.core.now, Request("asked", removing(key), 0, LISTENER))
-
-
-def voters_written(effects: list[Effect]) -> VoterSet:
-    """The set that the one batch among effects says, by its one record."""
-    (append,) = [one for one in effects if isinstance(one, Append)]
-    ((_, control),) = controls_of(append.batch, registry)
-    assert isinstance(control.message, VotersRecord)
-    return decode_voters(control.message)
-
+from codec_tests.raft.voter_changes import (
+    FOUR,
+    OTHER_DISK,
+    adding,
+    adding_now,
+    answered,
+    begins,
+    begun,
+    error_in,
+    error_now,
+    flushed,
+    newly_elected,
+    removing_now,
+    versions,
+    voters_written,
+)
 
 # -- AddVoter, Handling -----------------------------------------------------------------------
 
@@ -110,7 +72,7 @@ def test_no_change_is_uncommitted_when_a_voter_is_added() -> None:
     """
     replica = elected()
     removing_now(replica, THREE)
-    assert error_of(replica, adding()) == ErrorCode.REQUEST_TIMED_OUT
+    assert error_now(replica, adding()) == ErrorCode.REQUEST_TIMED_OUT
     flushed(replica)
     fetched(replica, TWO)
     adding_now(replica)
@@ -124,7 +86,7 @@ def test_the_leader_change_is_committed_when_a_voter_is_added() -> None:
     """
     replica = newly_elected()
     fetched(replica, FOUR)
-    assert error_of(replica, adding()) == ErrorCode.REQUEST_TIMED_OUT
+    assert error_now(replica, adding()) == ErrorCode.REQUEST_TIMED_OUT
     fetched(replica, TWO)
     adding_now(replica)
     assert FOUR in replica.core.voters.keys
@@ -144,11 +106,6 @@ def test_an_added_voter_is_in_the_set_as_soon_as_the_record_is_in_the_log() -> N
     adding_now(replica)
     assert not replica.core.control.voters.is_committed(replica.core.committed)
     assert replica.core.voters.keys == {ME, TWO, THREE, FOUR}
-
-
-def begins(effects: list[Effect]) -> list[int]:
-    """Where voters were told that the epoch has begun."""
-    return [one.address.port for one in sent(effects, BeginQuorumEpochRequest)]
 
 
 def test_an_added_voter_is_told_who_leads_until_it_has_heard() -> None:
@@ -191,7 +148,7 @@ def test_who_asked_to_add_a_voter_is_answered_when_that_is_committed() -> None:
 
 def test_only_a_leader_adds_voters() -> None:
     """KIP-853 early, AddVoter, Errors 1; KIP-856, AddVoter, Errors 1."""
-    assert error_of(replica_of(Election(3, 2)), adding()) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert error_now(replica_of(Election(3, 2)), adding()) == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_voter_is_not_added_again() -> None:
@@ -200,7 +157,7 @@ def test_a_voter_is_not_added_again() -> None:
     Shipped: DUPLICATE_VOTER, with another directory too.
     """
     for key in (TWO, OTHER_DISK):
-        assert error_of(elected(), adding(key)) == ErrorCode.DUPLICATE_VOTER
+        assert error_now(elected(), adding(key)) == ErrorCode.DUPLICATE_VOTER
 
 
 def test_a_replica_that_does_not_observe_is_not_added() -> None:
@@ -222,9 +179,9 @@ def test_a_voter_is_added_with_its_endpoints() -> None:
     """
     message = adding()
     message.listeners.clear()
-    assert error_of(elected(), message) == ErrorCode.INVALID_REQUEST
+    assert error_now(elected(), message) == ErrorCode.INVALID_REQUEST
     replica = elected(kraft_version=0, static_voters=VOTERS)
-    assert error_of(replica, adding()) == ErrorCode.UNSUPPORTED_VERSION
+    assert error_now(replica, adding()) == ErrorCode.UNSUPPORTED_VERSION
 
 
 def test_an_id_that_is_not_configured_is_added() -> None:

@@ -29,7 +29,7 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType
 from kraftwire_wire.registry import Registry
 
-from codec_tests.raft.changing import FOUR, removing
+from codec_tests.raft.followers import fetch_answered, follower
 from codec_tests.raft.message_fields import fields, tagged
 from codec_tests.raft.replicas import (
     CLUSTER,
@@ -43,8 +43,7 @@ from codec_tests.raft.replicas import (
     replica_of,
     sent,
 )
-from codec_tests.raft.test_kip_853 import begin, end
-from codec_tests.raft.test_updating import fetch_answered, follower
+from codec_tests.raft.voter_changes import FOUR, begin_request, end_request, removing
 
 # -- requests and responses of the drafts -----------------------------------------------------
 
@@ -138,7 +137,8 @@ def test_responses_of_the_draft_say_where_the_leader_listens(
 def test_a_replica_says_where_the_leader_listens() -> None:
     """KIP-853 early, Vote, BeginQuorumEpoch and EndQuorumEpoch, Response."""
     replica = follower()
-    for message in (vote_request(CLUSTER, THREE, ME, 3, UpToDate(2, 9)), begin(), end()):
+    vote = vote_request(CLUSTER, THREE, ME, 3, UpToDate(2, 9))
+    for message in (vote, begin_request(), end_request()):
         response = ask(replica, message)
         assert [(one.node_id, one.port) for one in response.node_endpoints] == [(2, 9002)]
 

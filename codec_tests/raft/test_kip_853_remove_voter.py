@@ -17,7 +17,6 @@ from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import EndQuorumEpochRequest
 from kraftwire_wire.numbers import ErrorCode
 
-from codec_tests.raft.changing import FOUR, flushed, removing
 from codec_tests.raft.replicas import (
     ME,
     THREE,
@@ -28,18 +27,21 @@ from codec_tests.raft.replicas import (
     fetched,
     reply_in,
     sent,
+    snapshot_request,
     take_snapshot,
 )
-from codec_tests.raft.test_kip_853_add_voter import (
+from codec_tests.raft.voter_changes import (
+    FOUR,
     OTHER_DISK,
     adding_now,
     error_in,
-    error_of,
+    error_now,
+    flushed,
     newly_elected,
+    removing,
     removing_now,
     voters_written,
 )
-from codec_tests.raft.test_snapshot_server import request as snapshot_request
 
 # -- RemoveVoter, Handling --------------------------------------------------------------------
 
@@ -51,7 +53,7 @@ def test_no_change_is_uncommitted_when_a_voter_is_removed() -> None:
     """
     replica = elected()
     adding_now(replica)
-    assert error_of(replica, removing(TWO)) == ErrorCode.REQUEST_TIMED_OUT
+    assert error_now(replica, removing(TWO)) == ErrorCode.REQUEST_TIMED_OUT
     flushed(replica)
     fetched(replica, TWO)
     fetched(replica, FOUR)
@@ -65,9 +67,9 @@ def test_the_leader_change_is_committed_when_a_voter_is_removed() -> None:
     Shipped: the leader does not wait for that, whoever asks does.
     """
     replica = newly_elected()
-    assert error_of(replica, removing(THREE)) == ErrorCode.REQUEST_TIMED_OUT
+    assert error_now(replica, removing(THREE)) == ErrorCode.REQUEST_TIMED_OUT
     fetched(replica, TWO)
-    assert error_of(replica, removing(THREE)) is None
+    assert error_now(replica, removing(THREE)) is None
 
 
 def test_a_record_says_that_a_voter_is_removed() -> None:
@@ -139,7 +141,7 @@ def test_only_a_leader_removes_voters() -> None:
     """KIP-853 early, RemoveVoter, Errors 1; KIP-856, RemoveVoter, Errors 1."""
     replica = elected()
     replica.step(5000, Resign())
-    assert error_of(replica, removing(TWO)) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert error_now(replica, removing(TWO)) == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_voter_is_not_removed_again() -> None:
@@ -151,7 +153,7 @@ def test_a_voter_is_not_removed_again() -> None:
     removing_now(replica, THREE)
     flushed(replica)
     fetched(replica, TWO)
-    assert error_of(replica, removing(THREE)) == ErrorCode.VOTER_NOT_FOUND
+    assert error_now(replica, removing(THREE)) == ErrorCode.VOTER_NOT_FOUND
 
 
 @pytest.mark.parametrize("key", [FOUR, OTHER_DISK], ids=["another id", "another directory"])
@@ -160,7 +162,7 @@ def test_a_replica_that_is_no_voter_is_not_removed(key: ReplicaKey) -> None:
 
     Shipped: VOTER_NOT_FOUND.
     """
-    assert error_of(elected(), removing(key)) == ErrorCode.VOTER_NOT_FOUND
+    assert error_now(elected(), removing(key)) == ErrorCode.VOTER_NOT_FOUND
 
 
 def test_an_id_that_is_configured_may_be_removed_altogether() -> None:

@@ -27,8 +27,17 @@ from codec_tests.raft.configured import (
     named,
     recovered,
 )
-from codec_tests.raft.replicas import CLUSTER, ME, THREE, TWO, fetched, lead, listeners_of, sent
-from codec_tests.raft.test_describe import states
+from codec_tests.raft.replicas import (
+    CLUSTER,
+    ME,
+    THREE,
+    TWO,
+    fetched,
+    lead,
+    listeners_of,
+    sent,
+    states,
+)
 
 
 def with_both_disks() -> Replica:

@@ -12,17 +12,17 @@ from kraftwire_messages.kafka import AddRaftVoterRequest, ApiVersionsRequest
 from kraftwire_wire.numbers import ApiKey, ErrorCode
 
 from codec_tests.raft.configured import NEW_DISK, POLICY, flushed, named, said
-from codec_tests.raft.replicas import LISTENER, ME, THREE, TWO, fetched, lead, reply_in, sent
-from codec_tests.raft.test_kip_856_changes import (
+from codec_tests.raft.configured_changes import (
     added,
     adding,
     answered,
     asked,
-    error_of,
     removing,
     supported,
     wished,
 )
+from codec_tests.raft.replicas import LISTENER, ME, THREE, TWO, fetched, lead, reply_in, sent
+from codec_tests.raft.voter_changes import error_of
 
 
 def test_a_new_voter_is_asked_what_it_supports_where_the_configuration_says_that_it_listens() -> (

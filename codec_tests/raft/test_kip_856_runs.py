@@ -28,7 +28,7 @@ from kraftwire_messages.kafka import DescribeQuorumRequest
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
-from codec_tests.raft.test_runs import CLUSTER, LISTENER, Quorum, Token
+from codec_tests.raft.quorums import CLUSTER, LISTENER, Quorum, Token
 
 CLIENT = Token(1, 0, 0)
 """Whose replies go to nobody."""

@@ -42,7 +42,7 @@ from kraftwire_messages.kafka import FetchRequest, QuorumStateData
 from kraftwire_wire.numbers import ApiKey, ErrorCode
 from kraftwire_wire.records import ControlType
 
-from codec_tests.raft.changing import FOUR, adding, answered, begun, flushed, removing, versions
+from codec_tests.raft.followers import WITHOUT_ME, Following, fetch_answered, follower, piece, role
 from codec_tests.raft.message_fields import fields
 from codec_tests.raft.replicas import (
     CLUSTER,
@@ -58,11 +58,18 @@ from codec_tests.raft.replicas import (
     listeners_of,
     reply_in,
     sent,
+    states,
     take_snapshot,
 )
-from codec_tests.raft.test_describe import states
-from codec_tests.raft.test_snapshot_fetching import Following, piece
-from codec_tests.raft.test_updating import WITHOUT_ME, fetch_answered, follower, role
+from codec_tests.raft.voter_changes import (
+    FOUR,
+    adding,
+    answered,
+    begun,
+    flushed,
+    removing,
+    versions,
+)
 
 
 def voters_said(voters: VoterSet) -> bytes:

@@ -20,9 +20,9 @@ from kraftwire_messages.kip_951 import ProduceResponse as DraftProduceResponse
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
+from codec_tests.raft.followers import follower
 from codec_tests.raft.message_fields import fields, tagged
 from codec_tests.raft.replicas import CLUSTER, LISTENER, THREE, replica_of, reply_in, sent
-from codec_tests.raft.test_updating import follower
 
 FETCHED, PRODUCED = "responses.partitions", "responses.partition_responses"
 

@@ -37,7 +37,7 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.records import ControlType
 
-from codec_tests.raft.changing import FOUR, adding, flushed, removing
+from codec_tests.raft.followers import WITHOUT_ME
 from codec_tests.raft.message_fields import fields, tagged
 from codec_tests.raft.replicas import (
     CLUSTER,
@@ -52,17 +52,20 @@ from codec_tests.raft.replicas import (
     replica_of,
     reply_in,
     sent,
+    snapshot_request,
+    states,
     take_snapshot,
 )
-from codec_tests.raft.test_describe import states
-from codec_tests.raft.test_kip_853_add_voter import (
+from codec_tests.raft.voter_changes import (
+    FOUR,
+    adding,
     adding_now,
-    error_of,
+    error_now,
+    flushed,
     newly_elected,
+    removing,
     removing_now,
 )
-from codec_tests.raft.test_snapshot_server import request as snapshot_request
-from codec_tests.raft.test_updating import WITHOUT_ME
 
 OTHER_DISK = ReplicaKey(2, UUID(int=99))
 STORAGE_ID = "AAAAAAAAAAAAAAAAAAAAAg"
@@ -81,7 +84,7 @@ def test_a_voter_is_an_id_and_a_uuid() -> None:
     """In a set that is keyed by id: an id is there once, with one directory."""
     assert VOTERS.find(TWO) is not None
     assert VOTERS.find(OTHER_DISK) is None
-    assert error_of(elected(), adding(OTHER_DISK)) == ErrorCode.DUPLICATE_VOTER
+    assert error_now(elected(), adding(OTHER_DISK)) == ErrorCode.DUPLICATE_VOTER
 
 
 def controls_in(effects: list[Effect]) -> list[tuple[int, Message]]:
@@ -110,7 +113,7 @@ def test_one_change_at_a_time_in_force_at_once_and_taken_back_with_the_log() -> 
     replica = elected()
     end = replica.core.log.end
     adding_now(replica)
-    assert error_of(replica, removing(TWO)) == ErrorCode.REQUEST_TIMED_OUT
+    assert error_now(replica, removing(TWO)) == ErrorCode.REQUEST_TIMED_OUT
     assert FOUR in replica.core.voters.keys
     replica.core.become_follower(9, 2, listeners_of(2))
     replica.core.truncate(end)
@@ -120,16 +123,16 @@ def test_one_change_at_a_time_in_force_at_once_and_taken_back_with_the_log() -> 
 def test_a_change_waits_for_the_leader_change_of_the_epoch() -> None:
     """Until that is committed, the answer is REQUEST_TIMED_OUT."""
     replica = newly_elected()
-    assert error_of(replica, removing(THREE)) == ErrorCode.REQUEST_TIMED_OUT
+    assert error_now(replica, removing(THREE)) == ErrorCode.REQUEST_TIMED_OUT
     fetched(replica, TWO)
-    assert error_of(replica, removing(THREE)) is None
+    assert error_now(replica, removing(THREE)) is None
 
 
 def test_a_change_does_not_wait_for_the_one_before_but_is_refused() -> None:
     """And so is a replica that has not caught up: at once, with REQUEST_TIMED_OUT."""
     replica = elected()
     removing_now(replica, THREE)
-    assert error_of(replica, adding()) == ErrorCode.REQUEST_TIMED_OUT
+    assert error_now(replica, adding()) == ErrorCode.REQUEST_TIMED_OUT
 
 
 @pytest.mark.parametrize(
@@ -142,7 +145,7 @@ def test_a_change_does_not_wait_for_the_one_before_but_is_refused() -> None:
     ids=["already added", "already removed", "not that disk"],
 )
 def test_errors_of_changes(message: Message, error: ErrorCode) -> None:
-    assert error_of(elected(), message) == error
+    assert error_now(elected(), message) == error
 
 
 def granted(replica: Replica, candidate: ReplicaKey) -> bool:
@@ -172,8 +175,8 @@ def test_a_removed_leader_is_not_counted_serves_on_and_resigns_after_the_commit(
 def test_a_failed_disk_is_removed_before_the_new_one_is_added() -> None:
     """The draft adds first."""
     replica = elected()
-    assert error_of(replica, adding(OTHER_DISK)) == ErrorCode.DUPLICATE_VOTER
-    assert error_of(replica, removing(TWO)) is None
+    assert error_now(replica, adding(OTHER_DISK)) == ErrorCode.DUPLICATE_VOTER
+    assert error_now(replica, removing(TWO)) is None
 
 
 def test_a_quorum_is_described_with_the_dead_voter_and_the_new_observer() -> None:
@@ -212,7 +215,7 @@ def test_kraft_version_decides_whether_voters_change(
 ) -> None:
     """Not which LeaderChangeMessage is written, as in the draft."""
     replica = elected(kraft_version=kraft_version)
-    assert error_of(replica, removing(THREE)) == error
+    assert error_now(replica, removing(THREE)) == error
 
 
 def test_a_snapshot_has_the_voters_behind_its_header() -> None:
@@ -234,7 +237,7 @@ def test_ids_that_are_not_configured_come_and_go() -> None:
     flushed(replica)
     for key in (TWO, FOUR):
         fetched(replica, key)
-    assert error_of(replica, removing(TWO)) is None
+    assert error_now(replica, removing(TWO)) is None
 
 
 DRAFT_STATE = (

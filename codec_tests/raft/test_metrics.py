@@ -13,7 +13,6 @@ from kraftwire.raft.self_description.metrics import metrics_of
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import ReplicaKey
 
-from codec_tests.raft.changing import begun
 from codec_tests.raft.replicas import (
     CLUSTER,
     ME,
@@ -25,6 +24,7 @@ from codec_tests.raft.replicas import (
     fetched,
     replica_of,
 )
+from codec_tests.raft.voter_changes import begun
 
 OF_LEADERS = {
     "number-of-observers",

@@ -12,17 +12,6 @@ from kraftwire.raft.state.voters import Voter
 from kraftwire_messages.kafka import BeginQuorumEpochRequest, EndQuorumEpochRequest
 from kraftwire_wire.numbers import ErrorCode
 
-from codec_tests.raft.changing import (
-    ALONE,
-    FOUR,
-    TWO_ALONE,
-    answered,
-    begun,
-    error_of,
-    flushed,
-    removing,
-    versions,
-)
 from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
@@ -37,6 +26,17 @@ from codec_tests.raft.replicas import (
     listeners_of,
     reply_in,
     sent,
+)
+from codec_tests.raft.voter_changes import (
+    ALONE,
+    FOUR,
+    TWO_ALONE,
+    answered,
+    begun,
+    error_of,
+    flushed,
+    removing,
+    versions,
 )
 
 

@@ -9,26 +9,24 @@ import pytest
 
 from kraftwire.raft.core.effects import Effect, Reply, SnapshotSlice
 from kraftwire.raft.core.inputs import Request
-from kraftwire.raft.core.messages import fetch_snapshot_request, partition_of
+from kraftwire.raft.core.messages import partition_of
 from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import FetchSnapshotRequest, FetchSnapshotResponse
 from kraftwire_wire.numbers import ErrorCode
 
-from codec_tests.raft.replicas import CLUSTER, LISTENER, ME, TWO, ask, elected, lead, take_snapshot
-
-
-def request(
-    snapshot: OffsetAndEpoch,
-    position: int = 0,
-    *,
-    epoch: int = 4,
-    replica: ReplicaKey = TWO,
-    max_bytes: int = 1000,
-) -> FetchSnapshotRequest:
-    """What replica 2 asks for."""
-    return fetch_snapshot_request(CLUSTER, replica, epoch, snapshot, position, max_bytes=max_bytes)
+from codec_tests.raft.replicas import (
+    CLUSTER,
+    LISTENER,
+    ME,
+    TWO,
+    ask,
+    elected,
+    lead,
+    snapshot_request,
+    take_snapshot,
+)
 
 
 def give(replica: Replica, message: FetchSnapshotRequest) -> list[Effect]:
@@ -38,7 +36,7 @@ def give(replica: Replica, message: FetchSnapshotRequest) -> list[Effect]:
 def test_a_piece_comes_with_where_it_is_and_who_leads() -> None:
     replica = elected()
     snapshot, content = take_snapshot(replica)
-    (reply,) = give(replica, request(snapshot, 10))
+    (reply,) = give(replica, snapshot_request(snapshot, 10))
     assert isinstance(reply, Reply)
     assert reply.content == SnapshotSlice(snapshot, 10, 1000)
     assert isinstance(reply.message, FetchSnapshotResponse)
@@ -52,21 +50,21 @@ def test_a_piece_comes_with_where_it_is_and_who_leads() -> None:
 def test_version_0_has_no_room_for_endpoints() -> None:
     replica = elected()
     snapshot, _ = take_snapshot(replica)
-    assert ask(replica, request(snapshot), version=0).node_endpoints == []
+    assert ask(replica, snapshot_request(snapshot), version=0).node_endpoints == []
 
 
 @pytest.mark.parametrize(("asked", "given"), [(1 << 30, 1 << 20), (5, 5), (0, 1), (-1, 1)])
 def test_a_piece_is_never_empty_and_never_too_large(asked: int, given: int) -> None:
     replica = elected()
     snapshot, _ = take_snapshot(replica)
-    (reply,) = give(replica, request(snapshot, max_bytes=asked))
+    (reply,) = give(replica, snapshot_request(snapshot, max_bytes=asked))
     assert isinstance(reply, Reply)
     assert reply.content == SnapshotSlice(snapshot, 0, given)
 
 
 def wrong(**more: Any) -> FetchSnapshotRequest:
     """A request whose checks fail from a certain one on."""
-    found = request(OffsetAndEpoch(77, 7), -1, epoch=more.get("epoch", 9))
+    found = snapshot_request(OffsetAndEpoch(77, 7), -1, epoch=more.get("epoch", 9))
     found.cluster_id = more.get("cluster_id", CLUSTER)
     found.topics[0].name = more.get("name", found.topics[0].name)
     found.topics[0].partitions[0].partition = more.get("partition", 0)
@@ -115,7 +113,7 @@ UNKNOWN = OffsetAndEpoch(77, 7)
 def test_errors_about_the_partition_in_their_order(more: dict[str, Any], error: ErrorCode) -> None:
     replica = elected()
     snapshot, _ = take_snapshot(replica)
-    response = ask(replica, request(**{"snapshot": snapshot, **more}))
+    response = ask(replica, snapshot_request(**{"snapshot": snapshot, **more}))
     partition = partition_of(response)
     assert (response.error_code, partition.error_code) == (0, error)
     assert partition.unaligned_records == b""
@@ -125,17 +123,16 @@ def test_errors_about_the_partition_in_their_order(more: dict[str, Any], error: 
 def test_the_byte_behind_the_last_is_out_of_range() -> None:
     replica = elected()
     snapshot, content = take_snapshot(replica)
-    last, behind = (
-        partition_of(ask(replica, request(snapshot, len(content) - 1 + more))) for more in (0, 1)
-    )
-    assert (last.error_code, behind.error_code) == (0, ErrorCode.POSITION_OUT_OF_RANGE)
+    for position, error in ((len(content) - 1, 0), (len(content), ErrorCode.POSITION_OUT_OF_RANGE)):
+        partition = partition_of(ask(replica, snapshot_request(snapshot, position)))
+        assert partition.error_code == error
 
 
 def test_who_does_not_lead_serves_no_snapshots() -> None:
     replica = elected()
     snapshot, _ = take_snapshot(replica)
     replica.core.become_resigned()
-    partition = partition_of(ask(replica, request(snapshot)))
+    partition = partition_of(ask(replica, snapshot_request(snapshot)))
     assert partition.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
@@ -153,7 +150,7 @@ def test_who_fetches_a_snapshot_is_heard_but_has_not_come_further() -> None:
 
 
 def request_of(snapshot: OffsetAndEpoch, replica: ReplicaKey) -> Request:
-    return Request("asked", request(snapshot, replica=replica), 1, LISTENER)
+    return Request("asked", snapshot_request(snapshot, replica=replica), 1, LISTENER)
 
 
 def test_who_asks_for_what_is_not_there_is_not_heard() -> None:

@@ -9,17 +9,14 @@ import pytest
 
 from kraftwire.raft.core.effects import Effect, Send
 from kraftwire.raft.core.inputs import RequestFailed, Response, Tick
-from kraftwire.raft.core.messages import METADATA_TOPIC_ID
-from kraftwire.raft.core.roles import Follower, Prospective, Unattached
+from kraftwire.raft.core.roles import Prospective, Unattached
 from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch
 from kraftwire.raft.replica import Replica
-from kraftwire.raft.state.election_state import Election
-from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter, VoterSet, encode_voters
+from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter, encode_voters
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
     FetchRequest,
-    FetchResponse,
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
     UpdateRaftVoterRequest,
@@ -29,42 +26,10 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.records import ControlType
 
-from codec_tests.raft.replicas import (
-    CLUSTER,
-    LISTENER,
-    ME,
-    THREE,
-    TWO,
-    VOTERS,
-    listeners_of,
-    replica_of,
-    sent,
-)
+from codec_tests.raft.followers import WITHOUT_ME, fetch_answered, follower, role
+from codec_tests.raft.replicas import CLUSTER, LISTENER, ME, THREE, TWO, VOTERS, listeners_of, sent
 
 AS_IT_IS = VOTERS.updating(Voter(ME, listeners_of(1), 0, 1))
-WITHOUT_ME = VOTERS.removing(ME)
-
-
-def follower(voters: VoterSet = VOTERS, **more: Any) -> Replica:
-    """Replica 1 as it follows replica 2 in epoch 3."""
-    replica = replica_of(Election(3, 2), voters=voters, **more)
-    assert isinstance(replica.core.role, Follower)
-    return replica
-
-
-def role(replica: Replica) -> Follower:
-    assert isinstance(replica.core.role, Follower)
-    return replica.core.role
-
-
-def fetch_answered(replica: Replica, fetch: Send, records: bytes = b"") -> list[Effect]:
-    """Let the leader answer a Fetch."""
-    partition = FetchResponse.PartitionData(
-        current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=2, leader_epoch=3), records=records
-    )
-    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[partition])
-    response = FetchResponse(responses=[topic])
-    return replica.step(replica.core.now, Response(fetch.number, response))
 
 
 def after_the_period(replica: Replica) -> list[Effect]:

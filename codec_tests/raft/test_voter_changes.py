@@ -16,18 +16,6 @@ from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter
 from kraftwire_messages.kafka import AddRaftVoterRequest
 from kraftwire_wire.numbers import ErrorCode
 
-from codec_tests.raft.changing import (
-    ALONE,
-    FIVE,
-    FOUR,
-    adding,
-    answered,
-    begun,
-    error_of,
-    flushed,
-    removing,
-    versions,
-)
 from codec_tests.raft.replicas import (
     CLUSTER,
     LISTENER,
@@ -41,6 +29,18 @@ from codec_tests.raft.replicas import (
     lead,
     listeners_of,
     reply_in,
+)
+from codec_tests.raft.voter_changes import (
+    ALONE,
+    FIVE,
+    FOUR,
+    adding,
+    answered,
+    begun,
+    error_of,
+    flushed,
+    removing,
+    versions,
 )
 
 # -- refused ----------------------------------------------------------------------------------

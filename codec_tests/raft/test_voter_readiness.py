@@ -11,16 +11,6 @@ from kraftwire.raft.voter_set.change_server import handle_versions
 from kraftwire_messages.kafka import ApiVersionsRequest, ApiVersionsResponse
 from kraftwire_wire.numbers import ErrorCode
 
-from codec_tests.raft.changing import (
-    FIVE,
-    FOUR,
-    adding,
-    answered,
-    begun,
-    error_of,
-    removing,
-    versions,
-)
 from codec_tests.raft.replicas import (
     LISTENER,
     THREE,
@@ -32,6 +22,16 @@ from codec_tests.raft.replicas import (
     listeners_of,
     reply_in,
     sent,
+)
+from codec_tests.raft.voter_changes import (
+    FIVE,
+    FOUR,
+    adding,
+    answered,
+    begun,
+    error_of,
+    removing,
+    versions,
 )
 
 

@@ -21,7 +21,7 @@ from kraftwire.raft.state.majorities import majorities_overlap
 from kraftwire.raft.state.voters import Voter, VoterSet, encode_voters
 from kraftwire_wire.message import Message
 
-from codec_tests.raft.test_runs import CLUSTER, LISTENER, Quorum, Token
+from codec_tests.raft.quorums import CLUSTER, LISTENER, Quorum, Token
 
 NOBODY = Token(1, 0, 0)
 
