@@ -10,12 +10,7 @@ from kraftwire.raft.core.inputs import Request, Response
 from kraftwire.raft.core.messages import add_raft_voter_request, remove_raft_voter_request
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.voters import ReplicaKey, Voter
-from kraftwire_messages.kafka import (
-    AddRaftVoterRequest,
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    RemoveRaftVoterRequest,
-)
+from kraftwire_messages import kafka
 
 from codec_tests.raft.configured import NEW_DISK, flushed, unnamed
 from codec_tests.raft.replicas import CLUSTER, LISTENER, THREE, TWO, ask, fetched, sent
@@ -23,11 +18,11 @@ from codec_tests.raft.replicas import CLUSTER, LISTENER, THREE, TWO, ask, fetche
 UNLISTED = ReplicaKey(4, UUID(int=4))
 
 
-def adding(key: ReplicaKey = NEW_DISK) -> AddRaftVoterRequest:
+def adding(key: ReplicaKey = NEW_DISK) -> kafka.AddRaftVoterRequest:
     return add_raft_voter_request(CLUSTER, Voter(key), timeout_ms=0, ack_when_committed=True)
 
 
-def removing(key: ReplicaKey = THREE) -> RemoveRaftVoterRequest:
+def removing(key: ReplicaKey = THREE) -> kafka.RemoveRaftVoterRequest:
     return remove_raft_voter_request(CLUSTER, key)
 
 
@@ -38,16 +33,16 @@ def asked(replica: Replica, message: Any, token: object = "asked") -> list[Effec
     return replica.step(replica.core.now, Request(token, message, version, LISTENER))
 
 
-def supported() -> ApiVersionsResponse:
+def supported() -> kafka.ApiVersionsResponse:
     """What a replica of ours answers that is asked what it supports."""
-    response = ask(unnamed(), ApiVersionsRequest(), 4)
-    assert isinstance(response, ApiVersionsResponse)
+    response = ask(unnamed(), kafka.ApiVersionsRequest(), 4)
+    assert isinstance(response, kafka.ApiVersionsResponse)
     return response
 
 
 def answered(replica: Replica, effects: list[Effect]) -> list[Effect]:
     """Let new voters answer what they were asked; what the leader does then."""
-    questions = sent(effects, ApiVersionsRequest)
+    questions = sent(effects, kafka.ApiVersionsRequest)
     answers = [Response(one.number, supported()) for one in questions]
     return [effect for one in answers for effect in replica.step(replica.core.now, one)]
 

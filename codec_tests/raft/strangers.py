@@ -6,15 +6,9 @@ from typing import Any
 from uuid import UUID
 
 from kraftwire.address import Address
+from kraftwire.raft.core import messages
 from kraftwire.raft.core.effects import Effect, Refused, Send
 from kraftwire.raft.core.inputs import Response
-from kraftwire.raft.core.messages import (
-    METADATA_TOPIC_ID,
-    begin_quorum_epoch_request,
-    end_quorum_epoch_request,
-    fetch_request,
-    vote_request,
-)
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch, UpToDate
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.bounds import MAX_EPOCH
@@ -35,23 +29,23 @@ BOOTSTRAP = Address("127.0.0.1", 9009)
 
 def vote(epoch: int, *, pre_vote: bool = False, key: ReplicaKey = STRANGER) -> Message:
     """Ask replica 1 for its vote; a stranger does."""
-    return vote_request(CLUSTER, key, ME, epoch, LOG, pre_vote=pre_vote)
+    return messages.vote_request(CLUSTER, key, ME, epoch, LOG, pre_vote=pre_vote)
 
 
 def begin(epoch: int, leader: int = 99, listeners: Any = NOWHERE) -> Message:
     """Tell replica 1 who leads an epoch."""
-    return begin_quorum_epoch_request(CLUSTER, leader, ME, epoch, listeners)
+    return messages.begin_quorum_epoch_request(CLUSTER, leader, ME, epoch, listeners)
 
 
 def end(epoch: int) -> Message:
     """Tell replica 1 that an epoch has ended."""
-    return end_quorum_epoch_request(CLUSTER, 99, epoch, [ME], NOWHERE)
+    return messages.end_quorum_epoch_request(CLUSTER, 99, epoch, [ME], NOWHERE)
 
 
 def fetch(epoch: int, key: ReplicaKey = STRANGER, offset: int = 0) -> Message:
     """Ask replica 1 for its log."""
     place = OffsetAndEpoch(offset, 0)
-    return fetch_request(CLUSTER, key, epoch, place, 0, max_wait_ms=0, max_bytes=9)
+    return messages.fetch_request(CLUSTER, key, epoch, place, 0, max_wait_ms=0, max_bytes=9)
 
 
 def answer(epoch: int, leader: int = -1, error: int = 0, **more: Any) -> FetchResponse:
@@ -63,7 +57,9 @@ def answer(epoch: int, leader: int = -1, error: int = 0, **more: Any) -> FetchRe
         records=more.pop("records", b""),
         **more,
     )
-    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[partition])
+    topic = FetchResponse.FetchableTopicResponse(
+        topic_id=messages.METADATA_TOPIC_ID, partitions=[partition]
+    )
     return FetchResponse(responses=[topic])
 
 

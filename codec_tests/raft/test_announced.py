@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kraftwire.raft.core import messages
 from kraftwire.raft.core.inputs import Response
 from kraftwire.raft.core.listeners import MOST_LISTENERS, announced_problem, listeners_problem
-from kraftwire.raft.core.messages import (
-    METADATA_TOPIC_ID,
-    add_raft_voter_request,
-    begin_quorum_epoch_request,
-    end_quorum_epoch_request,
-    partition_of,
-    update_raft_voter_request,
-)
 from kraftwire.raft.core.roles import Follower
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.election_state import Election
@@ -99,12 +92,12 @@ def test_a_leader_is_not_followed_there(host: str, port: int) -> None:
     replica = replica_of(Election(4))
     before = unchanged(replica)
     said = (Listener(LISTENER, "host", 1), Listener("OTHER", host, port))
-    begin = ask(replica, begin_quorum_epoch_request(CLUSTER, TWO.id, ME, 5, said))
+    begin = ask(replica, messages.begin_quorum_epoch_request(CLUSTER, TWO.id, ME, 5, said))
     assert begin.error_code == ErrorCode.INVALID_REQUEST
-    end = ask(replica, end_quorum_epoch_request(CLUSTER, TWO.id, 5, (), said))
+    end = ask(replica, messages.end_quorum_epoch_request(CLUSTER, TWO.id, 5, (), said))
     assert end.error_code == ErrorCode.INVALID_REQUEST
     assert unchanged(replica) == before
-    sound = begin_quorum_epoch_request(CLUSTER, TWO.id, ME, 5, listeners_of(2))
+    sound = messages.begin_quorum_epoch_request(CLUSTER, TWO.id, ME, 5, listeners_of(2))
     assert not ask(replica, sound).error_code
     assert isinstance(replica.core.role, Follower)
 
@@ -116,7 +109,8 @@ def test_a_voter_is_not_added_there(host: str, port: int) -> None:
     end = replica.core.log.end
     voter = Voter(FOUR, (Listener(LISTENER, host, port),))
     response = ask(
-        replica, add_raft_voter_request(CLUSTER, voter, timeout_ms=1000, ack_when_committed=True)
+        replica,
+        messages.add_raft_voter_request(CLUSTER, voter, timeout_ms=1000, ack_when_committed=True),
     )
     assert response.error_code == ErrorCode.INVALID_REQUEST
     assert response.error_message.startswith(f"Listener {LISTENER} cannot be reached: ")
@@ -128,7 +122,7 @@ def test_a_voter_is_not_updated_to_there(host: str, port: int) -> None:
     replica = elected()
     before = replica.core.voters
     voter = Voter(TWO, (*listeners_of(2), Listener("OTHER", host, port)), 0, 1)
-    response = ask(replica, update_raft_voter_request(CLUSTER, replica.core.epoch, voter))
+    response = ask(replica, messages.update_raft_voter_request(CLUSTER, replica.core.epoch, voter))
     assert response.error_code == ErrorCode.INVALID_REQUEST
     assert replica.core.voters is before
 
@@ -143,11 +137,13 @@ def test_a_response_that_names_a_leader_there_counts_as_silent_about_it(
         error_code=ErrorCode.FENCED_LEADER_EPOCH,
         current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=3, leader_epoch=5),
     )
-    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[told])
+    topic = FetchResponse.FetchableTopicResponse(
+        topic_id=messages.METADATA_TOPIC_ID, partitions=[told]
+    )
     endpoint = FetchResponse.NodeEndpoint(node_id=3, host=host, port=port)
     response = FetchResponse(responses=[topic], node_endpoints=[endpoint])
     again = FetchResponse.decode(response.encode(18), 18)
-    assert partition_of(again) is not None
+    assert messages.partition_of(again) is not None
     replica.step(5000, Response(fetch.number, again))
     # The voter set knows where replica 3 listens.
     assert replica.core.leader_listeners == listeners_of(THREE.id)

@@ -19,12 +19,7 @@ from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_OFFSET
 from kraftwire.raft.state.election_state import Election, decode_election
 from kraftwire.raft.state.voters import NO_VOTERS
-from kraftwire_messages.kafka import (
-    BeginQuorumEpochResponse,
-    FetchRequest,
-    VoteRequest,
-    VoteResponse,
-)
+from kraftwire_messages import kafka
 from kraftwire_wire.numbers import ErrorCode
 
 from codec_tests.raft.replicas import (
@@ -73,7 +68,7 @@ def test_an_observer_whose_leader_is_silent_asks_others_who_leads() -> None:
     for _ in range(40):
         replica.core.now += 100
         effects = replica.step(replica.core.now, Tick())
-        ports |= {one.address.port for one in sent(effects, FetchRequest)}
+        ports |= {one.address.port for one in sent(effects, kafka.FetchRequest)}
         failed(replica, effects)
     assert BOOTSTRAP.port in ports
     assert replica.core.epoch == 4
@@ -84,7 +79,7 @@ def test_a_leader_that_has_never_answered_gives_way_to_one_that_voters_name() ->
     ask(replica, begin(4))
     assert replica.core.leader_id == 99
     replica.core.now += 60_000
-    asked, *_ = sent(replica.step(replica.core.now, Tick()), VoteRequest)
+    asked, *_ = sent(replica.step(replica.core.now, Tick()), kafka.VoteRequest)
     named = _vote_refused(4, leader=3)
     answered(replica, asked, named)
     assert (replica.core.leader_id, replica.core.epoch) == (3, 4)
@@ -92,16 +87,16 @@ def test_a_leader_that_has_never_answered_gives_way_to_one_that_voters_name() ->
 
 
 def _vote_refused(epoch: int, leader: int) -> Any:
-    partition = VoteResponse.PartitionData(leader_id=leader, leader_epoch=epoch)
-    topic = VoteResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-    return VoteResponse(topics=[topic])
+    partition = kafka.VoteResponse.PartitionData(leader_id=leader, leader_epoch=epoch)
+    topic = kafka.VoteResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
+    return kafka.VoteResponse(topics=[topic])
 
 
 def test_a_leader_that_has_answered_is_not_replaced_in_its_epoch() -> None:
     replica, asked = following()
     answered(replica, asked, answer(3, 2))
     replica.core.now += 60_000
-    asked, *_ = sent(replica.step(replica.core.now, Tick()), VoteRequest)
+    asked, *_ = sent(replica.step(replica.core.now, Tick()), kafka.VoteRequest)
     answered(replica, asked, _vote_refused(3, leader=3))
     assert replica.core.leader_id == 2
 
@@ -122,11 +117,13 @@ def test_who_is_said_to_lead_a_later_epoch_moves_on_to_it() -> None:
     replica.core.connections.forget()
     effects = replica.step(replica.core.now, Tick())
     asked, *_ = [one for one in effects if isinstance(one, Send)]
-    partition = BeginQuorumEpochResponse.PartitionData(
+    partition = kafka.BeginQuorumEpochResponse.PartitionData(
         error_code=ErrorCode.FENCED_LEADER_EPOCH, leader_id=1, leader_epoch=7
     )
-    topic = BeginQuorumEpochResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
-    answered(replica, asked, BeginQuorumEpochResponse(topics=[topic]))
+    topic = kafka.BeginQuorumEpochResponse.TopicData(
+        topic_name=METADATA_TOPIC, partitions=[partition]
+    )
+    answered(replica, asked, kafka.BeginQuorumEpochResponse(topics=[topic]))
     assert isinstance(replica.core.role, Unattached)
     assert replica.core.epoch == 7
 
@@ -194,7 +191,7 @@ def test_an_observer_asks_a_leader_again_that_is_no_bootstrap_server() -> None:
     replica = replica_of(Election(3, 2), voters=VOTERS.removing(ME), bootstrap=(BOOTSTRAP,))
     effects, ports = replica.start(), set()
     for _ in range(60):
-        ports |= {one.address.port for one in sent(effects[:], FetchRequest)}
+        ports |= {one.address.port for one in sent(effects[:], kafka.FetchRequest)}
         failed(replica, effects)
         replica.core.now += 100
         effects = replica.step(replica.core.now, Tick())
@@ -202,7 +199,7 @@ def test_an_observer_asks_a_leader_again_that_is_no_bootstrap_server() -> None:
             break
     ports.clear()
     for _ in range(60):
-        ports |= {one.address.port for one in sent(effects, FetchRequest)}
+        ports |= {one.address.port for one in sent(effects, kafka.FetchRequest)}
         failed(replica, effects)
         replica.core.now += 100
         effects = replica.step(replica.core.now, Tick())

@@ -12,28 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.raft.core import messages
 from kraftwire.raft.core.effects import StoppedLeading
 from kraftwire.raft.core.inputs import Response, Tick
-from kraftwire.raft.core.messages import (
-    METADATA_TOPIC_ID,
-    end_quorum_epoch_request,
-    fetch_request,
-    partition_of,
-    vote_request,
-)
 from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned
 from kraftwire.raft.election.vote_client import note_vote, stand, time_out
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch, UpToDate
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.election_state import Election
-from kraftwire_messages import kip_595
-from kraftwire_messages.kafka import (
-    EndQuorumEpochRequest,
-    EndQuorumEpochResponse,
-    FetchRequest,
-    FetchResponse,
-    VoteRequest,
-)
+from kraftwire_messages import kafka, kip_595
 from kraftwire_wire.numbers import ErrorCode
 
 from codec_tests.raft.message_fields import fields
@@ -61,7 +48,7 @@ def test_a_leader_that_no_majority_fetches_from_gives_up() -> None:
     assert isinstance(replica.core.role, Leader)
     effects = replica.step(8000, Tick())
     assert StoppedLeading(4) in effects
-    assert [one.address.port for one in sent(effects, EndQuorumEpochRequest)] == [9002, 9003]
+    assert [one.address.port for one in sent(effects, kafka.EndQuorumEpochRequest)] == [9002, 9003]
 
 
 def test_a_leader_that_a_majority_fetches_from_stays() -> None:
@@ -94,12 +81,12 @@ def test_a_leader_that_nobody_answers_stands_again_and_again() -> None:
 def test_a_leader_that_hears_of_a_later_one_follows_it() -> None:
     """KIP-595, Leader Progress Timeout."""
     replica = elected()
-    send, _ = sent(replica.step(8000, Tick()), EndQuorumEpochRequest)
-    told = EndQuorumEpochResponse.PartitionData(
+    send, _ = sent(replica.step(8000, Tick()), kafka.EndQuorumEpochRequest)
+    told = kafka.EndQuorumEpochResponse.PartitionData(
         error_code=ErrorCode.FENCED_LEADER_EPOCH, leader_id=3, leader_epoch=9
     )
-    topic = EndQuorumEpochResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[told])
-    replica.step(8000, Response(send.number, EndQuorumEpochResponse(topics=[topic])))
+    topic = kafka.EndQuorumEpochResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[told])
+    replica.step(8000, Response(send.number, kafka.EndQuorumEpochResponse(topics=[topic])))
     assert isinstance(replica.core.role, Follower)
     assert (replica.core.epoch, replica.core.leader_id) == (9, 3)
 
@@ -130,15 +117,15 @@ def test_a_voter_denies_its_vote_to_a_log_that_is_less_up_to_date(
     """KIP-595, Vote, Request Handling: the last epoch counts, and only then the offset."""
     replica = replica_of(Election(10))
     replica.core.log.append(0, mine.offset - 1, mine.epoch)
-    response = ask(replica, vote_request(CLUSTER, TWO, ME, 11, candidates))
+    response = ask(replica, messages.vote_request(CLUSTER, TWO, ME, 11, candidates))
     is_later = candidates.epoch > mine.epoch
     is_longer = candidates.epoch == mine.epoch and candidates.offset >= mine.offset
-    assert partition_of(response).vote_granted == (is_later or is_longer)
+    assert messages.partition_of(response).vote_granted == (is_later or is_longer)
 
 
 def test_a_request_has_one_partition() -> None:
     """KIP-595, Vote: its arrays leave room for several quorums, of which there is one."""
-    message = vote_request(CLUSTER, TWO, ME, 4, UpToDate(2, 9))
+    message = messages.vote_request(CLUSTER, TWO, ME, 4, UpToDate(2, 9))
     message.topics[0].partitions *= 2
     response = ask(replica_of(Election(3)), message)
     assert (response.error_code, response.topics) == (ErrorCode.INVALID_REQUEST, [])
@@ -153,10 +140,10 @@ def test_a_candidate_may_end_an_epoch_in_the_draft_alone() -> None:
     topic = kip_595.EndQuorumEpochRequest.TopicData(partitions=[draft])
     message = kip_595.EndQuorumEpochRequest(topics=[topic])
     assert kip_595.EndQuorumEpochRequest.decode(message.encode(0), 0) == message
-    assert "topics.partitions.replica_id" not in fields(EndQuorumEpochRequest, 0)
+    assert "topics.partitions.replica_id" not in fields(kafka.EndQuorumEpochRequest, 0)
     replica = replica_of(Election(3))
-    response = ask(replica, end_quorum_epoch_request(CLUSTER, -1, 4, [THREE], ()))
-    assert partition_of(response).error_code == ErrorCode.INVALID_REQUEST
+    response = ask(replica, messages.end_quorum_epoch_request(CLUSTER, -1, 4, [THREE], ()))
+    assert messages.partition_of(response).error_code == ErrorCode.INVALID_REQUEST
     assert replica.core.epoch == 3
 
 
@@ -166,8 +153,10 @@ def test_a_candidate_may_end_an_epoch_in_the_draft_alone() -> None:
 def test_a_replica_that_does_not_lead_tells_who_does() -> None:
     """KIP-595, Fetch, Current Leader Discovery."""
     replica = replica_of(Election(3, 2))
-    message = fetch_request(CLUSTER, THREE, 3, OffsetAndEpoch(0, 0), 0, max_wait_ms=0, max_bytes=1)
-    partition: Any = partition_of(ask(replica, message))
+    message = messages.fetch_request(
+        CLUSTER, THREE, 3, OffsetAndEpoch(0, 0), 0, max_wait_ms=0, max_bytes=1
+    )
+    partition: Any = messages.partition_of(ask(replica, message))
     assert partition.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert (partition.current_leader.leader_id, partition.current_leader.leader_epoch) == (2, 3)
 
@@ -175,15 +164,17 @@ def test_a_replica_that_does_not_lead_tells_who_does() -> None:
 def test_a_replica_that_starts_finds_the_leader_by_fetching() -> None:
     """KIP-595, Fetch, Current Leader Discovery."""
     replica = replica_of(Election(3))
-    (fetch,) = sent(replica.start(), FetchRequest)
-    told = FetchResponse.PartitionData(
+    (fetch,) = sent(replica.start(), kafka.FetchRequest)
+    told = kafka.FetchResponse.PartitionData(
         error_code=ErrorCode.FENCED_LEADER_EPOCH,
-        current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=3, leader_epoch=7),
+        current_leader=kafka.FetchResponse.LeaderIdAndEpoch(leader_id=3, leader_epoch=7),
     )
-    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[told])
-    effects = replica.step(5000, Response(fetch.number, FetchResponse(responses=[topic])))
+    topic = kafka.FetchResponse.FetchableTopicResponse(
+        topic_id=messages.METADATA_TOPIC_ID, partitions=[told]
+    )
+    effects = replica.step(5000, Response(fetch.number, kafka.FetchResponse(responses=[topic])))
     assert isinstance(replica.core.role, Follower)
-    assert [one.address.port for one in sent(effects, FetchRequest)] == [9003]
+    assert [one.address.port for one in sent(effects, kafka.FetchRequest)] == [9003]
 
 
 @pytest.mark.parametrize("name", ["current_voters", "target_voters", "observers"])
@@ -199,5 +190,5 @@ def test_the_draft_of_vote_is_the_shipped_one_by_other_names() -> None:
     """KIP-595, Vote, Request and Response."""
     renamed = {"candidate_epoch": "replica_epoch", "candidate_id": "replica_id"}
     draft = {name.rpartition(".")[2] for name in fields(kip_595.VoteRequest, 0)}
-    shipped = {name.rpartition(".")[2] for name in fields(VoteRequest, 0)}
+    shipped = {name.rpartition(".")[2] for name in fields(kafka.VoteRequest, 0)}
     assert {renamed.get(name, name) for name in draft} == shipped

@@ -19,13 +19,7 @@ from kraftwire.raft.replica import Replica
 from kraftwire.raft.self_description.metrics import metrics_of
 from kraftwire.raft.state.election_state import Election, decode_election, encode_election
 from kraftwire.raft.state.voters import ReplicaKey
-from kraftwire_messages import kip_853, kip_856
-from kraftwire_messages.kafka import (
-    EndQuorumEpochRequest,
-    FetchRequest,
-    FetchSnapshotRequest,
-    VoteRequest,
-)
+from kraftwire_messages import kafka, kip_853, kip_856
 from kraftwire_wire.numbers import ErrorCode
 
 from codec_tests.raft.followers import WITHOUT_ME, Following, follower
@@ -57,8 +51,8 @@ NEWER = UpToDate(3, 9)
 
 def test_a_replica_fetches_with_its_id_and_directory() -> None:
     """KIP-853 early, Fetch, Handling; KIP-856, Fetch, Handling."""
-    (send,) = sent(follower().start(), FetchRequest)
-    assert isinstance(send.message, FetchRequest)
+    (send,) = sent(follower().start(), kafka.FetchRequest)
+    assert isinstance(send.message, kafka.FetchRequest)
     assert send.message.replica_state is not None
     told = partition_of(send.message).replica_directory_id
     assert ReplicaKey(send.message.replica_state.replica_id, told) == ME
@@ -102,7 +96,7 @@ def test_a_replica_fetches_snapshots_with_its_id_and_directory() -> None:
     """KIP-853 early, FetchSnapshot, Handling; KIP-856, FetchSnapshot, Handling."""
     node = Following()
     node.name()
-    assert isinstance(node.asked, FetchSnapshotRequest)
+    assert isinstance(node.asked, kafka.FetchSnapshotRequest)
     told = partition_of(node.asked).replica_directory_id
     assert ReplicaKey(node.asked.replica_id, told) == ME
 
@@ -140,7 +134,7 @@ def voted(replica: Replica, candidate: ReplicaKey, voter: ReplicaKey = ME) -> An
 def test_a_candidate_asks_those_that_it_knows_as_voters() -> None:
     """KIP-853 early, Vote, Handling; KIP-856, Vote, Handling."""
     replica = replica_of(Election(3), voters=VOTERS.removing(THREE))
-    asked = [send.address.port for send in sent(replica.step(9000, Tick()), VoteRequest)]
+    asked = [send.address.port for send in sent(replica.step(9000, Tick()), kafka.VoteRequest)]
     assert asked == [9002]
 
 
@@ -228,7 +222,7 @@ def test_the_beginning_of_an_epoch_may_be_told_a_replica_that_is_no_voter_here()
 
 def test_the_end_of_an_epoch_does_not_say_whom_it_is_told() -> None:
     """KIP-856, EndQuorumEpoch, Errors 1. Shipped: there is nothing that could be wrong."""
-    assert not any("voter" in name for name in fields(EndQuorumEpochRequest, 1))
+    assert not any("voter" in name for name in fields(kafka.EndQuorumEpochRequest, 1))
     assert partition_of(ask(follower(), end_request())).error_code == ErrorCode.NONE
 
 

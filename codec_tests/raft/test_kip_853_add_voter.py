@@ -10,12 +10,7 @@ import pytest
 
 from kraftwire.raft.core.inputs import Request, RequestFailed, Tick
 from kraftwire.raft.state.election_state import Election
-from kraftwire_messages.kafka import (
-    AddRaftVoterRequest,
-    ApiVersionsRequest,
-    BeginQuorumEpochRequest,
-    RemoveRaftVoterRequest,
-)
+from kraftwire_messages import kafka
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
@@ -59,7 +54,7 @@ def test_a_new_voter_has_caught_up_before() -> None:
     replica = elected()
     fetched(replica, FOUR, 0)
     effects = replica.step(5000, Request("asked", adding(), 1, LISTENER))
-    (question,) = sent(effects, ApiVersionsRequest)
+    (question,) = sent(effects, kafka.ApiVersionsRequest)
     assert error_in(answered(replica, question, versions())) == ErrorCode.REQUEST_TIMED_OUT
     adding_now(replica)
     assert FOUR in replica.core.voters.keys
@@ -117,7 +112,7 @@ def test_an_added_voter_is_told_who_leads_until_it_has_heard() -> None:
     adding_now(replica)
     effects = replica.step(6000, Tick())
     assert 9004 in begins(effects)
-    for send in sent(effects, BeginQuorumEpochRequest):
+    for send in sent(effects, kafka.BeginQuorumEpochRequest):
         replica.step(6010, RequestFailed(send.number))
     assert 9004 in begins(replica.step(7000, Tick()))
 
@@ -197,7 +192,7 @@ def test_an_id_that_is_not_configured_is_added() -> None:
 # -- both requests ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [AddRaftVoterRequest, RemoveRaftVoterRequest])
+@pytest.mark.parametrize("kind", [kafka.AddRaftVoterRequest, kafka.RemoveRaftVoterRequest])
 def test_a_broker_takes_such_a_request_too(kind: type[Message]) -> None:
     """KIP-853 early, AddVoter and RemoveVoter, Handling; KIP-856 likewise: to forward it."""
     assert set(kind.LAYOUT.listeners) == {"controller", "broker"}

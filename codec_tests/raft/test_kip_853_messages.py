@@ -14,17 +14,7 @@ from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, co
 from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import ReplicaKey, Voter, encode_voters
-from kraftwire_messages import kip_853, kip_856
-from kraftwire_messages.kafka import (
-    BeginQuorumEpochRequest,
-    EndQuorumEpochRequest,
-    FetchRequest,
-    KRaftVersionRecord,
-    LeaderChangeMessage,
-    VoteRequest,
-    VotersRecord,
-    registry,
-)
+from kraftwire_messages import kafka, kip_853, kip_856
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType
 from kraftwire_wire.registry import Registry
@@ -77,9 +67,9 @@ def test_version_1_of_the_drafts_names_both_replicas(
 @pytest.mark.parametrize(
     ("kind", "kept", "added"),
     [
-        (VoteRequest, "replica_id", "voter_directory_id"),
-        (BeginQuorumEpochRequest, "leader_id", "voter_directory_id"),
-        (EndQuorumEpochRequest, "leader_id", "preferred_candidates.candidate_directory_id"),
+        (kafka.VoteRequest, "replica_id", "voter_directory_id"),
+        (kafka.BeginQuorumEpochRequest, "leader_id", "voter_directory_id"),
+        (kafka.EndQuorumEpochRequest, "leader_id", "preferred_candidates.candidate_directory_id"),
     ],
 )
 def test_shipped_version_1_leaves_who_asks_where_it_was(
@@ -91,7 +81,7 @@ def test_shipped_version_1_leaves_who_asks_where_it_was(
     """
     assert f"{IN}.{kept}" in fields(kind, 0) & fields(kind, 1)
     assert f"{IN}.{added}" in fields(kind, 1) - fields(kind, 0)
-    assert ("voter_id" in fields(kind, 1)) == (kind is not EndQuorumEpochRequest)
+    assert ("voter_id" in fields(kind, 1)) == (kind is not kafka.EndQuorumEpochRequest)
 
 
 @pytest.mark.parametrize(
@@ -99,10 +89,10 @@ def test_shipped_version_1_leaves_who_asks_where_it_was(
     [
         kip_853.BeginQuorumEpochRequest,
         kip_856.BeginQuorumEpochRequest,
-        BeginQuorumEpochRequest,
+        kafka.BeginQuorumEpochRequest,
         kip_853.EndQuorumEpochRequest,
         kip_856.EndQuorumEpochRequest,
-        EndQuorumEpochRequest,
+        kafka.EndQuorumEpochRequest,
     ],
 )
 def test_version_1_may_have_tagged_fields(kind: type[Message]) -> None:
@@ -148,14 +138,14 @@ def test_a_replica_says_where_the_leader_listens() -> None:
 
 @pytest.mark.parametrize("kraft_version", [0, 1])
 def test_kraft_version_does_not_decide_the_version_of_leader_changes(kraft_version: int) -> None:
-    """KIP-853, LeaderChangeMessage and KRaftVersionRecord. Shipped: it stays 0."""
+    """KIP-853, kafka.LeaderChangeMessage and kafka.KRaftVersionRecord. Shipped: it stays 0."""
     replica = replica_of(Election(3), kraft_version=kraft_version)
     stand(replica.core)
     for _ in range(2):
         note_vote(replica.core, TWO, granted=True)
     (append,) = [one for one in replica.core.effects if isinstance(one, Append)]
-    (_, control), *others = controls_of(append.batch, registry)
-    assert (type(control.message), control.version) == (LeaderChangeMessage, 0)
+    (_, control), *others = controls_of(append.batch, kafka.registry)
+    assert (type(control.message), control.version) == (kafka.LeaderChangeMessage, 0)
     assert bool(others) == bool(kraft_version), "only version 1 has records of voters"
     version_1 = fields(kip_853.LeaderChangeMessage, 1) - fields(kip_853.LeaderChangeMessage, 0)
     assert version_1 == {"voters.voter_uuid", "granting_voters.voter_uuid"}
@@ -163,23 +153,23 @@ def test_kraft_version_does_not_decide_the_version_of_leader_changes(kraft_versi
 
 @pytest.mark.parametrize(("kraft_version", "error"), [(0, 35), (1, None)])
 def test_kraft_version_decides_whether_voters_change(kraft_version: int, error: int | None) -> None:
-    """KIP-853, KRaftVersionRecord. Shipped: UNSUPPORTED_VERSION under kraft.version 0."""
+    """KIP-853, kafka.KRaftVersionRecord. Shipped: UNSUPPORTED_VERSION under kraft.version 0."""
     replica = elected(kraft_version=kraft_version)
     response = ask(replica, removing(THREE))
     assert (None if response is None else response.error_code) == error
 
 
 def test_the_newest_kraft_version_in_the_log_is_in_force() -> None:
-    """KIP-853, KRaftVersionRecord."""
+    """KIP-853, kafka.KRaftVersionRecord."""
     replica = follower(kraft_version=0)
-    (fetch,) = sent(replica.start(), FetchRequest)
-    said = ControlRecord(ControlType.KRAFT_VERSION, KRaftVersionRecord(kraft_version=1))
+    (fetch,) = sent(replica.start(), kafka.FetchRequest)
+    said = ControlRecord(ControlType.KRAFT_VERSION, kafka.KRaftVersionRecord(kraft_version=1))
     fetch_answered(replica, fetch, control_batch(0, 3, 0, [said]).data)
     assert replica.core.control.kraft_version.last == 1
 
 
 def test_a_voters_record_has_all_that_is_known_of_the_voters() -> None:
-    """KIP-853, VotersRecord. Shipped: by other names, and without a security protocol."""
+    """KIP-853, kafka.VotersRecord. Shipped: by other names, and without a security protocol."""
     record = encode_voters(VOTERS.adding(Voter(FOUR, listeners_of(4), 0, 1)))
     last = record.voters[-1]
     assert ReplicaKey(last.voter_id, last.voter_directory_id) == FOUR
@@ -190,4 +180,4 @@ def test_a_voters_record_has_all_that_is_known_of_the_voters() -> None:
         renamed.get(name, name).replace("end_points", "endpoints").replace("k_raft", "kraft")
         for name in fields(kip_853.VotersRecord, 0)
     }
-    assert draft - fields(VotersRecord, 0) == {"voters.endpoints.security_protocol"}
+    assert draft - fields(kafka.VotersRecord, 0) == {"voters.endpoints.security_protocol"}

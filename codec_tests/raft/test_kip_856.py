@@ -8,15 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kraftwire.raft.core import messages
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import SaveElection
 from kraftwire.raft.core.inputs import Request, Response, Tick
-from kraftwire.raft.core.messages import (
-    begin_quorum_epoch_request,
-    end_quorum_epoch_request,
-    partition_of,
-    vote_request,
-)
 from kraftwire.raft.core.roles import Follower
 from kraftwire.raft.membership import (
     AddVoter,
@@ -171,7 +166,7 @@ def test_under_shipped_rules_any_id_may_vote() -> None:
 
 def test_a_vote_is_kept_with_its_directory() -> None:
     replica = configured(Election(3))
-    vote = vote_request(CLUSTER, NEW_DISK, ME, 4, UpToDate(0, 0))
+    vote = messages.vote_request(CLUSTER, NEW_DISK, ME, 4, UpToDate(0, 0))
     effects = replica.step(5000, Request("asked", vote, 2, LISTENER))
     kept = [one for one in effects if isinstance(one, SaveElection)][-1]
     data = encode_election(kept.election, kept.kraft_version, kept.voter_ids)
@@ -194,62 +189,62 @@ LOST = ReplicaKey(1, UUID(int=99))
 @pytest.mark.parametrize("voter", [LOST, ReplicaKey(4, ME.directory_id), ReplicaKey(4)])
 def test_who_is_not_the_voter_that_is_meant_says_so(voter: ReplicaKey) -> None:
     for message in (
-        vote_request(CLUSTER, TWO, voter, 4, UpToDate(0, 0)),
-        begin_quorum_epoch_request(CLUSTER, 2, voter, 4, listeners_of(2)),
+        messages.vote_request(CLUSTER, TWO, voter, 4, UpToDate(0, 0)),
+        messages.begin_quorum_epoch_request(CLUSTER, 2, voter, 4, listeners_of(2)),
     ):
-        partition = partition_of(ask(follower(), message))
+        partition = messages.partition_of(ask(follower(), message))
         assert partition.error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_a_directory_that_is_not_told_is_not_checked() -> None:
     for message in (
-        vote_request(CLUSTER, TWO, ReplicaKey(1), 4, UpToDate(0, 0)),
-        begin_quorum_epoch_request(CLUSTER, 2, ReplicaKey(1), 4, listeners_of(2)),
+        messages.vote_request(CLUSTER, TWO, ReplicaKey(1), 4, UpToDate(0, 0)),
+        messages.begin_quorum_epoch_request(CLUSTER, 2, ReplicaKey(1), 4, listeners_of(2)),
     ):
-        assert partition_of(ask(follower(), message)).error_code == ErrorCode.NONE
+        assert messages.partition_of(ask(follower(), message)).error_code == ErrorCode.NONE
 
 
 def test_the_epoch_is_looked_at_before_the_voter() -> None:
-    message = vote_request(CLUSTER, TWO, LOST, 2, UpToDate(0, 0))
-    partition = partition_of(ask(follower(), message))
+    message = messages.vote_request(CLUSTER, TWO, LOST, 2, UpToDate(0, 0))
+    partition = messages.partition_of(ask(follower(), message))
     assert partition.error_code == ErrorCode.FENCED_LEADER_EPOCH
-    message = vote_request(CLUSTER, TWO, LOST, 9, UpToDate(0, 0))
+    message = messages.vote_request(CLUSTER, TWO, LOST, 9, UpToDate(0, 0))
     replica = follower()
-    partition = partition_of(ask(replica, message))
+    partition = messages.partition_of(ask(replica, message))
     assert (partition.error_code, replica.core.epoch) == (ErrorCode.INVALID_REQUEST, 9)
 
 
 def test_who_is_no_voter_says_so_and_follows_all_the_same() -> None:
     for message in (
-        begin_quorum_epoch_request(CLUSTER, 2, ME, 4, listeners_of(2)),
-        end_quorum_epoch_request(CLUSTER, 2, 4, [THREE], listeners_of(2)),
+        messages.begin_quorum_epoch_request(CLUSTER, 2, ME, 4, listeners_of(2)),
+        messages.end_quorum_epoch_request(CLUSTER, 2, 4, [THREE], listeners_of(2)),
     ):
         replica = configured(Election(3))
         replica.core.control.voters.add(0, NAMED.removing(ME))
-        assert partition_of(ask(replica, message)).error_code == ErrorCode.VOTER_NOT_FOUND
+        assert messages.partition_of(ask(replica, message)).error_code == ErrorCode.VOTER_NOT_FOUND
         assert isinstance(replica.core.role, Follower)
 
 
 def test_who_is_no_voter_votes() -> None:
     replica = configured(Election(3))
     replica.core.control.voters.add(0, NAMED.removing(ME))
-    message = vote_request(CLUSTER, NEW_DISK, ME, 4, UpToDate(0, 0))
-    assert partition_of(ask(replica, message)).vote_granted
+    message = messages.vote_request(CLUSTER, NEW_DISK, ME, 4, UpToDate(0, 0))
+    assert messages.partition_of(ask(replica, message)).vote_granted
 
 
 def test_who_is_not_the_voter_comes_before_who_is_none() -> None:
     replica = configured(Election(3))
     replica.core.control.voters.add(0, NAMED.removing(ME))
-    message = begin_quorum_epoch_request(CLUSTER, 2, LOST, 4, listeners_of(2))
-    assert partition_of(ask(replica, message)).error_code == ErrorCode.INVALID_REQUEST
+    message = messages.begin_quorum_epoch_request(CLUSTER, 2, LOST, 4, listeners_of(2))
+    assert messages.partition_of(ask(replica, message)).error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_under_shipped_rules_there_are_other_errors() -> None:
     replica = replica_of(Election(3), voters=VOTERS.removing(ME))
-    begin = begin_quorum_epoch_request(CLUSTER, 2, LOST, 4, listeners_of(2))
-    assert partition_of(ask(replica, begin)).error_code == ErrorCode.INVALID_VOTER_KEY
-    begin = begin_quorum_epoch_request(CLUSTER, 2, ME, 4, listeners_of(2))
-    assert partition_of(ask(replica, begin)).error_code == ErrorCode.NONE
+    begin = messages.begin_quorum_epoch_request(CLUSTER, 2, LOST, 4, listeners_of(2))
+    assert messages.partition_of(ask(replica, begin)).error_code == ErrorCode.INVALID_VOTER_KEY
+    begin = messages.begin_quorum_epoch_request(CLUSTER, 2, ME, 4, listeners_of(2))
+    assert messages.partition_of(ask(replica, begin)).error_code == ErrorCode.NONE
 
 
 def test_a_voter_that_does_not_know_it_is_one_is_told_again() -> None:
@@ -257,10 +252,10 @@ def test_a_voter_that_does_not_know_it_is_one_is_told_again() -> None:
     core = replica.core
     observer = configured(Election(3))
     observer.core.control.voters.add(0, NAMED.removing(ME))
-    begin = begin_quorum_epoch_request(CLUSTER, 2, ME, 3, listeners_of(2))
+    begin = messages.begin_quorum_epoch_request(CLUSTER, 2, ME, 3, listeners_of(2))
     refused = ask(observer, begin)
     core.connections.forget()
-    assert partition_of(refused).error_code == ErrorCode.VOTER_NOT_FOUND
+    assert messages.partition_of(refused).error_code == ErrorCode.VOTER_NOT_FOUND
     for _ in range(3):
         fetched(replica, THREE)
         core.now += core.config.begin_quorum_ms

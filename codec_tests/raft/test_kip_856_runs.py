@@ -10,14 +10,9 @@ from uuid import UUID
 import pytest
 
 from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.raft.core import messages
 from kraftwire.raft.core.effects import Effect, Reply
 from kraftwire.raft.core.inputs import Request
-from kraftwire.raft.core.messages import (
-    PARTITION,
-    add_raft_voter_request,
-    partition_of,
-    remove_raft_voter_request,
-)
 from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.membership import policy_of
 from kraftwire.raft.metadata_log.memory_store import MemoryStore
@@ -122,9 +117,9 @@ class Configured(Quorum):
 
 def described(quorum: Configured) -> tuple[set[ReplicaKey], set[ReplicaKey]]:
     """The voters and observers that DescribeQuorum tells."""
-    asked = DescribeQuorumRequest.PartitionData(partition_index=PARTITION)
+    asked = DescribeQuorumRequest.PartitionData(partition_index=messages.PARTITION)
     topic = DescribeQuorumRequest.TopicData(topic_name=METADATA_TOPIC, partitions=[asked])
-    partition = partition_of(quorum.ask(DescribeQuorumRequest(topics=[topic])))
+    partition = messages.partition_of(quorum.ask(DescribeQuorumRequest(topics=[topic])))
     voters, observers = (
         {ReplicaKey(one.replica_id, one.replica_directory_id) for one in some}
         for some in (partition.current_voters, partition.observers)
@@ -133,11 +128,13 @@ def described(quorum: Configured) -> tuple[set[ReplicaKey], set[ReplicaKey]]:
 
 
 def adding(key: ReplicaKey) -> Message:
-    return add_raft_voter_request(CLUSTER, Voter(key), timeout_ms=0, ack_when_committed=True)
+    return messages.add_raft_voter_request(
+        CLUSTER, Voter(key), timeout_ms=0, ack_when_committed=True
+    )
 
 
 def removing(key: ReplicaKey) -> Message:
-    return remove_raft_voter_request(CLUSTER, key)
+    return messages.remove_raft_voter_request(CLUSTER, key)
 
 
 def error_of(quorum: Configured, message: Message) -> int:

@@ -11,12 +11,7 @@ from kraftwire.raft.core.inputs import RequestFailed
 from kraftwire.raft.core.messages import partition_of
 from kraftwire.raft.metadata_log.batches import data_batch
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
-from kraftwire_messages.kafka import (
-    FetchRequest,
-    FetchSnapshotRequest,
-    FetchSnapshotResponse,
-    VotersRecord,
-)
+from kraftwire_messages import kafka
 from kraftwire_wire.numbers import ErrorCode
 
 from codec_tests.raft.followers import CONTENT, PAIR, SNAPSHOT, Following, content_of, piece
@@ -36,11 +31,11 @@ def downloading(end: int = 100, **more: Any) -> Following:
 
 def test_what_a_fetch_names_is_fetched_from_the_beginning() -> None:
     node = Following(fetch_snapshot_max_bytes=99)
-    assert isinstance(node.asked, FetchRequest)
+    assert isinstance(node.asked, kafka.FetchRequest)
     node.name()
     asked = node.asked
-    assert isinstance(asked, FetchSnapshotRequest)
-    partition: FetchSnapshotRequest.PartitionSnapshot = partition_of(asked)
+    assert isinstance(asked, kafka.FetchSnapshotRequest)
+    partition: kafka.FetchSnapshotRequest.PartitionSnapshot = partition_of(asked)
     assert (asked.cluster_id, asked.replica_id, asked.max_bytes) == (CLUSTER, 1, 99)
     assert (partition.snapshot_id.end_offset, partition.snapshot_id.epoch) == SNAPSHOT
     assert (partition.current_leader_epoch, partition.position) == (3, 0)
@@ -53,7 +48,7 @@ def test_pieces_are_written_and_the_next_is_asked_for() -> None:
     node.name()
     node.answer(piece(0, 100))
     assert node.done[0] == WriteSnapshot(SNAPSHOT, 0, CONTENT[:100])
-    assert isinstance(node.asked, FetchSnapshotRequest)
+    assert isinstance(node.asked, kafka.FetchSnapshotRequest)
     assert partition_of(node.asked).position == 100
     node.answer(piece(100, 130))
     assert node.done[0] == WriteSnapshot(SNAPSHOT, 100, CONTENT[100:130])
@@ -73,7 +68,7 @@ def test_with_the_last_piece_the_log_begins_anew_behind_it() -> None:
     assert core.log.size_of(SNAPSHOT) == len(CONTENT)
     assert (core.voters, core.control.kraft_version.last) == (VOTERS, 1)
     assert core.committed == 50
-    assert isinstance(node.asked, FetchRequest)
+    assert isinstance(node.asked, kafka.FetchRequest)
     partition = partition_of(node.asked)
     assert (partition.fetch_offset, partition.last_fetched_epoch) == (50, 3)
     node.answer_fetch(records=data_batch(50, 3, 0, [b"c"]).data)
@@ -108,7 +103,7 @@ def test_a_snapshot_that_no_leader_has_for_this_log_is_not_fetched(
     node.follower.fetch_deadline = deadline = 5001
     node.name(OffsetAndEpoch(*snapshot))
     assert node.follower.download is None
-    assert not isinstance(node.asked, FetchSnapshotRequest)
+    assert not isinstance(node.asked, kafka.FetchSnapshotRequest)
     assert node.follower.fetch_deadline == deadline
     assert not node.follower.has_fetched
 
@@ -151,14 +146,16 @@ def test_what_is_committed_is_not_given_up_for_a_snapshot_with_less() -> None:
         "unknown",
     ],
 )
-def test_what_does_not_fit_has_the_snapshot_begun_anew(message: FetchSnapshotResponse) -> None:
+def test_what_does_not_fit_has_the_snapshot_begun_anew(
+    message: kafka.FetchSnapshotResponse,
+) -> None:
     node = downloading()
     node.answer(message, more_ms=100)
     assert node.position is None
     assert node.follower.fetch_deadline == 7000, "this was no answer"
     assert node.replica.core.log.end == 2, "the log is not given up"
     node.tick(node.replica.core.now + 20)
-    assert isinstance(node.asked, FetchRequest)
+    assert isinstance(node.asked, kafka.FetchRequest)
     node.name()
     assert partition_of(node.asked).position == 0
 
@@ -167,13 +164,13 @@ def test_a_snapshot_that_is_gone_is_asked_after_at_once() -> None:
     node = downloading()
     node.answer(piece(100, error_code=ErrorCode.SNAPSHOT_NOT_FOUND), more_ms=100)
     assert node.position is None
-    assert isinstance(node.asked, FetchRequest)
+    assert isinstance(node.asked, kafka.FetchRequest)
     assert node.follower.fetch_deadline == 7100
 
 
 def test_voters_that_cannot_be_read_keep_the_log() -> None:
-    twice = [VotersRecord.Voter(voter_id=1), VotersRecord.Voter(voter_id=1)]
-    content = content_of(VotersRecord(voters=twice))
+    twice = [kafka.VotersRecord.Voter(voter_id=1), kafka.VotersRecord.Voter(voter_id=1)]
+    content = content_of(kafka.VotersRecord(voters=twice))
     node = Following()
     node.name()
     node.answer(piece(0, content=content))
@@ -206,7 +203,7 @@ def test_a_silent_leader_is_asked_first_whether_it_has_the_snapshot_yet(silence:
     node = downloading()
     silence(node)
     node.tick(node.replica.core.now + 20)
-    assert isinstance(node.asked, FetchRequest)
+    assert isinstance(node.asked, kafka.FetchRequest)
     assert node.position == 100
 
 
@@ -214,9 +211,9 @@ def test_what_has_come_is_kept_where_the_leader_names_the_same_snapshot() -> Non
     node = downloading()
     fail(node)
     node.tick(node.replica.core.now + 20)
-    assert isinstance(node.asked, FetchRequest)
+    assert isinstance(node.asked, kafka.FetchRequest)
     node.name()
-    assert isinstance(node.asked, FetchSnapshotRequest)
+    assert isinstance(node.asked, kafka.FetchSnapshotRequest)
     assert partition_of(node.asked).position == 100
 
 
@@ -225,7 +222,7 @@ def test_another_snapshot_takes_its_place() -> None:
     fail(node)
     node.tick(node.replica.core.now + 20)
     node.name(OffsetAndEpoch(60, 3))
-    assert isinstance(node.asked, FetchSnapshotRequest)
+    assert isinstance(node.asked, kafka.FetchSnapshotRequest)
     partition = partition_of(node.asked)
     assert (partition.snapshot_id.end_offset, partition.position) == (60, 0)
 
@@ -241,17 +238,17 @@ def test_where_the_log_goes_on_no_snapshot_is_needed() -> None:
 
 def test_with_the_leader_goes_what_has_come_of_its_snapshot() -> None:
     node = downloading(voters=VOTERS)
-    leader = FetchSnapshotResponse.LeaderIdAndEpoch(leader_id=3, leader_epoch=4)
+    leader = kafka.FetchSnapshotResponse.LeaderIdAndEpoch(leader_id=3, leader_epoch=4)
     error = ErrorCode.FENCED_LEADER_EPOCH
     node.answer(piece(100, error_code=error, current_leader=leader))
     assert (node.follower.leader_id, node.follower.epoch) == (3, 4)
     assert node.follower.download is None
-    assert isinstance(node.asked, FetchRequest)
+    assert isinstance(node.asked, kafka.FetchRequest)
 
 
 def test_errors_about_the_whole_request_leave_what_has_come() -> None:
     node = downloading()
-    node.answer(FetchSnapshotResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
+    node.answer(kafka.FetchSnapshotResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
     assert node.position == 100
     node.tick(node.replica.core.now + 20)
-    assert isinstance(node.asked, FetchRequest)
+    assert isinstance(node.asked, kafka.FetchRequest)

@@ -14,12 +14,7 @@ from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.metadata_log.batches import controls_of
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter, VoterSet, decode_voters
-from kraftwire_messages.kafka import (
-    KRaftVersionRecord,
-    UpdateRaftVoterRequest,
-    VotersRecord,
-    registry,
-)
+from kraftwire_messages import kafka
 from kraftwire_wire.numbers import ErrorCode
 
 from codec_tests.raft.replicas import (
@@ -43,11 +38,11 @@ BY_ID = VoterSet(Voter(ReplicaKey(number), listeners_of(number)) for number in (
 
 def update(
     key: ReplicaKey = TWO, low: int = 0, high: int = 1, epoch: int = 4
-) -> UpdateRaftVoterRequest:
+) -> kafka.UpdateRaftVoterRequest:
     return update_raft_voter_request(CLUSTER, epoch, Voter(key, ELSEWHERE, low, high))
 
 
-def error_of(replica: Replica, message: UpdateRaftVoterRequest) -> int:
+def error_of(replica: Replica, message: kafka.UpdateRaftVoterRequest) -> int:
     response = ask(replica, message)
     assert response.current_leader.leader_epoch == replica.core.epoch
     return int(response.error_code)
@@ -208,9 +203,9 @@ def test_an_upgrade_writes_version_and_voters() -> None:
     effects = replica.step(5000, UpgradeKRaftVersion("u", 4, 1))
     assert effects[-1] == Upgraded("u")
     (append,) = [effect for effect in effects if isinstance(effect, Append)]
-    version, voters = [one.message for _, one in controls_of(append.batch, registry)]
-    assert isinstance(version, KRaftVersionRecord)
-    assert isinstance(voters, VotersRecord)
+    version, voters = [one.message for _, one in controls_of(append.batch, kafka.registry)]
+    assert isinstance(version, kafka.KRaftVersionRecord)
+    assert isinstance(voters, kafka.VotersRecord)
     assert version.kraft_version == replica.core.control.kraft_version.last == 1
     assert decode_voters(voters).keys == {ME, TWO, THREE}
     assert replica.core.is_voter

@@ -5,29 +5,15 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from kraftwire.raft.core import messages
 from kraftwire.raft.core.effects import Append, Effect, Send
 from kraftwire.raft.core.inputs import Flushed, Request, Response
-from kraftwire.raft.core.messages import (
-    add_raft_voter_request,
-    begin_quorum_epoch_request,
-    end_quorum_epoch_request,
-    remove_raft_voter_request,
-)
 from kraftwire.raft.election.vote_client import note_vote, stand
 from kraftwire.raft.metadata_log.batches import controls_of
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import ReplicaKey, Voter, VoterSet, decode_voters
-from kraftwire_messages.kafka import (
-    AddRaftVoterRequest,
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    BeginQuorumEpochRequest,
-    EndQuorumEpochRequest,
-    RemoveRaftVoterRequest,
-    VotersRecord,
-    registry,
-)
+from kraftwire_messages import kafka
 from kraftwire_wire.message import Message
 
 from codec_tests.raft.replicas import (
@@ -50,8 +36,8 @@ TWO_ALONE = VOTERS.removing(THREE)
 ALONE = TWO_ALONE.removing(TWO)
 
 
-def adding(key: ReplicaKey = FOUR, *, ack_when_committed: bool = True) -> AddRaftVoterRequest:
-    return add_raft_voter_request(
+def adding(key: ReplicaKey = FOUR, *, ack_when_committed: bool = True) -> kafka.AddRaftVoterRequest:
+    return messages.add_raft_voter_request(
         CLUSTER,
         Voter(key, listeners_of(key.id)),
         timeout_ms=0,
@@ -59,26 +45,28 @@ def adding(key: ReplicaKey = FOUR, *, ack_when_committed: bool = True) -> AddRaf
     )
 
 
-def removing(key: ReplicaKey) -> RemoveRaftVoterRequest:
-    return remove_raft_voter_request(CLUSTER, key)
+def removing(key: ReplicaKey) -> kafka.RemoveRaftVoterRequest:
+    return messages.remove_raft_voter_request(CLUSTER, key)
 
 
-def versions(low: int = 0, high: int = 1, name: str = "kraft.version") -> ApiVersionsResponse:
-    feature = ApiVersionsResponse.SupportedFeatureKey(name=name, min_version=low, max_version=high)
-    return ApiVersionsResponse(supported_features=[feature])
+def versions(low: int = 0, high: int = 1, name: str = "kraft.version") -> kafka.ApiVersionsResponse:
+    feature = kafka.ApiVersionsResponse.SupportedFeatureKey(
+        name=name, min_version=low, max_version=high
+    )
+    return kafka.ApiVersionsResponse(supported_features=[feature])
 
 
-def begun(replica: Replica, message: AddRaftVoterRequest | None = None) -> Send:
+def begun(replica: Replica, message: kafka.AddRaftVoterRequest | None = None) -> Send:
     """Begin to add replica 4, which has caught up; the question whether it is ready."""
     fetched(replica, FOUR)
     request = Request("asked", message or adding(), 1, LISTENER)
     effects = replica.step(replica.core.now, request)
     assert reply_in(effects) is None
-    (question,) = sent(effects, ApiVersionsRequest)
+    (question,) = sent(effects, kafka.ApiVersionsRequest)
     return question
 
 
-def answered(replica: Replica, question: Send, response: ApiVersionsResponse) -> Any:
+def answered(replica: Replica, question: Send, response: kafka.ApiVersionsResponse) -> Any:
     return replica.step(replica.core.now, Response(question.number, response))
 
 
@@ -128,19 +116,19 @@ def removing_now(replica: Replica, key: ReplicaKey) -> list[Effect]:
 def voters_written(effects: list[Effect]) -> VoterSet:
     """The set that the one batch among effects says, by its one record."""
     (append,) = [one for one in effects if isinstance(one, Append)]
-    ((_, control),) = controls_of(append.batch, registry)
-    assert isinstance(control.message, VotersRecord)
+    ((_, control),) = controls_of(append.batch, kafka.registry)
+    assert isinstance(control.message, kafka.VotersRecord)
     return decode_voters(control.message)
 
 
 def begins(effects: list[Effect]) -> list[int]:
     """Where voters were told that the epoch has begun."""
-    return [one.address.port for one in sent(effects, BeginQuorumEpochRequest)]
+    return [one.address.port for one in sent(effects, kafka.BeginQuorumEpochRequest)]
 
 
-def begin_request(voter: ReplicaKey = ME) -> BeginQuorumEpochRequest:
-    return begin_quorum_epoch_request(CLUSTER, 2, voter, 4, listeners_of(2))
+def begin_request(voter: ReplicaKey = ME) -> kafka.BeginQuorumEpochRequest:
+    return messages.begin_quorum_epoch_request(CLUSTER, 2, voter, 4, listeners_of(2))
 
 
-def end_request() -> EndQuorumEpochRequest:
-    return end_quorum_epoch_request(CLUSTER, 2, 3, [THREE], ())
+def end_request() -> kafka.EndQuorumEpochRequest:
+    return messages.end_quorum_epoch_request(CLUSTER, 2, 3, [THREE], ())
