@@ -8,7 +8,6 @@ from typing import Any
 from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.raft.core.effects import Effect, Send
 from kraftwire.raft.core.inputs import Response, Tick
-from kraftwire.raft.core.messages import METADATA_TOPIC_ID
 from kraftwire.raft.core.roles import Follower
 from kraftwire.raft.metadata_log.batches import data_batch
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
@@ -20,7 +19,15 @@ from kraftwire.raft.state.voters import VoterSet, encode_voters
 from kraftwire_messages.kafka import FetchResponse, FetchSnapshotResponse, TopicRecord, VotersRecord
 from kraftwire_wire.message import Message
 
-from codec_tests.raft.replicas import CLUSTER, ME, THREE, VOTERS, listeners_of, replica_of
+from codec_tests.raft.replicas import (
+    CLUSTER,
+    ME,
+    THREE,
+    VOTERS,
+    fetch_response,
+    listeners_of,
+    replica_of,
+)
 
 WITHOUT_ME = VOTERS.removing(ME)
 
@@ -39,12 +46,8 @@ def role(replica: Replica) -> Follower:
 
 def fetch_answered(replica: Replica, fetch: Send, records: bytes = b"") -> list[Effect]:
     """Let the leader answer a Fetch."""
-    partition = FetchResponse.PartitionData(
-        current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=2, leader_epoch=3), records=records
-    )
-    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[partition])
-    response = FetchResponse(responses=[topic])
-    return replica.step(replica.core.now, Response(fetch.number, response))
+    response = Response(fetch.number, fetch_response(records=records))
+    return replica.step(replica.core.now, response)
 
 
 SNAPSHOT = OffsetAndEpoch(50, 3)
@@ -99,11 +102,7 @@ class Following:
         self.take(self.replica.step(now, Response(self.number, sent)))
 
     def answer_fetch(self, **partition: Any) -> None:
-        told = FetchResponse.PartitionData(
-            current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=2, leader_epoch=3), **partition
-        )
-        topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[told])
-        self.answer(FetchResponse(responses=[topic]))
+        self.answer(fetch_response(**partition))
 
     def name(self, snapshot: OffsetAndEpoch = SNAPSHOT) -> None:
         """Have the Fetch answered with a snapshot."""

@@ -11,7 +11,12 @@ from kraftwire.log.snapshot_writer import SnapshotWriter
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Effect, Reply, SaveElection, Send
 from kraftwire.raft.core.inputs import Flushed, Request, SnapshotTaken
-from kraftwire.raft.core.messages import fetch_request, fetch_snapshot_request, partition_of
+from kraftwire.raft.core.messages import (
+    METADATA_TOPIC_ID,
+    fetch_request,
+    fetch_snapshot_request,
+    partition_of,
+)
 from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.core.snapshots import begin_snapshot
 from kraftwire.raft.election.vote_client import note_vote, stand
@@ -30,7 +35,12 @@ from kraftwire.raft.state.voters import (
     VoterSet,
     encode_voters,
 )
-from kraftwire_messages.kafka import DescribeQuorumRequest, FetchSnapshotRequest, TopicRecord
+from kraftwire_messages.kafka import (
+    DescribeQuorumRequest,
+    FetchResponse,
+    FetchSnapshotRequest,
+    TopicRecord,
+)
 from kraftwire_wire.message import Message
 
 CLUSTER = "cluster"
@@ -94,14 +104,32 @@ def elected(*, kraft_version: int = 1, voters: VoterSet = VOTERS, **more: Any) -
     """Replica 1 as it leads epoch 4, with all that it has committed."""
     replica = replica_of(Election(3), kraft_version=kraft_version, voters=voters, **more)
     core = replica.core
-    stand(core)
-    for key in core.others:
-        for _ in range(2):
-            note_vote(core, key, granted=True)
+    win(core, *core.others)
     replica.step(5000, Flushed(core.log.end))
     for key in core.others:
         fetched(replica, key)
     return replica
+
+
+def win(core: Core, *voters: ReplicaKey) -> None:
+    """Win the next election with the pre-votes and votes of these voters."""
+    stand(core)
+    for _ in range(2):
+        for key in voters:
+            note_vote(core, key, granted=True)
+
+
+def fetch_response(epoch: int = 3, leader: int = 2, error: int = 0, **more: Any) -> FetchResponse:
+    """A response that names the leader, and where it listens with `port`."""
+    host, port = more.pop("host", "127.0.0.1"), more.pop("port", None)
+    partition = FetchResponse.PartitionData(
+        error_code=error,
+        current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch),
+        **more,
+    )
+    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[partition])
+    endpoint = FetchResponse.NodeEndpoint(node_id=leader, host=host, port=port or 0)
+    return FetchResponse(responses=[topic], node_endpoints=[] if port is None else [endpoint])
 
 
 def lead(replica: Replica) -> Leader:

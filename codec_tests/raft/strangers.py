@@ -17,7 +17,7 @@ from kraftwire.raft.state.voters import NO_VOTERS, Listener, ReplicaKey
 from kraftwire_messages.kafka import FetchRequest, FetchResponse
 from kraftwire_wire.message import Message
 
-from codec_tests.raft.replicas import CLUSTER, LISTENER, ME, replica_of, sent
+from codec_tests.raft.replicas import CLUSTER, LISTENER, ME, fetch_response, replica_of, sent
 
 STRANGER = ReplicaKey(99, UUID(int=99))
 LAST = (1 << 31) - 1
@@ -50,17 +50,8 @@ def fetch(epoch: int, key: ReplicaKey = STRANGER, offset: int = 0) -> Message:
 
 def answer(epoch: int, leader: int = -1, error: int = 0, **more: Any) -> FetchResponse:
     """What somebody answers to a Fetch."""
-    partition = FetchResponse.PartitionData(
-        error_code=error,
-        high_watermark=more.pop("high_watermark", 0),
-        current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch),
-        records=more.pop("records", b""),
-        **more,
-    )
-    topic = FetchResponse.FetchableTopicResponse(
-        topic_id=messages.METADATA_TOPIC_ID, partitions=[partition]
-    )
-    return FetchResponse(responses=[topic])
+    more = {"high_watermark": 0, "records": b"", **more}
+    return fetch_response(epoch, leader, error, **more)
 
 
 def refused(effects: list[Effect]) -> list[Refused]:

@@ -22,6 +22,7 @@ from codec_tests.raft.replicas import (
     TWO,
     ask,
     elected,
+    fetch_response,
     fetched,
     listeners_of,
     replica_of,
@@ -133,15 +134,8 @@ def test_a_response_that_names_a_leader_there_counts_as_silent_about_it(
 ) -> None:
     replica = replica_of(Election(4, leader_id=2))
     (fetch,) = sent(replica.start(), FetchRequest)
-    told = FetchResponse.PartitionData(
-        error_code=ErrorCode.FENCED_LEADER_EPOCH,
-        current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=3, leader_epoch=5),
-    )
-    topic = FetchResponse.FetchableTopicResponse(
-        topic_id=messages.METADATA_TOPIC_ID, partitions=[told]
-    )
-    endpoint = FetchResponse.NodeEndpoint(node_id=3, host=host, port=port)
-    response = FetchResponse(responses=[topic], node_endpoints=[endpoint])
+    error = ErrorCode.FENCED_LEADER_EPOCH
+    response = fetch_response(5, 3, error, host=host, port=port)
     again = FetchResponse.decode(response.encode(18), 18)
     assert messages.partition_of(again) is not None
     replica.step(5000, Response(fetch.number, again))

@@ -10,10 +10,9 @@ import pytest
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Append, Committed, Flush, LogSlice, Truncate
 from kraftwire.raft.core.inputs import Request
-from kraftwire.raft.core.messages import METADATA_TOPIC_ID, fetch_request, partition_of
+from kraftwire.raft.core.messages import fetch_request, partition_of
 from kraftwire.raft.core.roles import Follower, Leader
 from kraftwire.raft.election.leadership import note_flushed, propose
-from kraftwire.raft.election.vote_client import note_vote, stand
 from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.replication.fetch_client import handle_fetch_response
@@ -25,15 +24,23 @@ from kraftwire_messages.kafka import FetchRequest, FetchResponse, VotersRecord
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.records import ControlType
 
-from codec_tests.raft.replicas import CLUSTER, LISTENER, ME, THREE, TWO, core_of, replies
+from codec_tests.raft.replicas import (
+    CLUSTER,
+    LISTENER,
+    ME,
+    THREE,
+    TWO,
+    core_of,
+    fetch_response,
+    replies,
+    win,
+)
 
 
 def leader() -> Core:
     """The leader of epoch 4, whose log is a record of epoch 2 and the beginning of the epoch."""
     core = core_of(Election(3), log_epoch=2)
-    stand(core)
-    for _ in range(2):
-        note_vote(core, TWO, granted=True)
+    win(core, TWO)
     note_flushed(core, core.log.end)
     core.effects.clear()
     return core
@@ -177,12 +184,8 @@ def test_a_leader_that_hears_a_majority_stays_one() -> None:
 
 def answered(core: Core, **partition: Any) -> Outcome:
     """Let a follower take in an answer of replica 2, which leads epoch 3."""
-    told = FetchResponse.PartitionData(
-        current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=2, leader_epoch=3), **partition
-    )
-    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[told])
     core.effects.clear()
-    return handle_fetch_response(core, FetchResponse(responses=[topic]))
+    return handle_fetch_response(core, fetch_response(**partition))
 
 
 def follower(log_epoch: int = 2) -> Core:

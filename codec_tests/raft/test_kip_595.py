@@ -32,6 +32,7 @@ from codec_tests.raft.replicas import (
     ask,
     core_of,
     elected,
+    fetch_response,
     fetched,
     lead,
     replica_of,
@@ -165,14 +166,8 @@ def test_a_replica_that_starts_finds_the_leader_by_fetching() -> None:
     """KIP-595, Fetch, Current Leader Discovery."""
     replica = replica_of(Election(3))
     (fetch,) = sent(replica.start(), kafka.FetchRequest)
-    told = kafka.FetchResponse.PartitionData(
-        error_code=ErrorCode.FENCED_LEADER_EPOCH,
-        current_leader=kafka.FetchResponse.LeaderIdAndEpoch(leader_id=3, leader_epoch=7),
-    )
-    topic = kafka.FetchResponse.FetchableTopicResponse(
-        topic_id=messages.METADATA_TOPIC_ID, partitions=[told]
-    )
-    effects = replica.step(5000, Response(fetch.number, kafka.FetchResponse(responses=[topic])))
+    response = fetch_response(7, 3, ErrorCode.FENCED_LEADER_EPOCH)
+    effects = replica.step(5000, Response(fetch.number, response))
     assert isinstance(replica.core.role, Follower)
     assert [one.address.port for one in sent(effects, kafka.FetchRequest)] == [9003]
 

@@ -9,7 +9,6 @@ import pytest
 
 from kraftwire.raft.core.effects import Append
 from kraftwire.raft.core.messages import vote_request
-from kraftwire.raft.election.vote_client import note_vote, stand
 from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, controls_of
 from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.state.election_state import Election
@@ -32,6 +31,7 @@ from codec_tests.raft.replicas import (
     listeners_of,
     replica_of,
     sent,
+    win,
 )
 from codec_tests.raft.voter_changes import FOUR, begin_request, end_request, removing
 
@@ -140,9 +140,7 @@ def test_a_replica_says_where_the_leader_listens() -> None:
 def test_kraft_version_does_not_decide_the_version_of_leader_changes(kraft_version: int) -> None:
     """KIP-853, kafka.LeaderChangeMessage and kafka.KRaftVersionRecord. Shipped: it stays 0."""
     replica = replica_of(Election(3), kraft_version=kraft_version)
-    stand(replica.core)
-    for _ in range(2):
-        note_vote(replica.core, TWO, granted=True)
+    win(replica.core, TWO)
     (append,) = [one for one in replica.core.effects if isinstance(one, Append)]
     (_, control), *others = controls_of(append.batch, kafka.registry)
     assert (type(control.message), control.version) == (kafka.LeaderChangeMessage, 0)

@@ -7,7 +7,6 @@ import pytest
 from kraftwire.raft.core.effects import Leading, Settled, StoppedLeading
 from kraftwire.raft.core.inputs import Propose, Resign, Tick
 from kraftwire.raft.core.snapshots import begin_snapshot
-from kraftwire.raft.election.vote_client import note_vote, stand
 from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
@@ -39,6 +38,7 @@ from codec_tests.raft.replicas import (
     lead,
     listeners_of,
     take_snapshot,
+    win,
 )
 
 
@@ -47,9 +47,7 @@ def elect_again(replica: Replica) -> None:
     core = replica.core
     core.become_resigned()
     core.become_unattached(core.epoch + 1)
-    stand(core)
-    for _ in range(2):
-        note_vote(core, TWO, granted=True)
+    win(core, TWO)
 
 
 def led_again(replica: Replica) -> Replica:

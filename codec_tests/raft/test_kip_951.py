@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kraftwire.raft.core.inputs import Request, Response
-from kraftwire.raft.core.messages import METADATA_TOPIC_ID, fetch_request, partition_of
+from kraftwire.raft.core.messages import fetch_request, partition_of
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import Listener
@@ -22,7 +22,15 @@ from kraftwire_wire.numbers import ErrorCode
 
 from codec_tests.raft.followers import follower
 from codec_tests.raft.message_fields import fields, tagged
-from codec_tests.raft.replicas import CLUSTER, LISTENER, THREE, replica_of, reply_in, sent
+from codec_tests.raft.replicas import (
+    CLUSTER,
+    LISTENER,
+    THREE,
+    fetch_response,
+    replica_of,
+    reply_in,
+    sent,
+)
 
 FETCHED, PRODUCED = "responses.partitions", "responses.partition_responses"
 
@@ -115,13 +123,7 @@ def test_a_replica_asks_the_new_leader_next_where_that_listens() -> None:
     """KIP-951, FetchResponse."""
     replica = follower()
     (fetch,) = sent(replica.start(), FetchRequest)
-    told = FetchResponse.PartitionData(
-        error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        current_leader=FetchResponse.LeaderIdAndEpoch(leader_id=3, leader_epoch=5),
-    )
-    topic = FetchResponse.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[told])
-    endpoint = FetchResponse.NodeEndpoint(node_id=3, host="new", port=7)
-    response = FetchResponse(responses=[topic], node_endpoints=[endpoint])
+    response = fetch_response(5, 3, ErrorCode.NOT_LEADER_OR_FOLLOWER, host="new", port=7)
     (send,) = sent(replica.step(5000, Response(fetch.number, response)), FetchRequest)
     assert send.address == ("new", 7)
     assert replica.core.leader_listeners == (Listener(LISTENER, "new", 7),)

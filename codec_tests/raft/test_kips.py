@@ -25,7 +25,6 @@ from kraftwire.raft.core.messages import (
     vote_request,
 )
 from kraftwire.raft.core.roles import Leader, Resigned
-from kraftwire.raft.election.vote_client import note_vote, stand
 from kraftwire.raft.metadata_log.batches import controls_of
 from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.replica import Replica
@@ -55,6 +54,7 @@ from codec_tests.raft.replicas import (
     snapshot_request,
     states,
     take_snapshot,
+    win,
 )
 from codec_tests.raft.voter_changes import (
     FOUR,
@@ -370,9 +370,7 @@ def test_the_first_leader_writes_the_voters_of_the_bootstrap_checkpoint() -> Non
     """In one batch with its LeaderChangeMessage; the draft has a batch of AddVoterRecords."""
     replica = replica_of(Election(0))
     assert replica.core.voters == VOTERS
-    stand(replica.core)
-    for _ in range(2):
-        note_vote(replica.core, TWO, granted=True)
+    win(replica.core, TWO)
     kinds = [kind for kind, _ in controls_in(replica.core.effects)]
     assert kinds == [ControlType.LEADER_CHANGE, ControlType.KRAFT_VERSION, ControlType.KRAFT_VOTERS]
     assert len([one for one in replica.core.effects if isinstance(one, Append)]) == 1

@@ -8,7 +8,6 @@ from uuid import UUID
 from kraftwire.raft.core import messages
 from kraftwire.raft.core.effects import Append, Effect, Send
 from kraftwire.raft.core.inputs import Flushed, Request, Response
-from kraftwire.raft.election.vote_client import note_vote, stand
 from kraftwire.raft.metadata_log.batches import controls_of
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.election_state import Election
@@ -29,6 +28,7 @@ from codec_tests.raft.replicas import (
     replica_of,
     reply_in,
     sent,
+    win,
 )
 
 FOUR, FIVE = (ReplicaKey(number, UUID(int=number)) for number in (4, 5))
@@ -96,9 +96,7 @@ def error_in(effects: list[Effect]) -> int | None:
 def newly_elected() -> Replica:
     """A leader whose LeaderChangeMessage nobody has fetched."""
     replica = replica_of(Election(3))
-    stand(replica.core)
-    for _ in range(2):
-        note_vote(replica.core, TWO, granted=True)
+    win(replica.core, TWO)
     flushed(replica)
     return replica
 
