@@ -89,7 +89,7 @@ def may_replace_leader(core: Core) -> bool:
     """Whether the replica may believe in another leader of this epoch than it does.
 
     Not after the first has answered a Fetch, and never on a request: only a known node that was
-    asked can say that whoever named the first was wrong.
+    asked can say that the sender of the first was wrong.
     """
     return is_known_source(core) and not core.is_leader_heard
 

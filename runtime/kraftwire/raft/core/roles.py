@@ -186,8 +186,8 @@ def record_vote(role: Role, candidate: ReplicaKey, election_deadline: int) -> No
 def kept_deadline(role: Role) -> int | None:
     """Return the election deadline that a replica keeps when it becomes unattached, if any.
 
-    A replica that gives up its own candidacy does not wait again from scratch: else whoever lost
-    first would never be heard.
+    A replica that gives up its own candidacy keeps its deadline: with a new one, the first to
+    lose might never get its turn.
     """
     if isinstance(role, Leader | Follower):
         return None
