@@ -204,3 +204,9 @@ def test_an_observer_asks_a_leader_again_that_is_no_bootstrap_server() -> None:
         replica.core.now += 100
         effects = replica.step(replica.core.now, Tick())
     assert ports == {9002, BOOTSTRAP.port}
+
+
+def test_a_response_of_another_kind_is_no_answer() -> None:
+    replica, asked = following()
+    answered(replica, asked, kafka.ApiVersionsResponse())
+    assert not replica.core.connections.is_ready(2, replica.core.now), "it pauses"

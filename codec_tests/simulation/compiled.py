@@ -10,6 +10,7 @@ it, since compiled functions call each other directly.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,7 +60,7 @@ def _adapt(file: Path) -> None:
     for before, after in _NOT_COMPILED:
         text = text.replace(before, after)
     future = "from __future__ import annotations\n"
-    if ": Any" in text and " Any" not in text.partition("class ")[0]:
+    if ": Any" in text and not re.search(r"^from typing import .*\bAny\b", text, re.MULTILINE):
         text = text.replace(future, f"{future}from typing import Any\n", 1)
     file.write_text(text)
 

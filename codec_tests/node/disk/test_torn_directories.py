@@ -77,7 +77,7 @@ def test_an_earlier_segment_may_not_be_torn(tmp_path: Path) -> None:
     assert len(fill(tmp_path, 20)) > 2
     with segment(tmp_path).open("r+b") as file:
         file.truncate(segment(tmp_path).stat().st_size - 1)
-    with pytest.raises(CorruptBatch, match=r"0\.log, byte \d+: .*behind it"), opened(tmp_path):
+    with pytest.raises(CorruptBatch, match=r"0\.log, byte \d+: .*follow it"), opened(tmp_path):
         pass
 
 
