@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from kraftwire.cli.quorum import as_command
-from kraftwire.log.properties import MetaProperties, encode_meta_properties, format_uuid
+from kraftwire.log.properties import MetaProperties, encode_meta_properties
 from kraftwire_messages.kafka import AddRaftVoterRequest, RemoveRaftVoterRequest
 from kraftwire_wire.numbers import ErrorCode
+from kraftwire_wire.uuids import format_uuid
 
 from codec_tests.admin.quorums import DIRECTORIES, Node, running
 from codec_tests.cli.running import done, run

@@ -13,7 +13,6 @@ from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import decode_frames
 from kraftwire.capture.selection import Selection
 from kraftwire.capture.topics import topics_of
-from kraftwire.log.properties import format_uuid
 from kraftwire_messages.kafka import (
     DeleteTopicsRequest,
     FetchRequest,
@@ -23,6 +22,7 @@ from kraftwire_messages.kafka import (
     ProduceRequest,
     registry,
 )
+from kraftwire_wire.uuids import format_uuid
 
 from codec_tests.capture.sample_frames import (
     metadata_request,

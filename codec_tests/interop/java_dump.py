@@ -14,7 +14,6 @@ from typing import Any
 
 from kraftwire.cli.log.forms import timestamp_type
 from kraftwire.log.batch import Batch
-from kraftwire.log.properties import format_uuid
 from kraftwire.log.record import Record
 from kraftwire.log.typed import CONTROL, TypedRecord, decode_typed, kafka_json
 from kraftwire_messages.kafka import (
@@ -22,6 +21,7 @@ from kraftwire_messages.kafka import (
     RemoteLogSegmentMetadataUpdateRecord,
 )
 from kraftwire_wire.records import ControlType
+from kraftwire_wire.uuids import format_uuid
 
 from codec_tests.interop.kafka_tools import run_tool
 

@@ -10,7 +10,6 @@ from uuid import UUID
 import pytest
 
 from kraftwire.log import FileSource, read_batches
-from kraftwire.log.properties import format_uuid
 from kraftwire.log.typed import log_of_topic
 from kraftwire.node.key_value import KeyValues, put
 from kraftwire.node.storage.formatting import LOG_NAME
@@ -22,6 +21,7 @@ from kraftwire_messages.kafka import (
     TopicRecord,
 )
 from kraftwire_wire.records import ControlType, encode_metadata_record
+from kraftwire_wire.uuids import format_uuid
 
 from codec_tests.chaos.processes import NodeProcess
 from codec_tests.interop.java_dump import java_dump, our_lines, their_lines

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from kraftwire.log.properties import format_uuid
+from kraftwire_wire.uuids import format_uuid
 
 from codec_tests.interop.kafka_server import KafkaCluster
 from codec_tests.interop.kafka_tools import run_tool

@@ -19,9 +19,10 @@ from click.testing import CliRunner
 
 from kraftwire.cli import main
 from kraftwire.log import BytesSource, read_batches
-from kraftwire.log.properties import decode_properties, parse_uuid
+from kraftwire.log.properties import decode_properties
 from kraftwire.node.storage.features import METADATA_VERSION, feature_levels, parse_metadata_version
 from kraftwire_messages.kafka import ApiVersionsRequest
+from kraftwire_wire.uuids import parse_uuid
 
 from codec_tests.held_ports import held_port
 from codec_tests.interop.kafka_connection import HOST, Connection

@@ -31,10 +31,10 @@ from kraftwire.log.indexes import (
     read_transaction_index,
 )
 from kraftwire.log.producer_snapshot import decode_producer_snapshot
-from kraftwire.log.properties import format_uuid
 from kraftwire.log.segment_writer import IndexBuilder
 from kraftwire.log.typed import log_of_topic
 from kraftwire.metadata.load import image_at
+from kraftwire_wire.uuids import format_uuid
 
 from codec_tests.columns.engines import batches_alike
 from codec_tests.columns.test_batches import row_of, rows_of_table

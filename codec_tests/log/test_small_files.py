@@ -44,9 +44,9 @@ from kraftwire.log.properties import (
     decode_properties,
     encode_meta_properties,
     encode_partition_metadata,
-    parse_uuid,
 )
 from kraftwire.log.quorum_state import decode_quorum_state, encode_quorum_state
+from kraftwire_wire.uuids import parse_uuid
 
 from codec_tests.stored_files import BROKER, CONTROLLER, stored_files
 

@@ -14,9 +14,9 @@ from kraftwire.groups import Event, Groups
 from kraftwire.groups.changes import What
 from kraftwire.groups.reading import Problem, find_group_logs
 from kraftwire.groups.state import CommittedOffset
-from kraftwire.log.properties import format_uuid
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType
+from kraftwire_wire.uuids import format_uuid
 from pyspark_kraftwire.jobs.group_offsets import find_log, latest, offsets
 from pyspark_kraftwire.jobs.session import reason_of
 from pyspark_kraftwire.jobs.tables import write_table

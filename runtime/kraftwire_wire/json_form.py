@@ -27,7 +27,6 @@ import base64
 import binascii
 import json
 import math
-import re
 import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -39,6 +38,7 @@ from kraftwire_wire.errors import DecodeError, UnsupportedVersion, format_versio
 from kraftwire_wire.forms import FIXED_FORMATS, MAX_LENGTH, MAX_STRING_LENGTH
 from kraftwire_wire.layout import Field, Layout
 from kraftwire_wire.text import encode_text
+from kraftwire_wire.uuids import format_uuid, parse_uuid
 
 if TYPE_CHECKING:
     from kraftwire_wire.message import JsonStyle, Message
@@ -53,7 +53,6 @@ T = TypeVar("T")
 UNKNOWN_TAGS = "_unknownTaggedFields"
 
 _SIZE_SUFFIX = "SizeInBytes"
-_UUID = re.compile("([A-Za-z0-9_-]{22})(==)?")
 _SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -113,7 +112,7 @@ class _JsonWriter:
             return self.struct(value)
         match field.element_type:
             case "uuid":
-                return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
+                return format_uuid(value)
             case "bytes":
                 return _base64(value)
             case "records":
@@ -287,10 +286,10 @@ def _read_string(value: object) -> str:
 
 
 def _read_uuid(value: object) -> UUID:
-    match = _UUID.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        raise _wrong("a uuid (22 characters of base64url)", value)
-    return UUID(bytes=base64.urlsafe_b64decode(match[1] + "=="))
+    try:
+        return parse_uuid(value if isinstance(value, str) else "")
+    except ValueError:
+        raise _wrong("a uuid (22 characters of base64url)", value) from None
 
 
 def _read_bytes(value: object) -> bytes:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.log.properties import decode_properties, format_uuid, parse_uuid
+from kraftwire.log.properties import decode_properties
 from kraftwire.node.assembly import Assembly
 from kraftwire.node.disk.directory_lock import DirectoryInUse, DirectoryLock
 from kraftwire.node.settings.properties import read_properties
@@ -22,6 +22,7 @@ from kraftwire.node.storage.directories import (
     random_id,
     read_directory,
 )
+from kraftwire_wire.uuids import format_uuid, parse_uuid
 
 from codec_tests.node.storage.settings import storage, write_settings
 

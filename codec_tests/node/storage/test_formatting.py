@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kraftwire.log import BytesSource, read_batches
-from kraftwire.log.properties import decode_properties, format_uuid, parse_uuid
+from kraftwire.log.properties import decode_properties
 from kraftwire.log.typed import decode_typed
 from kraftwire.node.disk.files import replace_file
 from kraftwire.node.disk.replica_disk import DiskStore
@@ -34,6 +34,7 @@ from kraftwire_messages.kafka import (
     VotersRecord,
 )
 from kraftwire_wire.message import Message
+from kraftwire_wire.uuids import format_uuid, parse_uuid
 
 from codec_tests.node.storage.settings import storage
 

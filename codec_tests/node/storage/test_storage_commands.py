@@ -9,8 +9,8 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from kraftwire.cli import main
-from kraftwire.log.properties import parse_uuid
 from kraftwire.node.storage.directories import is_reserved
+from kraftwire_wire.uuids import parse_uuid
 
 from codec_tests.node.storage.settings import write_settings
 

@@ -6,13 +6,13 @@ before characters that mean something there. `partition.metadata` has `key: valu
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import NamedTuple
 from uuid import UUID
 
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.java_properties import escaped, read_entries
+from kraftwire_wire.uuids import format_uuid as format_uuid  # kraftwire.raft imports it here
+from kraftwire_wire.uuids import parse_uuid as parse_uuid
 
 
 class MetaProperties(NamedTuple):
@@ -75,19 +75,6 @@ def decode_partition_metadata(data: bytes, file: str = "<bytes>") -> PartitionMe
 def encode_partition_metadata(metadata: PartitionMetadata) -> bytes:
     """The content of `partition.metadata`, which ends without a new line."""
     return f"version: {metadata.version}\ntopic_id: {format_uuid(metadata.topic_id)}".encode()
-
-
-def parse_uuid(text: str) -> UUID:
-    """An id as Kafka prints it, base64url without padding; `ValueError` for anything else."""
-    try:
-        return UUID(bytes=base64.b64decode(text + "==", altchars="-_", validate=True))
-    except binascii.Error as error:
-        raise ValueError(str(error)) from None
-
-
-def format_uuid(value: UUID) -> str:
-    """An id as Kafka prints it."""
-    return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
 
 
 def decode_properties(data: bytes) -> dict[str, str]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from kraftwire.log.properties import format_uuid
 from kraftwire.metadata.access import (
     Acl,
     DelegationToken,
@@ -29,6 +28,7 @@ from kraftwire.metadata.nodes import Brokers, Controller, Voter
 from kraftwire.metadata.topics import Topics
 from kraftwire_messages import kafka
 from kraftwire_wire.message import Message
+from kraftwire_wire.uuids import format_uuid
 
 KRAFT_VERSION = "kraft.version"
 """A feature whose level is in control records; records of features that name it say nothing."""

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from kraftwire.log.properties import format_uuid
 from kraftwire.metadata.errors import CannotApply
 from kraftwire_messages.kafka import (
     ClearElrRecord,
@@ -20,6 +19,7 @@ from kraftwire_messages.kafka import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from kraftwire_wire.uuids import format_uuid
 
 NO_LEADER_CHANGE = -2
 _NO_RECOVERY_CHANGE = -1

@@ -11,13 +11,13 @@ import math
 from typing import Any
 from uuid import UUID
 
-from kraftwire.log.properties import format_uuid
 from kraftwire.metadata import names
 from kraftwire.metadata.access import Acl, DelegationToken, QuotaEntity, ScramCredential
 from kraftwire.metadata.image import MetadataImage
 from kraftwire.metadata.names import name_of
 from kraftwire.metadata.nodes import Broker, Controller, Endpoint, Features, Voter
 from kraftwire.metadata.topics import Partition, Topic
+from kraftwire_wire.uuids import format_uuid
 
 Fields = dict[str, Any]
 View = tuple[str, Fields]

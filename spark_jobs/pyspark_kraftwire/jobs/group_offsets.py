@@ -18,9 +18,9 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
 from kraftwire.console.output import printable
 from kraftwire.log.isolation import indexed_transactions
-from kraftwire.log.properties import format_uuid
 from kraftwire_messages import kafka
 from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.uuids import format_uuid
 from pyspark_kraftwire.jobs.records import read_records
 from pyspark_kraftwire.jobs.tables import report_corrupt
 from pyspark_kraftwire.options import Mode, parse_options

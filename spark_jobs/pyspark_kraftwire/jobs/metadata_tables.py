@@ -19,12 +19,12 @@ from uuid import UUID
 import pyarrow as pa
 
 from kraftwire.columns.schema import ELEMENT
-from kraftwire.log.properties import format_uuid
 from kraftwire.metadata import CannotApply, MetadataImage
 from kraftwire.metadata.nodes import FENCE, UNFENCE, Broker, Endpoint
 from kraftwire.metadata.replay import Entry
 from kraftwire.metadata.topics import Partition, Topic
 from kraftwire_messages import kafka
+from kraftwire_wire.uuids import format_uuid
 from pyspark_kraftwire.shapes import TIMESTAMP
 
 CREATED, CHANGED, CLEARED, DELETED = "created", "changed", "elr cleared", "deleted"

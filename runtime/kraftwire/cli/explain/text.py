@@ -18,8 +18,8 @@ from kraftwire.cli.messages.named_numbers import with_name
 from kraftwire.console.options import format_time
 from kraftwire.console.output import on_terminal, print_json, printable
 from kraftwire.explain.rows import Row
-from kraftwire.log.properties import format_uuid
 from kraftwire_wire.errors import count_of
+from kraftwire_wire.uuids import format_uuid
 
 _BYTES_SHOWN = 8
 """How many bytes stand in a line; of longer ranges fewer, and the count of the rest."""

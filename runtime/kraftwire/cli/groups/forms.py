@@ -28,8 +28,8 @@ from kraftwire.groups.state import (
     ShareTopics,
     TopicPartition,
 )
-from kraftwire.log.properties import format_uuid
 from kraftwire_messages.kafka import StreamsGroupTopologyValue
+from kraftwire_wire.uuids import format_uuid
 
 Json = dict[str, Any]
 

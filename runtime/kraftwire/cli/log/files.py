@@ -15,6 +15,7 @@ from kraftwire.log.file_names import FileKind
 from kraftwire.log.producer_snapshot import decode_producer_snapshot
 from kraftwire.log.quorum_state import decode_quorum_state
 from kraftwire_wire.json_text import parse_json
+from kraftwire_wire.uuids import format_uuid
 
 Rows = Iterator[dict[str, Any]]
 
@@ -64,7 +65,7 @@ def _epochs(file: LogFile) -> Rows:
 
 def _partition_metadata(file: LogFile) -> Rows:
     found = properties.decode_partition_metadata(file.read(), str(file.path))
-    yield {"version": found.version, "topicId": properties.format_uuid(found.topic_id)}
+    yield {"version": found.version, "topicId": format_uuid(found.topic_id)}
 
 
 def _meta_properties(file: LogFile) -> Rows:

@@ -13,13 +13,13 @@ import click
 
 from kraftwire.address import Address
 from kraftwire.log.java_properties import read_entries
-from kraftwire.log.properties import format_uuid, parse_uuid
 from kraftwire.net.security import PLAINTEXT, ClientSecurity
 from kraftwire.net.settings import client_security
 from kraftwire.node.settings.listeners import parse_endpoints, parse_routable
 from kraftwire.node.settings.property_reader import parse_words
 from kraftwire.quorum.admin import TIMEOUT_S
 from kraftwire.raft.state.voters import Listener
+from kraftwire_wire.uuids import format_uuid, parse_uuid
 
 T = TypeVar("T")
 

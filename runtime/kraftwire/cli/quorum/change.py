@@ -21,11 +21,12 @@ from kraftwire.cli.options.connection import (
 )
 from kraftwire.console.failures import CouldNotDoIt, Finding
 from kraftwire.console.output import output_option, print_json, print_table, wants_json
-from kraftwire.log.properties import decode_meta_properties, parse_uuid
+from kraftwire.log.properties import decode_meta_properties
 from kraftwire.node.settings.properties import advertised_listeners
 from kraftwire.node.settings.storage_properties import read_storage_properties
 from kraftwire.quorum.admin import Quorum, add_voter, describe_quorum, remove_voter
 from kraftwire.raft.state.voters import Listener, ReplicaKey
+from kraftwire_wire.uuids import parse_uuid
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,7 +10,6 @@ import click
 from kraftwire.cli.options.config import config_option, telling_all
 from kraftwire.console.failures import EXIT_FINDINGS
 from kraftwire.console.output import output_option, print_json, print_table, wants_json
-from kraftwire.log.properties import format_uuid
 from kraftwire.node.settings.storage_properties import StorageProperties, read_storage_properties
 from kraftwire.node.storage.directories import (
     LogDirectory,
@@ -19,6 +18,7 @@ from kraftwire.node.storage.directories import (
     read_directory,
     what_is_missing,
 )
+from kraftwire_wire.uuids import format_uuid
 
 _COLUMNS = ("directory", "holds", "cluster id", "node", "directory id", "problem")
 

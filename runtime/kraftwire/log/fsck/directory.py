@@ -14,12 +14,9 @@ from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import FileKind
 from kraftwire.log.fsck.finding import Finding, error, warning
 from kraftwire.log.fsck.partition import PartitionCheck
-from kraftwire.log.properties import (
-    decode_meta_properties,
-    decode_partition_metadata,
-    format_uuid,
-)
+from kraftwire.log.properties import decode_meta_properties, decode_partition_metadata
 from kraftwire.log.quorum_state import decode_quorum_state
+from kraftwire_wire.uuids import format_uuid
 
 _AT_THE_END = {
     "recovery-point-offset-checkpoint": "recovery point",

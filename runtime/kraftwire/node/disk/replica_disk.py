@@ -30,7 +30,6 @@ from kraftwire.log.properties import (
     PartitionMetadata,
     decode_partition_metadata,
     encode_partition_metadata,
-    format_uuid,
 )
 from kraftwire.node.disk.directory_lock import DirectoryLock
 from kraftwire.node.disk.epoch_checkpoint import EpochCheckpoint
@@ -47,6 +46,7 @@ from kraftwire.raft.state.election_state import Election, decode_election, encod
 from kraftwire.raft.state.voters import NO_VOTERS, VoterSet
 from kraftwire_messages import kafka
 from kraftwire_wire.registry import Registry
+from kraftwire_wire.uuids import format_uuid
 
 __all__ = ["DiskSettings", "DiskStore"]
 

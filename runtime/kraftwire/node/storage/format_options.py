@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address
 
-from kraftwire.log.properties import parse_uuid
 from kraftwire.node.settings.listeners import parse_routable
 from kraftwire.node.settings.property_reader import parse_number, parse_words
 from kraftwire.node.settings.storage_properties import DEFAULT_HOST, Role, StorageProperties
@@ -14,6 +13,7 @@ from kraftwire.node.storage.directories import is_reserved, random_id, read_dire
 from kraftwire.node.storage.features import KRAFT_VERSION, NEWEST, MetadataVersion, feature_levels
 from kraftwire.raft.state.voters import NO_VOTERS, Listener, ReplicaKey, Voter, VoterSet
 from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.uuids import parse_uuid
 
 KRAFT_VERSIONS = range(2)
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from kraftwire.log.directory import METADATA_TOPIC
 from kraftwire.log.file_names import snapshot_name
-from kraftwire.log.properties import MetaProperties, format_uuid
+from kraftwire.log.properties import MetaProperties
 from kraftwire.node.disk.files import TEMPORARY, make_directory, replace_file
 from kraftwire.node.settings.storage_properties import Role, StorageProperties
 from kraftwire.node.storage.directories import (
@@ -46,6 +46,7 @@ from kraftwire.node.storage.format_options import (
     first_kraft_version,
     first_levels,
 )
+from kraftwire_wire.uuids import format_uuid
 
 LOG_NAME = f"{METADATA_TOPIC}-0"
 FIRST_CHECKPOINT = f"{LOG_NAME}/{snapshot_name(0, 0)}"
