@@ -14,8 +14,8 @@ from kraftwire_messages.kafka import AddRaftVoterRequest, RemoveRaftVoterRequest
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.uuids import format_uuid
 
-from codec_tests.admin.quorums import DIRECTORIES, Node, running
 from codec_tests.cli.running import done, run
+from codec_tests.quorum.quorums import DIRECTORIES, Node, running
 
 IDS = [format_uuid(one) for one in DIRECTORIES]
 

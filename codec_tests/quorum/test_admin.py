@@ -31,9 +31,9 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 
-from codec_tests.admin.quorums import DIRECTORIES, Node, described, not_the_leader, start
 from codec_tests.held_ports import HOST, held_port
 from codec_tests.net.servers import in_loop
+from codec_tests.quorum.quorums import DIRECTORIES, Node, described, not_the_leader, start
 
 KEY = ReplicaKey(3, DIRECTORIES[3])
 LISTENERS = (Listener("CONTROLLER", "host3", 9093),)
