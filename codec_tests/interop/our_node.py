@@ -14,10 +14,10 @@ from click.testing import CliRunner
 
 from kraftwire.address import Address
 from kraftwire.cli.commands import main
-from kraftwire.node.assembly import Assembly, NoRecords
-from kraftwire.node.machine import StateMachine
+from kraftwire.node.assembly import Assembly
 from kraftwire.node.node import Node
 from kraftwire.node.settings.properties import read_properties
+from kraftwire.node.state_machine import NoRecords, StateMachine
 from kraftwire.node.storage.directories import read_directory
 from kraftwire.node.storage.formatting import LOG_NAME
 from kraftwire.quorum.admin import Refused

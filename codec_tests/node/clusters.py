@@ -11,7 +11,7 @@ from uuid import UUID
 from kraftwire.address import Address
 from kraftwire.net.server import Endpoint
 from kraftwire.node.key_value import KeyValues
-from kraftwire.node.node import Node, Settings
+from kraftwire.node.node import Node, NodeSettings
 from kraftwire.raft.membership import policy_of
 from kraftwire.raft.metadata_log.memory_store import MemoryStore
 from kraftwire.raft.metadata_log.store import Store
@@ -72,7 +72,7 @@ class Cluster:
             config_of,
             self.stores[number],
             KeyValues(),
-            Settings(endpoints=(endpoint,), **settings),  # type: ignore[arg-type]
+            NodeSettings(endpoints=(endpoint,), **settings),  # type: ignore[arg-type]
         )
         await node.start()
         self.nodes[number] = node

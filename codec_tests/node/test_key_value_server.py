@@ -60,7 +60,7 @@ def test_a_leader_that_has_resigned_does_not_name_itself() -> None:
             leader = await three.leader()
             for number in set(three.nodes) - {leader.config.key.id}:
                 await three.stop(number)
-            leader._take(Resign())
+            leader._step(Resign())
             assert isinstance(leader._driver.replica.core.role, Resigned)
             assert leader.leader_id is None
             async with client_of(leader) as ask:

@@ -33,16 +33,13 @@ class Guest(Protocol):
     @property
     def is_idle(self) -> bool:
         """Whether nothing is under way."""
-        ...
 
     @property
     def is_trusted(self) -> bool:
         """Whether it is authenticated, or of a host that is known."""
-        ...
 
     def drop(self, reason: Reason, detail: object) -> None:
         """Close it."""
-        ...
 
 
 class _Sited(NamedTuple):

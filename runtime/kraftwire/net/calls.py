@@ -12,11 +12,9 @@ class Line(Protocol):
 
     def reply(self, header: Any, response: Message) -> None:
         """Send a response, and go on with the next request."""
-        ...
 
     def hang_up(self) -> None:
         """Close the connection."""
-        ...
 
 
 class Call:

@@ -214,7 +214,6 @@ class Connection(FrameProtocol):
             waiting.set_result(message)
 
     def lost(self, error: Exception | None) -> None:
-        """See `FrameProtocol`."""
         reason = "it closed the connection" if error is None else f"the connection broke: {error}"
         self._end(reason)
         self._gone.set()
@@ -236,14 +235,11 @@ class Connection(FrameProtocol):
     # -- asyncio -------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See `asyncio.BaseProtocol`."""
         super().connection_made(transport)
         self._writable.set()
 
     def pause_writing(self) -> None:
-        """See `asyncio.BaseProtocol`."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """See `asyncio.BaseProtocol`."""
         self._writable.set()

@@ -40,7 +40,7 @@ class Complaints:
         """`clock` returns seconds."""
         self.counts: Counter[Reason] = Counter()
         self._logger = logger
-        self._rate = LogRate(self._report_left_out, clock)
+        self._rate = LogRate(logger, clock)
 
     def add(self, address: str, peer: str, reason: Reason, detail: object) -> None:
         """Count and log a connection that was closed; `address` is the peer without its port."""
@@ -51,6 +51,3 @@ class Complaints:
         elif self._rate.allows((address, reason)):
             text = shortened(detail)
             self._logger.warning("closed %s: %s: %s", peer, reason, text, extra=extra)
-
-    def _report_left_out(self, count: int) -> None:
-        self._logger.warning("%d more connections were closed like those above", count)

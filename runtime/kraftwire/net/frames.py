@@ -70,11 +70,9 @@ class FrameProtocol(asyncio.BufferedProtocol):
     # -- asyncio ---------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See `asyncio.BaseProtocol`."""
         self.transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See `asyncio.BaseProtocol`."""
         self.transport = None
         self._chunks.clear()
         self.lost(exc)
@@ -84,11 +82,9 @@ class FrameProtocol(asyncio.BufferedProtocol):
         return False
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """See `asyncio.BufferedProtocol`."""
         return memoryview(self._buffer)[self._filled :]
 
     def buffer_updated(self, nbytes: int) -> None:
-        """See `asyncio.BufferedProtocol`."""
         self._filled += nbytes
         if self._filled < len(self._buffer) or self.transport is None:
             return

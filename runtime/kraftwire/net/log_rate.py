@@ -1,6 +1,6 @@
-"""How many log lines peers can cause: a flood of connections or requests must not flood the log.
+"""Bound the log lines that peers can cause, so that a flood of requests does not flood the log.
 
-rate = LogRate(lambda count: _log.warning("%d more", count))
+rate = LogRate(_log)
 if rate.allows((address, reason)):
     _log.warning("refused", extra={"node": shortened(address)})
 """
@@ -17,19 +17,12 @@ _LINES = 30
 _REMEMBERED = 1024
 
 
-def report_left_out(logger: logging.Logger) -> Callable[[int], None]:
-    """Return a `report` for `LogRate` that logs how many lines were left out."""
-    return lambda count: logger.warning("left out lines like those above", extra={"count": count})
-
-
 class LogRate:
     """Allow 30 lines a minute in all, and one a minute about each subject."""
 
-    def __init__(
-        self, report: Callable[[int], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        """`report` gets the number of lines left out in a period, when the next one begins."""
-        self._report = report
+    def __init__(self, logger: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
+        """`logger` is told how many lines a period left out, when the next one begins."""
+        self._logger = logger
         self._clock = clock
         self._last: OrderedDict[Hashable, float] = OrderedDict()
         """When the last line about each subject was allowed."""
@@ -44,7 +37,8 @@ class LogRate:
             left_out, self._left_out = self._left_out, 0
             self._period, self._lines = now, 0
             if left_out:
-                self._report(left_out)
+                extra = {"count": left_out}
+                self._logger.warning("left out lines like those above", extra=extra)
         last = self._last.get(subject) if subject is not None else None
         if self._lines >= _LINES or (last is not None and now - last < _PERIOD_S):
             self._left_out += 1

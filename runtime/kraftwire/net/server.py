@@ -21,7 +21,7 @@ from kraftwire.net.descriptors import is_reserved
 from kraftwire.net.limits import Limits
 from kraftwire.net.log_rate import LogRate
 from kraftwire.net.security import ServerSecurity
-from kraftwire.net.served import Served, Service
+from kraftwire.net.server_connection import ServerConnection, Service
 from kraftwire_wire.numbers import ApiKey
 
 __all__ = ["Call", "Endpoint", "Limits", "Server"]
@@ -66,7 +66,7 @@ class Server:
         self._complaints = Complaints(_logger)
         spoken = {int(key): versions for key, versions in apis.items()}
         self._service = Service(spoken, handle, on_lost, limits, self._complaints, is_known)
-        self._rate = LogRate(_report_left_out)
+        self._rate = LogRate(_logger)
         self._sockets: list[socket.socket] = []
         self._accepting: list[asyncio.Task[None]] = []
 
@@ -116,8 +116,8 @@ class Server:
             async with asyncio.timeout(_ABORTED_S):
                 await service.admission.wait_until_empty()
 
-    def _connections(self) -> list[Served]:
-        return [guest for guest in self._service.admission if isinstance(guest, Served)]
+    def _connections(self) -> list[ServerConnection]:
+        return [guest for guest in self._service.admission if isinstance(guest, ServerConnection)]
 
     async def _listen(self, endpoint: Endpoint) -> None:
         where = f"{endpoint.host}:{endpoint.port}"
@@ -161,7 +161,7 @@ class Server:
     def _greet(self, endpoint: Endpoint, accepted: socket.socket, address: tuple[str, int]) -> None:
         host, port = address
         peer = str(Address(host, port))
-        served = Served(self._service, endpoint.name, host, peer)
+        served = ServerConnection(self._service, endpoint.name, host, peer)
         is_scarce = is_reserved(accepted.fileno())
         if not self._service.admission.admit(served, is_scarce=is_scarce):
             reason = "the newest is refused"
@@ -174,7 +174,9 @@ class Server:
         arrival.add_done_callback(lambda task: accepted.close() if task.cancelled() else None)
         served.arrival = arrival
 
-    async def _welcome(self, endpoint: Endpoint, accepted: socket.socket, served: Served) -> None:
+    async def _welcome(
+        self, endpoint: Endpoint, accepted: socket.socket, served: ServerConnection
+    ) -> None:
         """Make a connection of a socket; with TLS that takes a handshake, of a bounded time."""
         context = None if endpoint.security is None else endpoint.security.context
         limit = None if context is None else self._service.limits.frame_s
@@ -184,7 +186,3 @@ class Server:
             )
         except OSError as error:
             served.drop(Reason.HANDSHAKE, error)
-
-
-def _report_left_out(count: int) -> None:
-    _logger.warning("left out %d lines about listeners that take no connections", count)

@@ -7,9 +7,9 @@ from contextlib import ExitStack, closing, contextmanager
 
 from kraftwire.node.disk.directory_lock import DirectoryLock
 from kraftwire.node.disk.replica_disk import DiskSettings, DiskStore
-from kraftwire.node.machine import StateMachine
-from kraftwire.node.node import Node, Settings
+from kraftwire.node.node import Node, NodeSettings
 from kraftwire.node.settings.properties import NodeProperties, replica_config
+from kraftwire.node.state_machine import StateMachine
 from kraftwire.node.storage.directories import Identity, open_directories
 from kraftwire.node.storage.formatting import LOG_NAME
 from kraftwire.raft.membership import policy_of
@@ -55,7 +55,7 @@ class Assembly:
     def node(self, store: DiskStore, machine: StateMachine) -> Node:
         """The node; `start` opens the disk."""
         properties = self.properties
-        settings = Settings(
+        settings = NodeSettings(
             endpoints=properties.endpoints,
             limits=properties.limits,
             security=properties.security,
@@ -65,16 +65,3 @@ class Assembly:
             snapshot_interval_ms=properties.log.snapshot_interval_ms,
         )
         return Node(self.config_of, store, machine, settings)
-
-
-class NoRecords:
-    """A state machine of a node that only votes and keeps the log: it looks at nothing."""
-
-    def apply(self, batch: object) -> None:
-        """See `StateMachine`."""
-
-    def load(self, batches: object) -> None:
-        """See `StateMachine`."""
-
-    def snapshot(self) -> None:
-        """See `StateMachine`; there is nothing to put into one."""

@@ -30,7 +30,7 @@ from kraftwire.log.batch import Batch
 from kraftwire.log.record import Record
 from kraftwire.net.descriptors import is_reserved
 from kraftwire.net.limits import Limits
-from kraftwire.net.log_rate import LogRate, report_left_out
+from kraftwire.net.log_rate import LogRate
 from kraftwire.node.node import Node
 from kraftwire.node.proposals import NotCommitted
 from kraftwire.printing import shortened
@@ -50,7 +50,7 @@ class KeyValues:
         self.values: dict[str, str] = {}
         self.skipped = 0
         """How many records, and batches that could not be opened, were left out."""
-        self._rate = LogRate(report_left_out(_log))
+        self._rate = LogRate(_log)
 
     def apply(self, batch: Batch) -> None:
         """See `StateMachine`; a record that is no change of a key is skipped."""
@@ -80,13 +80,11 @@ class KeyValues:
             _log.warning("skipped a record", extra=extra)
 
     def load(self, batches: Iterable[Batch]) -> None:
-        """See `StateMachine`."""
         self.values.clear()
         for batch in batches:
             self.apply(batch)
 
     def snapshot(self) -> Iterable[bytes]:
-        """See `StateMachine`."""
         return [put(key, value) for key, value in self.values.items()]
 
 
@@ -114,7 +112,7 @@ class KeyValueServer:
         self._machine = machine
         self._limits = limits
         self._clients = 0
-        self._rate = LogRate(report_left_out(_log))
+        self._rate = LogRate(_log)
 
     async def start(self, host: str, port: int) -> int:
         """Listen; the port, which is another than 0."""

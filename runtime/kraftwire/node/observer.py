@@ -27,7 +27,6 @@ class MetadataObserver:
         self._transactions = Transactions(report)
 
     def apply(self, batch: Batch) -> None:
-        """See `StateMachine`."""
         header, origin = batch.header, self.image.provenance
         for entry in read_entries(batch, self._report):
             self._told(entry)

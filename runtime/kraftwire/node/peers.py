@@ -18,7 +18,7 @@ from kraftwire.address import Address
 from kraftwire.net.answers import LARGEST_BATCH
 from kraftwire.net.client import Connection
 from kraftwire.net.limits import Limits
-from kraftwire.net.log_rate import LogRate, report_left_out
+from kraftwire.net.log_rate import LogRate
 from kraftwire.net.security import ClientSecurity
 from kraftwire.node.known_peers import KnownPeers
 from kraftwire.printing import shortened
@@ -84,7 +84,7 @@ class Peers:
         """Those used most recently come last."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.TimerHandle | None = None
-        self._rate = LogRate(report_left_out(_log))
+        self._rate = LogRate(_log)
 
     def __len__(self) -> int:
         """How many addresses have a connection, or are about to."""

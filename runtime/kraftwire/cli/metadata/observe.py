@@ -21,7 +21,7 @@ from kraftwire.log.typed import record_type_name
 from kraftwire.metadata.replay import Entry
 from kraftwire.node.disk.files import replace_file
 from kraftwire.node.disk.replica_disk import DiskStore
-from kraftwire.node.node import Node, Settings
+from kraftwire.node.node import Node, NodeSettings
 from kraftwire.node.observer import MetadataObserver
 from kraftwire.node.storage.formatting import LOG_NAME
 from kraftwire.quorum.admin import describe_quorum
@@ -90,7 +90,7 @@ def observe(
             bootstrap=target.servers,
         )
         with closing(DiskStore(directory / LOG_NAME)) as store:
-            settings = Settings(security=target.security, hands_on_controls=True)
+            settings = NodeSettings(security=target.security, passes_controls=True)
             node = Node(lambda _: config, store, machine, settings)
             await node.start()
             try:

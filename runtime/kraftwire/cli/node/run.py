@@ -14,12 +14,13 @@ import click
 from kraftwire.address import Address
 from kraftwire.cli.options.config import config_option, telling_all
 from kraftwire.console.failures import EXIT_INTERRUPTED, CouldNotDoIt
-from kraftwire.node.assembly import Assembly, NoRecords
+from kraftwire.node.assembly import Assembly
 from kraftwire.node.key_value import KeyValues, KeyValueServer
-from kraftwire.node.logs import set_up
+from kraftwire.node.logging_setup import set_up
 from kraftwire.node.node import Node
 from kraftwire.node.prometheus import PrometheusServer
 from kraftwire.node.settings.properties import NodeProperties, read_properties
+from kraftwire.node.state_machine import NoRecords
 from kraftwire_wire.errors import KraftwireError
 
 _log = logging.getLogger("kraftwire.node")

@@ -197,25 +197,21 @@ class DiskStore:
     def save_election(
         self, election: Election, kraft_version: int, voter_ids: Iterable[int] = ()
     ) -> None:
-        """See `Store.save_election`."""
         with self._writes:
             replace_file(self._quorum_state, encode_election(election, kraft_version, voter_ids))
             self._draft_state.unlink(missing_ok=True)
 
     def append(self, batch: Batch) -> None:
-        """See `Store.append`."""
         with self._writes:
             self._log.append(batch)
             self._epochs.append(batch.header.partition_leader_epoch, batch.header.base_offset)
 
     def flush(self) -> None:
-        """See `Store.flush`."""
         with self._writes:
             self._log.flush()
             self._epochs.save()
 
     def truncate(self, offset: int) -> None:
-        """See `Store.truncate`."""
         with self._writes:
             if offset < self._log.end:
                 self._epochs.truncate(offset)
@@ -227,25 +223,20 @@ class DiskStore:
         return self._log.read(offset, max_bytes)
 
     def write_snapshot(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
-        """See `Store.write_snapshot`."""
         with self._writes:
             self._snapshots.write(snapshot, position, data)
 
     def finish_snapshot(self, snapshot: OffsetAndEpoch) -> None:
-        """See `Store.finish_snapshot`."""
         with self._writes:
             self._snapshots.finish(snapshot)
 
     def read_snapshot(self, snapshot: OffsetAndEpoch, position: int, max_bytes: int) -> bytes:
-        """See `Store.read_snapshot`."""
         return self._snapshots.read(snapshot, position, max_bytes)
 
     def snapshot_size(self, snapshot: OffsetAndEpoch) -> int:
-        """See `Store.snapshot_size`."""
         return self._snapshots.size(snapshot)
 
     def install(self, snapshot: OffsetAndEpoch) -> None:
-        """See `Store.install`."""
         with self._writes:
             self._begin_anew(snapshot.offset)
             self._snapshots.remove_before(snapshot)

@@ -56,11 +56,9 @@ class SegmentedLog:
 
     @property
     def file(self) -> str:
-        """See `StoredBatches.file`."""
         return str(self._scanned)
 
     def headers(self) -> Iterator[BatchHeader]:
-        """See `StoredBatches.headers`."""
         end = self.base_offset
         for segment in self._segments:
             self._scanned = segment.path
@@ -72,7 +70,6 @@ class SegmentedLog:
             end = segment.end
 
     def read_batch(self, header: BatchHeader) -> Batch:
-        """See `StoredBatches.read_batch`."""
         segment = self._segments[
             bisect_right(self._segments, header.base_offset, key=_base_offset) - 1
         ]

@@ -45,7 +45,6 @@ class SnapshotFiles:
         return {one: opened.enter_context(FileSource(self._path(one))) for one in self._sizes}
 
     def write(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
-        """See `Store.write_snapshot`."""
         if position == 0:
             self._unfinished[snapshot] = 0
         elif position != self._unfinished[snapshot]:
@@ -56,7 +55,6 @@ class SnapshotFiles:
         self._unfinished[snapshot] += len(data)
 
     def finish(self, snapshot: OffsetAndEpoch) -> None:
-        """See `Store.finish_snapshot`."""
         size = self._unfinished.pop(snapshot)
         part = self._path(snapshot, PART)
         with FileIO(part, "r+") as file:
@@ -66,13 +64,11 @@ class SnapshotFiles:
         self._sizes[snapshot] = size
 
     def read(self, snapshot: OffsetAndEpoch, position: int, max_bytes: int) -> bytes:
-        """See `Store.read_snapshot`."""
         size = min(max_bytes, self._sizes[snapshot] - position)
         with FileIO(self._path(snapshot)) as file:
             return read_at(file, position, max(size, 0))
 
     def size(self, snapshot: OffsetAndEpoch) -> int:
-        """See `Store.snapshot_size`."""
         return self._sizes[snapshot]
 
     def remove(self, snapshot: OffsetAndEpoch) -> None:

@@ -29,19 +29,19 @@ from kraftwire.node.settings.listeners import (
     read_protocols,
     read_server_security,
 )
-from kraftwire.node.settings.property_reader import PropertyReader
-from kraftwire.node.settings.storage_properties import (
-    Role,
-    StorageProperties,
-    read_storage,
-)
-from kraftwire.node.settings.tuning import (
+from kraftwire.node.settings.numeric_settings import (
     LogProperties,
     QuorumProperties,
     read_limits,
     read_log,
     read_quorum,
     warn_of_no_effect,
+)
+from kraftwire.node.settings.property_reader import PropertyReader
+from kraftwire.node.settings.storage_properties import (
+    Role,
+    StorageProperties,
+    read_storage,
 )
 from kraftwire.raft.state.config import Config, Membership
 from kraftwire.raft.state.voters import Listener, ReplicaKey

@@ -35,16 +35,16 @@ from kraftwire.node.storage.directories import (
     write_meta_properties,
 )
 from kraftwire.node.storage.features import parse_metadata_version
-from kraftwire.node.storage.first_files import (
-    BOOTSTRAP_NAME,
-    bootstrap_checkpoint,
-    first_checkpoint,
-)
 from kraftwire.node.storage.format_options import (
     FormatOptions,
     check_voters,
     first_kraft_version,
     first_levels,
+)
+from kraftwire.node.storage.initial_checkpoints import (
+    BOOTSTRAP_NAME,
+    bootstrap_checkpoint,
+    first_checkpoint,
 )
 from kraftwire_wire.uuids import format_uuid
 

@@ -8,9 +8,9 @@ import pytest
 
 from kraftwire.log.batch import Batch
 from kraftwire.log.snapshot_writer import SnapshotWriter
-from kraftwire.node import machine
+from kraftwire.node import state_machine
 from kraftwire.node.key_value import KeyValues, delete, put
-from kraftwire.node.machine import Applier
+from kraftwire.node.state_machine import Applier
 from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.metadata_log.memory_store import MemoryStore
@@ -60,7 +60,7 @@ def test_records_are_applied_up_to_what_is_committed() -> None:
 
 
 def test_much_is_applied_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_MOST_BYTES", 1)
+    monkeypatch.setattr(state_machine, "_MAX_BYTES", 1)
     store = stored(data_batch(0, 1, 0, [b"a"]), data_batch(1, 1, 0, [b"b"]))
     applier = Applier(store, values := Values())
     assert applier.apply_some(2)

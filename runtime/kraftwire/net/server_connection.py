@@ -55,7 +55,7 @@ class Service:
         self.is_closing = False
         self.held_bytes = 0
         """What long requests take."""
-        self.stuck: dict[Served, None] = {}
+        self.stuck: dict[ServerConnection, None] = {}
         """Connections with much that is unsent; those stuck longest come first."""
 
     def bound_unsent(self) -> None:
@@ -69,7 +69,7 @@ class Service:
             total -= size
 
 
-class Served(FrameProtocol):
+class ServerConnection(FrameProtocol):
     """See the module."""
 
     def __init__(self, service: Service, listener: str, address: str, peer: str) -> None:
@@ -132,7 +132,6 @@ class Served(FrameProtocol):
             self.close_when_sent()
 
     def lost(self, error: Exception | None) -> None:
-        """See `FrameProtocol`."""
         self._stop_waiting()
         self._let_go()
         self._service.admission.remove(self)
@@ -212,7 +211,6 @@ class Served(FrameProtocol):
     # -- answers -------------------------------------------------------------------------------
 
     def reply(self, header: Any, response: Message) -> None:
-        """See `Line`."""
         frame = add_size(registry.encode_response(header, response))
         self._call = None
         self._let_go()
@@ -257,7 +255,6 @@ class Served(FrameProtocol):
     # -- asyncio -------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See `asyncio.BaseProtocol`."""
         super().connection_made(transport)
         assert self.transport is not None, "it has just been made"
         self.transport.set_write_buffer_limits(high=_UNSENT_BYTES)
@@ -271,11 +268,9 @@ class Served(FrameProtocol):
                 self.drop(Reason.HANDSHAKE, error)
 
     def pause_writing(self) -> None:
-        """See `asyncio.BaseProtocol`."""
         self._service.stuck[self] = None
 
     def resume_writing(self) -> None:
-        """See `asyncio.BaseProtocol`."""
         if self in self._service.stuck:
             del self._service.stuck[self]
             self._next()
