@@ -1,114 +1,108 @@
-"""How long a node waits and how much it takes: the settings that are numbers."""
+"""The settings of a node that are numbers: timeouts, sizes and limits."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 from kraftwire.net.limits import MOST_PEERS, Limits
-from kraftwire.node.settings.property_reader import MAX_LONG, PropertyReader, parse_number
+from kraftwire.node.settings.property_reader import (
+    MAX_INT,
+    MAX_LONG,
+    PropertyReader,
+    parse_number,
+)
+
+T = TypeVar("T")
 
 _HOUR_MS = 3_600_000
 _WEEK_MS = 7 * 24 * _HOUR_MS
-_LEAST_SEGMENT = 8 << 20
-_LEAST_PEERS = 8
-"""More than a quorum has that is of any use; so voters do not lose their places to one another."""
-_LEAST_BATCH = 1 << 20
-_NOT_DONE = {
-    "controller.quorum.election.backoff.max.ms": "elections wait up to twice the election timeout",
-    "controller.quorum.append.linger.ms": "records are written at once, with those that wait",
-    "metadata.max.retention.bytes": "kraftwire.retained.snapshots says what is kept",
-    "metadata.max.retention.ms": "kraftwire.retained.snapshots says what is kept",
+_MIN_SEGMENT = 8 << 20
+_MIN_PEERS = 8
+"""More than any useful quorum has, so that voters do not lose their connections to one another."""
+_MIN_BATCH = 1 << 20
+_RETAINED = "kraftwire.retained.snapshots says what is kept"
+_NO_EFFECT = {
+    "controller.quorum.election.backoff.max.ms": (
+        (0, MAX_INT),
+        "elections wait up to twice the election timeout",
+    ),
+    "controller.quorum.append.linger.ms": (
+        (0, MAX_INT),
+        "records are written at once, with those that wait",
+    ),
+    "metadata.max.retention.bytes": ((-1, MAX_LONG), _RETAINED),
+    "metadata.max.retention.ms": ((-1, MAX_LONG), _RETAINED),
 }
-"""What is checked, and has no effect."""
+"""Settings of Kafka that are checked and otherwise ignored: their bounds, and what to know."""
+
+
+def _number(key: str, default: int, least: int = 0, most: int = MAX_INT) -> Any:
+    return field(default=default, metadata={"key": key, "bounds": (least, most)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuorumProperties:
-    """`controller.quorum.*`: how long a replica waits, in ms, and how much it asks for."""
+    """Timeouts of a replica in ms, and how much it asks for; the names are those of `Config`."""
 
-    election_timeout_ms: int = 1000
-    fetch_timeout_ms: int = 2000
-    election_backoff_max_ms: int = 1000
-    append_linger_ms: int = 25
-    request_timeout_ms: int = 2000
-    retry_backoff_ms: int = 20
-    auto_join: bool = False
-    fetch_max_bytes: int = 1 << 20
-    fetch_snapshot_max_bytes: int = 1 << 20
-    max_batch_bytes: int = 8 << 20
-    """How large a batch may become, that this node writes or that it decompresses."""
+    election_timeout_ms: int = _number("controller.quorum.election.timeout.ms", 1000, 1)
+    fetch_timeout_ms: int = _number("controller.quorum.fetch.timeout.ms", 2000, 1)
+    request_timeout_ms: int = _number("controller.quorum.request.timeout.ms", 2000, 1)
+    retry_backoff_ms: int = _number("controller.quorum.retry.backoff.ms", 20)
+    auto_join: bool = field(
+        default=False, metadata={"key": "controller.quorum.auto.join.enable", "bounds": None}
+    )
+    fetch_max_bytes: int = _number("controller.quorum.fetch.max.bytes", 1 << 20, 1)
+    fetch_snapshot_max_bytes: int = _number(
+        "controller.quorum.fetch.snapshot.max.bytes", 1 << 20, 1
+    )
+    max_batch_bytes: int = _number("kraftwire.max.batch.bytes", 8 << 20, _MIN_BATCH)
+    """The largest batch that this node writes, or decompresses."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LogProperties:
-    """`metadata.log.*` and `metadata.max.*`: segments, snapshots, and how long they are kept."""
+    """When segments end, when snapshots are taken, and how many are kept."""
 
-    segment_bytes: int = 1 << 30
-    segment_ms: int = _WEEK_MS
-    retention_bytes: int = 100 << 20
-    """How much log and snapshots may be before old ones go; negative for no limit."""
-    retention_ms: int = _WEEK_MS
-    """How long they are kept; negative for ever."""
-    snapshot_bytes: int = 20 << 20
-    """How much may be committed behind a snapshot before there is another one."""
-    snapshot_interval_ms: int = _HOUR_MS
-    """How long a snapshot may be behind what is committed; 0 for no such limit."""
-    retained_snapshots: int = 2
+    segment_bytes: int = _number("metadata.log.segment.bytes", 1 << 30, _MIN_SEGMENT)
+    segment_ms: int = _number("metadata.log.segment.ms", _WEEK_MS, 1, MAX_LONG)
+    snapshot_bytes: int = _number(
+        "metadata.log.max.record.bytes.between.snapshots", 20 << 20, 1, MAX_LONG
+    )
+    """How many bytes may be committed after a snapshot before the next one."""
+    snapshot_interval_ms: int = _number(
+        "metadata.log.max.snapshot.interval.ms", _HOUR_MS, 0, MAX_LONG
+    )
+    """The longest time between a commit and the next snapshot; 0 for no such limit."""
+    retained_snapshots: int = _number("kraftwire.retained.snapshots", 2, 1)
+
+
+def _read(reader: PropertyReader, kind: type[T]) -> T:
+    values: dict[str, Any] = {}
+    for one in fields(kind):  # type: ignore[arg-type]
+        key, bounds = one.metadata["key"], one.metadata["bounds"]
+        if bounds is None:
+            values[one.name] = reader.flag(key, one.default)
+        else:
+            values[one.name] = reader.number(key, one.default, *bounds)
+    return kind(**values)
 
 
 def read_quorum(reader: PropertyReader) -> QuorumProperties:
-    """`controller.quorum.*`."""
-    default = QuorumProperties()
-
-    def number(name: str, preset: int, least: int = 0) -> int:
-        return reader.number(f"controller.quorum.{name}", preset, least)
-
-    return QuorumProperties(
-        election_timeout_ms=number("election.timeout.ms", default.election_timeout_ms, 1),
-        fetch_timeout_ms=number("fetch.timeout.ms", default.fetch_timeout_ms, 1),
-        election_backoff_max_ms=number("election.backoff.max.ms", default.election_backoff_max_ms),
-        append_linger_ms=number("append.linger.ms", default.append_linger_ms),
-        request_timeout_ms=number("request.timeout.ms", default.request_timeout_ms, 1),
-        retry_backoff_ms=number("retry.backoff.ms", default.retry_backoff_ms),
-        auto_join=reader.flag("controller.quorum.auto.join.enable", default.auto_join),
-        fetch_max_bytes=number("fetch.max.bytes", default.fetch_max_bytes, 1),
-        fetch_snapshot_max_bytes=number(
-            "fetch.snapshot.max.bytes", default.fetch_snapshot_max_bytes, 1
-        ),
-        max_batch_bytes=reader.number(
-            "kraftwire.max.batch.bytes", default.max_batch_bytes, _LEAST_BATCH
-        ),
-    )
+    """Read `controller.quorum.*`."""
+    return _read(reader, QuorumProperties)
 
 
 def read_log(reader: PropertyReader) -> LogProperties:
-    """`metadata.*`."""
-    default = LogProperties()
-
-    def number(name: str, preset: int, least: int) -> int:
-        return reader.number(f"metadata.{name}", preset, least, MAX_LONG)
-
-    segment_bytes = reader.number(
-        "metadata.log.segment.bytes", default.segment_bytes, _LEAST_SEGMENT
-    )
-    return LogProperties(
-        # Kafka's own way around the least size, for tests.
-        segment_bytes=reader.number("internal.metadata.log.segment.bytes", segment_bytes, 1),
-        segment_ms=number("log.segment.ms", default.segment_ms, 1),
-        retention_bytes=number("max.retention.bytes", default.retention_bytes, -1),
-        retention_ms=number("max.retention.ms", default.retention_ms, -1),
-        snapshot_bytes=number("log.max.record.bytes.between.snapshots", default.snapshot_bytes, 1),
-        snapshot_interval_ms=number(
-            "log.max.snapshot.interval.ms", default.snapshot_interval_ms, 0
-        ),
-        retained_snapshots=reader.number(
-            "kraftwire.retained.snapshots", default.retained_snapshots, 1
-        ),
-    )
+    """Read `metadata.log.*`."""
+    log = _read(reader, LogProperties)
+    # Kafka's own tests get below the minimum with this setting.
+    small = reader.number("internal.metadata.log.segment.bytes", log.segment_bytes, 1)
+    return replace(log, segment_bytes=small)
 
 
 def read_limits(reader: PropertyReader) -> Limits:
-    """Return the limits of the transport, Kafka's and our own; requests never get longer."""
+    """Read the limits of the transport; `socket.request.max.bytes` can only lower its own."""
     default = Limits()
     idle_ms = reader.number("connections.max.idle.ms", 600_000, 1, MAX_LONG)
     given = reader.number("socket.request.max.bytes", default.request_bytes, 1)
@@ -123,20 +117,21 @@ def read_limits(reader: PropertyReader) -> Limits:
         connections_per_address=reader.number(
             "max.connections.per.ip", default.connections_per_address, 1
         ),
-        # Of max.connections; those that no stranger gets. A newcomer always needs one of the rest.
+        # Fewer than max.connections: a new client needs one that is not reserved.
         reserved_connections=reader.value(
             "kraftwire.reserved.connections",
             lambda text: parse_number(text, 0, connections - 1),
             None,
         ),
         peer_connections=reader.number(
-            "kraftwire.peer.connections", default.peer_connections, _LEAST_PEERS, MOST_PEERS
+            "kraftwire.peer.connections", default.peer_connections, _MIN_PEERS, MOST_PEERS
         ),
     )
 
 
 def warn_of_no_effect(reader: PropertyReader) -> None:
-    """Tell of settings that are Kafka's, and known, and change nothing here."""
-    for key, instead in _NOT_DONE.items():
+    """Check Kafka's settings that change nothing here, and warn of each."""
+    for key, (bounds, reason) in _NO_EFFECT.items():
         if reader.has(key):
-            reader.warn(key, f"it has no effect: {instead}")
+            reader.number(key, 0, *bounds)
+            reader.warn(key, f"it has no effect: {reason}")

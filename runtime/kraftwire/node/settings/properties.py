@@ -119,16 +119,9 @@ def replica_config(
         bootstrap=properties.bootstrap_servers,
         static_voters=properties.voters,
         membership=properties.membership,
-        auto_join=quorum.auto_join,
-        election_timeout_ms=quorum.election_timeout_ms,
-        fetch_timeout_ms=quorum.fetch_timeout_ms,
         fetch_spread_ms=quorum.fetch_timeout_ms // _FETCH_SPREAD,
-        request_timeout_ms=quorum.request_timeout_ms,
-        retry_backoff_ms=quorum.retry_backoff_ms,
-        fetch_max_bytes=quorum.fetch_max_bytes,
-        fetch_snapshot_max_bytes=quorum.fetch_snapshot_max_bytes,
-        max_batch_bytes=quorum.max_batch_bytes,
         retained_snapshots=properties.log.retained_snapshots,
+        **vars(quorum),
     )
 
 

@@ -1,5 +1,8 @@
-"""A node's directories: what `kraftwire storage format` writes and a node checks at start.
+"""A node's directories: what `kraftwire storage format` writes, and what a node checks at start.
 
-`formatting` writes, after `format_options` checked the options; `initial_checkpoints` and `features`
-are the content. `directories` reads `meta.properties`.
+- `directories`: `meta.properties`, which says whose a directory is
+- `format_options`, `features`: what to format, and for which release of Kafka
+- `formatting`: plans and writes new directories; `initial_checkpoints` has the content of files
+
+Above `settings` and `disk`.
 """
