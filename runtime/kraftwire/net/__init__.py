@@ -1,23 +1,25 @@
-"""The transport of Kafka's protocol over asyncio: frames over TCP or TLS, calls and answers.
+"""The transport of Kafka's protocol over asyncio: frames over TCP or TLS, clients and servers.
 
-Nothing here knows what the messages are for. Modules build on those above them:
+Start with `client.Connection` or `server.Server`. Each module may import those above it:
 
-    errors        what can go wrong that is no `OSError`
-    frames        a stream of bytes cut into frames
-    security      who speaks: TLS on both sides, SASL as a client
-    settings      the same under Kafka's names of properties
-    principal     the name in a certificate, as Kafka prints it
-    scram         SCRAM without input and output
-    sasl          logging in
-    versions      which version of a message both ends speak
-    answers       how long a response may be, by API
-    client        a connection that asks
-    limits        what a server gives to peers that nobody knows
-    descriptors   how many of them clients leave to files
-    log_rate      how many lines peers can cause
-    complaints    what peers did wrong: counted, and logged at a bounded rate
-    calls         a request that came, and how it is answered
-    served        a connection that is asked
-    admission     which connections there may be
-    server        listeners
+    errors             errors other than `OSError`
+    frames             splits a stream of bytes into frames
+    security           TLS for both sides, SASL for clients
+    settings           the same, read from Kafka's properties
+    principal          the subject of a certificate, as Kafka prints it
+    scram              SCRAM without I/O
+    sasl               the login of a client
+    versions           the version of a message that both ends speak
+    answers            the longest response, by API
+    client             client connections
+    limits             bytes, connections and time that clients may take
+    descriptors        file descriptors that clients never get
+    log_rate           bounds the log lines that peers can cause
+    complaints         counts and logs connections that the server closed
+    calls              a request, and its one response
+    admission          which connections a server accepts
+    server_connection  server connections
+    server             listeners
+
+Above `kraftwire.log`; it does not know what the messages mean.
 """

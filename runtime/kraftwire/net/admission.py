@@ -1,12 +1,11 @@
-"""Which connections there may be: so many in all, so many of one address, some for known peers.
+"""Bounds the connections of a server: in all, per address, and with some reserved for known peers.
 
-A client is trusted if TLS has authenticated it, or if the server knows its host: strangers never
-get the places that are reserved for those. Where there are too many connections, one of those
-that may have to leave makes room: of the same address if that has its fill, else of the address
-that has most; first one that has not sent a sound request yet, whatever else it is doing, and
-the oldest of those; then the one that has been idle longest. If there is none, a trusted
-newcomer replaces a stranger at work, and any other is refused. So half-open connections, from
-however many addresses, push out one another, and a replica at work keeps its own.
+A client is trusted if TLS has authenticated it or if the server knows its host. Other clients never
+get reserved connections. When there are too many, a new connection replaces one of the same address
+if that has its maximum, and otherwise one of the address with most connections. Those that have not
+sent a valid request go first, the oldest before the others; then those that have been idle longest.
+If none of these is left, a trusted client replaces a busy untrusted one, and any other is refused.
+So half-open connections only replace each other, and a busy replica keeps its connection.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from kraftwire.net.complaints import Reason
 from kraftwire.net.limits import Limits
 
 _SITE_BITS = 64
-"""An IPv6 host has as many addresses of its network as it likes."""
+"""An IPv6 host can use any address of its network."""
 
 
 class Guest(Protocol):
-    """A connection, as far as it matters here."""
+    """What `Admission` needs to know of a connection."""
 
     address: str
     is_proven: bool
@@ -32,18 +31,18 @@ class Guest(Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is under way."""
+        """Whether it has no open request or response."""
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it is authenticated, or of a host that is known."""
+        """Whether it is authenticated or comes from a known host."""
 
     def drop(self, reason: Reason, detail: object) -> None:
-        """Close it."""
+        """Close the connection."""
 
 
 class _Sited(NamedTuple):
-    """A connection, and how many its address has."""
+    """A connection, and the number of connections of its address."""
 
     crowd: int
     guest: Guest
@@ -57,7 +56,7 @@ class Admission:
         self._sites: dict[str, set[Guest]] = {}
         self._count = 0
         self._most = limits.connections
-        """How many there may be, as far as descriptors go."""
+        """The current limit; scarce file descriptors lower it."""
         self._is_empty = asyncio.Event()
         self._is_empty.set()
 
@@ -65,15 +64,15 @@ class Admission:
         return self._count
 
     def __iter__(self) -> Iterator[Guest]:
-        """All connections; they may be closed meanwhile."""
+        """Iterate over a copy, so that connections may close meanwhile."""
         return iter([guest for guests in self._sites.values() for guest in guests])
 
     def admit(self, guest: Guest, *, is_scarce: bool = False) -> bool:
         """Add a new connection, which may replace another; False if it is refused.
 
-        `is_scarce` means that there is no file descriptor for one more than there are. From then
-        on there are no more, until half of them have gone: who leaves for a newcomer gives up a
-        low descriptor, which alone would look like plenty.
+        `is_scarce` means that file descriptors have run out. The limit then stays at the current
+        number until half of the connections are closed: a connection that is replaced frees a low
+        descriptor, which alone would look like plenty.
         """
         site = _site(guest.address)
         if is_scarce:
@@ -88,7 +87,7 @@ class Admission:
         return True
 
     def remove(self, guest: Guest) -> None:
-        """The connection is closed, or about to be; it may have been removed before."""
+        """Remove a connection that is closing; do nothing if it was removed before."""
         site = _site(guest.address)
         guests = self._sites.get(site)
         if guests is None or guest not in guests:
@@ -101,11 +100,10 @@ class Admission:
             self._is_empty.set()
 
     async def wait_until_empty(self) -> None:
-        """Wait until all connections are closed."""
         await self._is_empty.wait()
 
     def _has_room(self, guest: Guest, site: str) -> bool:
-        """Whether one more may come, after another has left for it if need be."""
+        """Whether there is room for one more; close another connection if necessary."""
         limits = self._limits
         if len(self._sites.get(site, ())) >= limits.connections_per_address:
             return _make_room(self._sites_and_guests(site))
@@ -131,7 +129,7 @@ class Admission:
 
 
 def _make_room(guests: Iterable[_Sited], *, even_busy: bool = False) -> bool:
-    """Close the connection among these that is missed least; whether there is one."""
+    """Close the least important of these connections; return False if none may be closed."""
 
     def is_at_work(guest: Guest) -> bool:
         return guest.is_proven and not guest.is_idle
@@ -148,12 +146,12 @@ def _make_room(guests: Iterable[_Sited], *, even_busy: bool = False) -> bool:
     )
     if leaving is None:
         return False
-    leaving.guest.drop(Reason.FLOOD, "others came, and it is missed least")
+    leaving.guest.drop(Reason.FLOOD, "it made room for a new connection")
     return True
 
 
 def plain_address(address: str) -> str:
-    """Return an address as IPv4 if that is what it stands for, else in its shortest form."""
+    """Return an IPv4-mapped address as IPv4, and any other in its shortest form."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -163,7 +161,7 @@ def plain_address(address: str) -> str:
 
 
 def _site(address: str) -> str:
-    """Return the owner of an address: itself, or its network with IPv6."""
+    """Return what counts as one address: an IPv4 address, or an IPv6 network."""
     plain = plain_address(address)
     if ":" not in plain:
         return plain

@@ -1,7 +1,7 @@
-"""How long a response may be, by the API it answers.
+"""The longest response that a client reads, by API.
 
-An honest server keeps far below these limits. Decoding makes objects of up to sixty times the
-bytes of a response, so one limit for all would let a hostile server take gigabytes.
+Responses of honest servers are far shorter. Decoding takes up to sixty times the size of a
+response, so with a single limit for all APIs a hostile server could take gigabytes.
 """
 
 from __future__ import annotations

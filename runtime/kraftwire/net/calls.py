@@ -1,4 +1,4 @@
-"""A request that came, and how it is answered."""
+"""A request that a server received, and its one response."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from kraftwire_wire.message import Message
 
 
 class Line(Protocol):
-    """The connection that a request came over."""
+    """The connection of a request."""
 
     def reply(self, header: Any, response: Message) -> None:
-        """Send a response, and go on with the next request."""
+        """Send a response and continue with the next request."""
 
     def hang_up(self) -> None:
         """Close the connection."""
 
 
 class Call:
-    """A request, who sent it, and one chance to answer it."""
+    """A request and its sender; the first `answer` or `disconnect` counts."""
 
     __slots__ = ("_header", "_line", "listener", "message", "peer", "principal")
 
@@ -36,11 +36,11 @@ class Call:
         self._header = header
         self.message = message
         self.listener = listener
-        """The name of the listener that it came to."""
+        """The name of the listener."""
         self.principal = principal
         """The subject of the client's certificate, as Kafka prints it; None without one."""
         self.peer = peer
-        """Where it comes from, HOST:PORT."""
+        """The client, HOST:PORT."""
 
     def __repr__(self) -> str:
         return f"<Call {type(self.message).__name__} {self.version} of {self.peer}>"
@@ -52,20 +52,19 @@ class Call:
 
     @property
     def client_id(self) -> str | None:
-        """What the client calls itself."""
         name: str | None = self._header.client_id
         return name
 
     @property
     def is_open(self) -> bool:
-        """Whether an answer would go out."""
+        """Whether a response would be sent."""
         return self._line is not None
 
     def answer(self, response: Message, version: int | None = None) -> None:
-        """Send the response, without waiting.
+        """Send the response without waiting.
 
-        Nothing happens where the connection is gone, or where the answer has been given. A
-        response that has no form in that version is a `KraftwireError`, and ends the connection.
+        Do nothing if the connection is closed or the request was answered. If the response cannot
+        be encoded in that version, raise `KraftwireError` and close the connection.
         """
         line, self._line = self._line, None
         if line is None:
@@ -79,11 +78,11 @@ class Call:
             raise
 
     def disconnect(self) -> None:
-        """Close the connection, in the place of an answer."""
+        """Close the connection instead of answering."""
         line, self._line = self._line, None
         if line is not None:
             line.hang_up()
 
     def lose(self) -> None:
-        """The connection is gone: nobody waits for the answer."""
+        """Note that the connection is closed."""
         self._line = None

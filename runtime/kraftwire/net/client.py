@@ -1,9 +1,11 @@
-"""A connection that asks: over TCP or TLS, logged in, with the versions that both ends speak.
+"""Client connections: over TCP or TLS, logged in, with the versions that both ends speak.
 
-Requests go out as they are asked and answers are matched by their correlation ids, so many can
-be on their way. Whoever asks bounds the time with `asyncio.timeout`; an answer that nobody
-waits for any more is dropped when it comes. Whatever is wrong with the stream itself closes
-the connection, and every open question ends with `ConnectionError`.
+    connection = await Connection.open("localhost", 9092)
+    response = await connection.ask(ApiVersionsRequest())
+
+Requests are pipelined, and responses are matched by correlation id. Callers bound the time with
+`asyncio.timeout`; a response that comes later is dropped. An invalid stream closes the connection,
+and every open request raises `ConnectionError`.
 """
 
 from __future__ import annotations
@@ -35,24 +37,24 @@ _ID_BYTES = 4
 
 
 class _Question(NamedTuple):
-    """A request that is not answered yet."""
+    """A request without a response yet."""
 
     header: Any
     name: str
     most: int
-    """How many bytes its response may have."""
+    """The longest response, in bytes."""
     waiting: asyncio.Future[Message]
 
 
 class Connection(FrameProtocol):
-    """See the module; `open` makes one."""
+    """A client connection; `open` creates it."""
 
     def __init__(
         self, peer: str, client_id: str, max_bytes: int, max_batch_bytes: int = LARGEST_BATCH
     ) -> None:
         super().__init__()
         self.peer = peer
-        """Whom this connects to, HOST:PORT."""
+        """The server, HOST:PORT."""
         self.spoken: dict[int, range] = {}
         """The versions that the peer speaks, by API key."""
         self._client_id = client_id
@@ -76,12 +78,12 @@ class Connection(FrameProtocol):
         max_bytes: int = 100 << 20,
         max_batch_bytes: int = LARGEST_BATCH,
     ) -> Self:
-        """Connect, log in, and ask which versions the server speaks.
+        """Connect, ask which versions the server speaks, and log in.
 
-        Raises `OSError` if there is no connection; `BadAddress`, `AuthenticationFailed` and other
-        `KraftwireError`s if there cannot be one, or no way to go on. `max_bytes` bounds responses
-        of APIs that have no lower limit of their own (`answers`), and `max_batch_bytes` is how
-        large a batch in a Fetch response may be.
+        Raise `OSError` if the connection fails, `BadAddress` for an invalid address,
+        `AuthenticationFailed` if the login fails, and other `KraftwireError`s if the server cannot
+        be used. `max_bytes` bounds responses of APIs that have no lower limit of their own
+        (`answers`). `max_batch_bytes` is the largest batch in a Fetch response.
         """
         problem = Address(host, port).problem
         if problem is not None:
@@ -104,27 +106,27 @@ class Connection(FrameProtocol):
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing can be asked any more."""
+        """Whether the connection is closed or closing."""
         return self.transport is None or self.transport.is_closing()
 
     @property
     def found_at(self) -> str | None:
-        """The network address that the host was found at; None once the connection is closed."""
+        """The IP address of the server; None once the connection is closed."""
         name = None if self.transport is None else self.transport.get_extra_info("peername")
         return None if name is None else str(name[0])
 
     def version_for(self, message: Message) -> int:
-        """The newest version that both ends speak, and that has room for what the message says.
+        """Return the newest version that both ends speak and that can encode the message.
 
-        `UnsupportedVersion` where there is none.
+        Raise `UnsupportedVersion` if there is no such version.
         """
         return encode_newest(message, self.spoken).version
 
     async def ask(self, message: Message, version: int | None = None) -> Message:
-        """The answer to a request, which is sent in the newest version unless one is given.
+        """Send a request, in the newest version by default, and return the response.
 
-        `ConnectionError` where the connection is lost before it comes, `DecodeError` where it is
-        none.
+        Raise `ConnectionError` if the connection is lost before, and `DecodeError` if the response
+        is invalid.
         """
         if version is None:
             encoded = encode_newest(message, self.spoken)
@@ -145,7 +147,7 @@ class Connection(FrameProtocol):
         return cast(Message, await waiting)
 
     async def close(self) -> None:
-        """Close the connection, whatever is on its way, and wait until it is."""
+        """Close the connection, fail the open requests, and wait until it is closed."""
         self._fail("closed by this end")
         await self._gone.wait()
 
@@ -165,12 +167,12 @@ class Connection(FrameProtocol):
             again = await self.ask(request, retry_version(response))
             response = cast(ApiVersionsResponse, again)
         if response.error_code != ErrorCode.NONE:
-            reason = f"{self.peer} does not tell what it speaks: error {response.error_code}"
+            reason = f"{self.peer} refuses to report its versions: error {response.error_code}"
             raise KraftwireError(reason)
         return spoken_versions(response)
 
     async def _log_in(self, security: ClientSecurity) -> None:
-        assert security.sasl is not None, "asked for by whoever calls"
+        assert security.sasl is not None, "the caller checked it"
         try:
             await log_in(self.ask, security.sasl)
         except NoCommonVersion:
@@ -179,7 +181,7 @@ class Connection(FrameProtocol):
     # -- what comes ----------------------------------------------------------------------------
 
     def frame_begins(self, size: int) -> bool:
-        """See `FrameProtocol`; which response it is, its first bytes will say."""
+        """Check the size; the first bytes will tell which response it is."""
         longest = max((question.most for question in self._open.values()), default=0)
         if _ID_BYTES <= size <= longest:
             return True
@@ -223,7 +225,7 @@ class Connection(FrameProtocol):
         self.abort()
 
     def _end(self, reason: str) -> None:
-        """Let nobody wait any longer; the first reason is the one that is told."""
+        """Fail the open requests with the first reason that was given."""
         waiting, self._open = self._open, {}
         self._writable.set()
         if not self._gone.is_set() and self._why_closed == "the connection is closed":

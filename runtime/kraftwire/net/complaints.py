@@ -1,6 +1,6 @@
-"""What peers did wrong: all of it counted, and logged at a bounded rate (`log_rate`).
+"""Counts the connections that a server closed, and logs them at a bounded rate (`log_rate`).
 
-A peer's address and a reason get one line a minute.
+Each pair of an address and a reason gets one line a minute.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kraftwire.printing import shortened
 
 
 class Reason(StrEnum):
-    """Why a connection was closed that its peer had not closed."""
+    """Why the server closed a connection."""
 
     SIZE = "the size of a frame"
     NO_ROOM = "no room for long requests"
@@ -34,7 +34,7 @@ _QUIET = frozenset({Reason.IDLE})
 
 
 class Complaints:
-    """Counts by reason, and the log."""
+    """The counts by reason, and the log."""
 
     def __init__(self, logger: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` returns seconds."""

@@ -1,7 +1,7 @@
-"""File descriptors that clients never get: a node without any for its files has to end.
+"""File descriptors that clients never get: a node that cannot open its files has to stop.
 
-The system gives a new file or socket the lowest number that is free, so the number of an
-accepted socket alone says how many are left.
+A new file or socket gets the lowest free descriptor, so the descriptor of an accepted socket tells
+how many are in use.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from kraftwire_wire.errors import KraftwireError
 RESERVED = 64
 """Kept free of clients: 32 for connections to other nodes, the rest for files."""
 LEAST = 2 * RESERVED
-"""The lowest limit that a node starts with."""
+"""A node does not start with a lower limit."""
 
 
 class TooFewDescriptors(KraftwireError):
-    """The process may not open as many files as a node needs."""
+    """The process may open fewer files than a node needs."""
 
 
 def limit() -> int | None:
-    """Return how many files this process may have open; None for any number."""
+    """Return how many files this process may open; None for any number."""
     if resource is None:
         return None
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -34,7 +34,7 @@ def limit() -> int | None:
 def is_reserved(descriptor: int, more: int = 0) -> bool:
     """Whether an accepted socket has a descriptor that must stay free for files and nodes.
 
-    A listener of less importance leaves `more` to others, as far as a quarter of all allows.
+    A less important listener leaves `more` descriptors, but may always use a quarter of all.
     """
     most = limit()
     return most is not None and descriptor >= most - min(RESERVED + more, most * 3 // 4)

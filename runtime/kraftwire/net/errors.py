@@ -1,4 +1,4 @@
-"""What can go wrong in the transport that the system does not report as an `OSError`."""
+"""Errors of the transport, other than the `OSError` of the system."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from kraftwire_wire.errors import KraftwireError, UnsupportedVersion, format_ver
 
 
 class BadSecurity(KraftwireError):
-    """Security settings, or files that they name, that nobody can use."""
+    """Invalid security settings, or an invalid file that they name."""
 
 
 class BadAddress(KraftwireError):
-    """A host or a port that nobody can connect to."""
+    """A host or a port that is not valid."""
 
 
 class AuthenticationFailed(KraftwireError):
-    """The server does not take a login, or could not show that it knows the password."""
+    """The server refused the login, or did not prove that it knows the password."""
 
 
 class NoCommonVersion(UnsupportedVersion):
-    """A message that has no version which both ends speak and which has room for it."""
+    """Both ends speak no common version that can encode the message."""
 
     def __init__(self, name: str, ours: range, theirs: range | None, reason: str = "") -> None:
-        """`theirs` is None where the peer does not know the API at all."""
+        """`theirs` is None if the peer does not know the API."""
         super().__init__(name, theirs[-1] if theirs else -1, ours)
         self.theirs = theirs
         self.reason = reason

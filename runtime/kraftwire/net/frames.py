@@ -1,9 +1,8 @@
-"""One direction of a connection cut into frames: an int32 size, and that many bytes.
+"""Splits the stream of a connection into frames: an int32 size, and that many bytes.
 
-Bytes go from the socket into their frame, and a frame takes memory as its bytes come, not as
-its size says. What is behind a frame that still is at work stays in the socket, but for the
-size of the next: so a peer that waits and goes away is noticed, and one that sends on takes no
-memory.
+The socket reads into the buffer of a frame, and a frame takes memory as its bytes arrive, not as
+its size claims. While a frame is in progress, only the size of the next one is read: so a peer that
+disconnects is noticed, and one that keeps sending takes no memory.
 """
 
 from __future__ import annotations
@@ -17,40 +16,40 @@ _CHUNK = 256 << 10
 
 
 class FrameProtocol(asyncio.BufferedProtocol):
-    """The base of both ends of a connection; they say what a frame means."""
+    """The base class of client and server connections."""
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
-        """What there is while the connection is."""
+        """Set while the connection is open."""
         self._chunks: list[bytearray] = []
         self._buffer = bytearray(INT32.size)
         self._filled = 0
         self._size: int | None = None
-        """What the frame that is being read lacks behind its last chunk; None between frames."""
+        """Bytes of the current frame after this chunk; None between frames."""
         self._is_held = False
 
     # -- what the ends say -----------------------------------------------------------------
 
     def frame_begins(self, size: int) -> bool:
-        """A frame of this size comes; False where it is refused, and the connection closed."""
+        """Accept a frame by its size; return False after closing the connection."""
         raise NotImplementedError
 
     def frame_received(self, frame: bytes) -> None:
-        """A frame is whole."""
+        """Handle a complete frame."""
         raise NotImplementedError
 
     def lost(self, error: Exception | None) -> None:
-        """The connection is gone."""
+        """Handle the end of the connection."""
         raise NotImplementedError
 
     # -- the flow of frames ----------------------------------------------------------------
 
     def hold(self) -> None:
-        """Let no frame begin until `release`."""
+        """Do not begin a frame until `release`."""
         self._is_held = True
 
     def release(self) -> None:
-        """Go on, with a frame whose size has come meanwhile."""
+        """Continue, with the frame whose size has arrived meanwhile."""
         self._is_held = False
         if self._size is None and self._filled == INT32.size:
             self._begin_frame()
@@ -58,12 +57,12 @@ class FrameProtocol(asyncio.BufferedProtocol):
                 self.transport.resume_reading()
 
     def close_when_sent(self) -> None:
-        """Close the connection when what was written is sent."""
+        """Close the connection once the written data is sent."""
         if self.transport is not None:
             self.transport.close()
 
     def abort(self) -> None:
-        """Close the connection at once."""
+        """Close the connection immediately."""
         if self.transport is not None:
             self.transport.abort()
 
@@ -78,7 +77,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
         self.lost(exc)
 
     def eof_received(self) -> bool:
-        """Close too where the peer closes: no answer to half a connection."""
+        """Close our side too: a half-closed connection gets no response."""
         return False
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -103,7 +102,7 @@ class FrameProtocol(asyncio.BufferedProtocol):
         self._next_chunk()
 
     def _next_chunk(self) -> None:
-        """Make room for more of the frame, or hand it over."""
+        """Allocate the next chunk of the frame, or handle the complete frame."""
         assert self._size is not None, "a frame has begun"
         self._chunks.append(self._buffer)
         chunk = min(self._size, _CHUNK)

@@ -1,8 +1,8 @@
-"""What a server gives to peers that nobody knows: bytes, connections and time.
+"""Limits of a server for its clients: bytes, connections and time.
 
-A request becomes objects of up to sixty times its size, and nothing else is done meanwhile, so
-the limits on bytes are far below Kafka's `socket.request.max.bytes` of 100 MiB, which has
-produce requests in mind: what the replicas of a quorum ask takes a few hundred bytes.
+Decoding a request takes up to sixty times its size and blocks the loop, so the limits are far below
+Kafka's `socket.request.max.bytes` of 100 MiB. That allows for produce requests; those of a quorum
+have a few hundred bytes.
 """
 
 from __future__ import annotations
@@ -10,40 +10,40 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MOST_PEERS = 32
-"""The descriptors that are kept free of clients have room for no more."""
+"""As many as the reserved file descriptors allow."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """See the module; times are in seconds."""
+    """Sizes are in bytes, times in seconds."""
 
     request_bytes: int = 64 << 10
     """The longest request."""
     small_request_bytes: int = 4 << 10
-    """The longest that any connection may send at any time; others must have sent a sound one."""
+    """The longest request on a connection that has not sent a valid one yet."""
     held_bytes: int = 1 << 20
-    """What all requests longer than that may take together, until they are answered."""
+    """The total of all longer requests that are not answered yet."""
     unsent_bytes: int = 64 << 20
-    """What all answers may take together that are not sent; those stuck longest are dropped."""
+    """The total of unsent responses; the slowest readers are dropped first."""
     connections: int = 500
     """Kafka's `max.connections`."""
     connections_per_address: int = 100
     """Kafka's `max.connections.per.ip`."""
     reserved_connections: int | None = None
-    """How many of all only authenticated clients and known hosts get; None for a tenth."""
+    """Connections for authenticated clients and known hosts; None for a tenth of all."""
     peer_connections: int = MOST_PEERS
     """How many connections a node opens to others."""
     frame_s: float = 10
-    """From the start of a connection to its first request, and of a request to its end."""
+    """For the first request of a connection, and for the rest of any request."""
     idle_s: float = 600
     """Between requests; Kafka's `connections.max.idle.ms`."""
     send_s: float = 30
-    """How long a peer may take to read an answer."""
+    """For the client to read a response."""
     closing_s: float = 2
-    """How long a server that closes waits for answers."""
+    """For open requests when the server closes."""
 
     @property
     def open_connections(self) -> int:
-        """How many connections all clients may have that are not trusted."""
+        """The number of connections of untrusted clients."""
         reserved = self.reserved_connections
         return self.connections - (self.connections // 10 if reserved is None else reserved)

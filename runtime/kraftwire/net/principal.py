@@ -1,8 +1,8 @@
 """The name of a certificate's subject, as Kafka prints it: `CN=node,O=company` (RFC 2253).
 
-Kafka's principals of TLS are what Java prints, so a list of principals that works there works
-here. The name is taken from the certificate's bytes, since Python's own form lacks what the
-name of an unusual attribute is made of: its number, and its value as it stands there.
+Kafka's TLS principals are what Java prints, so Kafka's lists of principals work here. The name is
+decoded from the certificate's bytes: Python's parsed form lacks the number and the encoded value of
+an unusual attribute, which Java prints.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _KEYWORDS = {
 }
 _SEQUENCE, _SET, _OID, _VERSION = 0x30, 0x31, 0x06, 0xA0
 _TEXTS = frozenset({0x0C, 0x13, 0x14, 0x16, 0x1E})
-"""The kinds of strings that Java prints as text; it takes all of them for UTF-8."""
+"""String types that Java prints as text; it reads all of them as UTF-8."""
 _ESCAPED = frozenset(',=+<>#;"\\')
 _LONG = 0x80
 
 
 class _Value(NamedTuple):
-    """A value of DER: its tag, its content, and both with the length between them."""
+    """A DER value: its tag, its content, and all of its bytes."""
 
     tag: int
     content: bytes
@@ -38,7 +38,7 @@ class _Value(NamedTuple):
 
 
 def subject_of(certificate: bytes) -> str:
-    """The subject of a certificate in DER; `DecodeError` where that is none."""
+    """Return the subject of a DER certificate; raise `DecodeError` if it is not valid."""
     parts = _values(_one(certificate, _SEQUENCE))
     fields = _values(parts[0].content) if parts else []
     if fields and fields[0].tag == _VERSION:
@@ -72,7 +72,7 @@ def _escaped(text: str) -> str:
 
 
 def _number(content: bytes) -> str:
-    """An object identifier as people write it."""
+    """Return an object identifier in dotted form."""
     found, value = [], 0
     for byte in content:
         value = value << 7 | byte & 0x7F
@@ -93,7 +93,7 @@ def _one(data: bytes, tag: int) -> bytes:
 
 
 def _values(data: bytes) -> list[_Value]:
-    """The values that stand behind one another."""
+    """Parse consecutive values."""
     found, position = [], 0
     while position < len(data):
         start = position

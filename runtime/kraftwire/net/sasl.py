@@ -1,4 +1,4 @@
-"""Logging in as a client: SaslHandshake, then SaslAuthenticate to and fro (KIP-43, KIP-152)."""
+"""The login of a client: SaslHandshake, then SaslAuthenticate requests (KIP-43, KIP-152)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ask = Callable[[Message], Awaitable[Message]]
 
 
 async def log_in(ask: Ask, sasl: Sasl) -> None:
-    """Log in over a new connection; `AuthenticationFailed` where the server refuses."""
+    """Log in; raise `AuthenticationFailed` if the server refuses."""
     handshake = await ask(SaslHandshakeRequest(mechanism=sasl.mechanism))
     offered = cast(SaslHandshakeResponse, handshake)
     if offered.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
@@ -30,14 +30,14 @@ async def log_in(ask: Ask, sasl: Sasl) -> None:
         raise AuthenticationFailed(f"sasl.mechanism: {reason}")
     _check(offered.error_code, "the server takes no login here")
     if sasl.mechanism is Mechanism.PLAIN:
-        await _say(ask, b"\0".join((b"", sasl.username.encode(), sasl.password.encode())))
+        await _authenticate(ask, b"\0".join((b"", sasl.username.encode(), sasl.password.encode())))
         return
     scram = Scram(sasl.mechanism, sasl.username, sasl.password)
-    challenge = await _say(ask, scram.first())
-    scram.verify(await _say(ask, scram.final(challenge)))
+    challenge = await _authenticate(ask, scram.first())
+    scram.verify(await _authenticate(ask, scram.final(challenge)))
 
 
-async def _say(ask: Ask, data: bytes) -> bytes:
+async def _authenticate(ask: Ask, data: bytes) -> bytes:
     response = cast(SaslAuthenticateResponse, await ask(SaslAuthenticateRequest(auth_bytes=data)))
     _check(response.error_code, response.error_message or "the server refused the login")
     return response.auth_bytes

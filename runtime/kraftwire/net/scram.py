@@ -1,8 +1,7 @@
 """SCRAM (RFC 5802, RFC 7677) as a client, without input and output.
 
-Three messages go to and fro: `first` and `final` are what the client says, and `verify` looks
-at what the server proves at the end, that it knows the password too. Kafka has no channel
-binding and takes names and passwords as they are, as UTF-8.
+The client sends `first` and `final`; `verify` checks the server's proof that it knows the password
+too. Kafka has no channel binding, and uses names and passwords as UTF-8 without SASLprep.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from kraftwire.net.security import Mechanism
 
 _HASHES = {Mechanism.SCRAM_SHA_256: "sha256", Mechanism.SCRAM_SHA_512: "sha512"}
 _ITERATIONS = range(4096, 200_001)
-"""RFC 7677 asks for the least; more than the most would stop this end for too long."""
+"""RFC 7677 sets the minimum; more than the maximum would block the client for too long."""
 _NO_BINDING = b"n,,"
 
 
@@ -37,11 +36,11 @@ class Scram:
         self._proven = b""
 
     def first(self) -> bytes:
-        """What the client says first: its name and a nonce."""
+        """Return the first message: a name and a nonce."""
         return _NO_BINDING + self._first
 
     def final(self, challenge: bytes) -> bytes:
-        """The client's proof, for the server's first message."""
+        """Return the message with the client's proof."""
         found = _attributes(challenge)
         nonce = found.get("r", "")
         if not nonce.startswith(self._nonce) or len(nonce) == len(self._nonce):
@@ -57,7 +56,7 @@ class Scram:
         return without_proof + b",p=" + base64.b64encode(proof)
 
     def verify(self, outcome: bytes) -> None:
-        """Look at the server's last message; `AuthenticationFailed` unless it proves itself."""
+        """Check the server's last message; raise `AuthenticationFailed` if its proof is wrong."""
         found = _attributes(outcome)
         if "e" in found:
             raise AuthenticationFailed(f"SCRAM: the server says {found['e']!r}")
@@ -78,7 +77,7 @@ class Scram:
 
 
 def _attributes(message: bytes) -> dict[str, str]:
-    """The attributes of a server's message: a letter, `=` and a value, between commas."""
+    """Parse comma-separated attributes: a letter, `=` and a value."""
     try:
         parts = message.decode().split(",")
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""Who speaks: TLS on both sides with PEM files, SASL as a client.
+"""Security of connections: TLS with PEM files on both sides, SASL for clients.
 
-Files are read when a context is first made. A key that is encrypted needs its password here:
-nobody is asked at a terminal.
+Files are read when a context is first used. An encrypted key needs its password here: nothing
+prompts at a terminal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Mechanism(StrEnum):
 
 
 class ClientAuth(StrEnum):
-    """Whether a server wants certificates of its clients; Kafka's `ssl.client.auth`."""
+    """Whether a server asks clients for certificates; Kafka's `ssl.client.auth`."""
 
     NONE = "none"
     REQUESTED = "requested"
@@ -36,12 +36,12 @@ class Tls:
     """PEM files; the chain and its key may be in one."""
 
     certificates: Path | None = None
-    """This end's certificate, and those between it and an authority."""
+    """The certificate chain of this end, without the root."""
     key: Path | None = None
-    """Unless it is in the file of the certificates."""
+    """None if it is in the file of the certificates."""
     key_password: str | None = field(default=None, repr=False)
     authorities: Path | None = None
-    """Whom to trust; unless given a client trusts those that the system does."""
+    """Trusted authorities; by default, a client trusts those of the system."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,16 @@ class Sasl:
 
 @dataclass(frozen=True, kw_only=True)
 class ClientSecurity:
-    """How a client connects: without anything, with TLS, with SASL, with both."""
+    """How a client connects: in plain text, or with TLS, SASL or both."""
 
     tls: Tls | None = None
     checks_host_name: bool = True
-    """Whether the certificate of the server must be that of the host asked for."""
+    """Whether the certificate of the server must match the host."""
     sasl: Sasl | None = None
 
     @cached_property
     def context(self) -> ssl.SSLContext | None:
-        """The context of TLS; `BadSecurity` or `OSError` where its files are no use."""
+        """The TLS context; raises `BadSecurity` or `OSError` if its files are invalid."""
         if self.tls is None:
             return None
         context = _context(self.tls, ssl.Purpose.SERVER_AUTH)
@@ -74,14 +74,14 @@ class ClientSecurity:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerSecurity:
-    """TLS as a listener speaks it."""
+    """TLS for a listener."""
 
     tls: Tls
     client_auth: ClientAuth = ClientAuth.NONE
 
     @cached_property
     def context(self) -> ssl.SSLContext:
-        """The context of TLS; `BadSecurity` or `OSError` where its files are no use."""
+        """The TLS context; raises `BadSecurity` or `OSError` if its files are invalid."""
         if self.tls.certificates is None:
             raise BadSecurity("a listener with TLS needs a certificate and its key")
         if self.client_auth is not ClientAuth.NONE and self.tls.authorities is None:
@@ -122,7 +122,7 @@ def _trusting(authorities: Path | None, purpose: ssl.Purpose) -> ssl.SSLContext:
 
 
 def _check_pem(path: Path) -> None:
-    """Say what is wrong with a file of the kinds that Java has."""
+    """Raise `BadSecurity`, with advice, for a key store of Java."""
     with path.open("rb") as file:
         start = file.read(1 << 20)
     if b"-----BEGIN " not in start:

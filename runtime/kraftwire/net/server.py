@@ -1,8 +1,8 @@
-"""Listeners, and what comes in over them: requests that are sound, one a connection.
+"""Listeners: accept connections and pass valid requests to a handler, one at a time each.
 
-Whatever peers send, the server goes on and takes no more than its `Limits`: what is not a
-request that it speaks ends the connection that it came over, and is counted and logged
-(`complaints`). Nothing here waits for a peer.
+Whatever peers send, the server continues and stays within its `Limits`. An invalid or unsupported
+request closes its connection, and is counted and logged (`complaints`). Nothing here blocks on a
+peer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Call", "Endpoint", "Limits", "Server"]
 _logger = logging.getLogger(__name__)
 _BACKLOG = 128
 _PAUSE_S = 0.2
-"""After a connection could not be taken, for the want of file descriptors perhaps."""
+"""Wait after a failed accept: file descriptors may have run out."""
 _ABORTED_S = 1.0
 
 
@@ -43,7 +43,7 @@ class Endpoint(NamedTuple):
 
 
 class Server:
-    """See the module; `start`, then `close`, once."""
+    """A server; call `start` and `close` once."""
 
     def __init__(
         self,
@@ -54,14 +54,14 @@ class Server:
         on_lost: Callable[[Call], None] | None = None,
         is_known: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """`apis` says which versions are spoken, by API key.
+        """`apis` has the supported versions by API key.
 
-        `handle` gets every request and must not wait; it or anybody later answers. `on_lost`
-        gets a request whose connection is gone before it was answered. `is_known` says whether
-        a client's address is of a host that may have one of the reserved places (`admission`).
+        `handle` gets every request and must not block; the answer may come later. `on_lost` gets a
+        request whose connection closed before the answer. `is_known` returns whether an address is
+        that of a host which may use a reserved connection (`admission`).
         """
         self.ports: dict[str, int] = {}
-        """Where listeners listen, by name."""
+        """The ports of listeners, by name."""
         self._endpoints = tuple(endpoints)
         self._complaints = Complaints(_logger)
         spoken = {int(key): versions for key, versions in apis.items()}
@@ -72,16 +72,16 @@ class Server:
 
     @property
     def connections(self) -> int:
-        """How many connections there are."""
+        """The number of open connections."""
         return len(self._service.admission)
 
     @property
     def complaints(self) -> Mapping[Reason, int]:
-        """How many connections were closed for what their peers did, by reason."""
+        """How many connections the server closed, by reason."""
         return self._complaints.counts
 
     async def start(self) -> None:
-        """Listen; `OSError` or `BadSecurity` where that cannot be, and then nobody listens."""
+        """Listen; close all listeners and raise `OSError` or `BadSecurity` if one fails."""
         try:
             for endpoint in self._endpoints:
                 if endpoint.security is not None:
@@ -94,7 +94,7 @@ class Server:
             self._accepting.append(asyncio.create_task(self._accept(endpoint, listening)))
 
     async def close(self) -> None:
-        """Take no more connections, let open requests be answered for a moment, close all."""
+        """Stop accepting, wait a moment for open requests, and close all connections."""
         service = self._service
         service.is_closing = True
         for task in self._accepting:
@@ -141,7 +141,9 @@ class Server:
         protocol = "PLAINTEXT" if endpoint.security is None else "SSL"
         _logger.info("listener %s listens on %s:%d, %s", endpoint.name, host, port, protocol)
         if endpoint.security is None and not Address(host, port).is_loopback:
-            reason = "whoever reaches it reads and changes everything; use SSL with client auth"
+            reason = (
+                "anybody who can reach it can read and change everything; use SSL with client auth"
+            )
             _logger.warning("listener %s is PLAINTEXT on %s: %s", endpoint.name, host, reason)
 
     async def _accept(self, endpoint: Endpoint, listening: socket.socket) -> None:
@@ -150,15 +152,17 @@ class Server:
             try:
                 accepted, address = await loop.sock_accept(listening)
             except OSError as error:
-                if not isinstance(error, ConnectionError):  # the peer's business
+                if not isinstance(error, ConnectionError):  # of this peer only
                     if self._rate.allows(endpoint.name):
-                        _logger.error("listener %s takes no connections: %s", endpoint.name, error)
+                        _logger.error(
+                            "listener %s cannot accept connections: %s", endpoint.name, error
+                        )
                     await asyncio.sleep(_PAUSE_S)
                 continue
-            self._greet(endpoint, accepted, address[:2])
-            await asyncio.sleep(0)  # a flood must not keep the loop from everything else
+            self._admit(endpoint, accepted, address[:2])
+            await asyncio.sleep(0)  # let the loop do other work during a flood
 
-    def _greet(self, endpoint: Endpoint, accepted: socket.socket, address: tuple[str, int]) -> None:
+    def _admit(self, endpoint: Endpoint, accepted: socket.socket, address: tuple[str, int]) -> None:
         host, port = address
         peer = str(Address(host, port))
         served = ServerConnection(self._service, endpoint.name, host, peer)
@@ -170,14 +174,14 @@ class Server:
             self._complaints.add(host, peer, Reason.FLOOD, reason)
             accepted.close()
             return
-        arrival = asyncio.create_task(self._welcome(endpoint, accepted, served))
+        arrival = asyncio.create_task(self._set_up(endpoint, accepted, served))
         arrival.add_done_callback(lambda task: accepted.close() if task.cancelled() else None)
         served.arrival = arrival
 
-    async def _welcome(
+    async def _set_up(
         self, endpoint: Endpoint, accepted: socket.socket, served: ServerConnection
     ) -> None:
-        """Make a connection of a socket; with TLS that takes a handshake, of a bounded time."""
+        """Set up the connection of a socket; a TLS handshake takes bounded time."""
         context = None if endpoint.security is None else endpoint.security.context
         limit = None if context is None else self._service.limits.frame_s
         try:

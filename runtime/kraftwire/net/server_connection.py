@@ -1,8 +1,8 @@
-"""A connection that is asked: one request at a time, each answered before the next is read.
+"""Server connections: each request is answered before the next is read, as in Kafka.
 
-That is the back-pressure, and Kafka's own way. At every moment one timer says how long what is
-under way may take: the first request, a request to its end, the pause to the next, the reading
-of an answer; while a request is being worked on there is none.
+That is the back-pressure. One timer bounds the current phase: the first request, the rest of a
+request, the pause before the next, the client reading a response. No timer runs while a request is
+handled.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _UNSENT_BYTES = 64 << 10
 
 
 class Service:
-    """What all connections of a server share."""
+    """What the connections of a server share."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Service:
         is_known: Callable[[str], bool],
     ) -> None:
         self.is_known = is_known
-        """Whether an address is of a host that is trusted."""
+        """Whether an address belongs to a known host."""
         self.apis = apis
         self.handle = handle
         self.on_lost = on_lost
@@ -54,12 +54,12 @@ class Service:
         self.admission = Admission(limits)
         self.is_closing = False
         self.held_bytes = 0
-        """What long requests take."""
+        """Total size of the long requests that are open."""
         self.stuck: dict[ServerConnection, None] = {}
-        """Connections with much that is unsent; those stuck longest come first."""
+        """Connections with a full write buffer, the oldest first."""
 
     def bound_unsent(self) -> None:
-        """Drop connections whose answers are not read, while those take too much."""
+        """Drop the slowest readers while unsent responses exceed the limit."""
         unsent = {served: served.unsent_bytes for served in self.stuck}
         total = sum(unsent.values())
         for served, size in list(unsent.items())[:-1]:
@@ -70,20 +70,20 @@ class Service:
 
 
 class ServerConnection(FrameProtocol):
-    """See the module."""
+    """A connection of a server."""
 
     def __init__(self, service: Service, listener: str, address: str, peer: str) -> None:
         super().__init__()
         self.listener = listener
         self.address = address
-        """The peer's address, without a port."""
+        """The peer without its port."""
         self.peer = peer
         self.is_proven = False
-        """Whether a sound request has come."""
+        """Whether the client has sent a valid request."""
         loop = asyncio.get_running_loop()
         self.idle_since = loop.time()
         self.arrival: asyncio.Task[None] | None = None
-        """What makes the connection, a handshake perhaps."""
+        """The task that sets up the connection, with the TLS handshake."""
         self._loop = loop
         self._service = service
         self._principal: str | None = None
@@ -96,7 +96,7 @@ class ServerConnection(FrameProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is under way."""
+        """Whether it has no open request or response."""
         return self._call is None and self not in self._service.stuck and not self._reads
 
     @property
@@ -106,18 +106,18 @@ class ServerConnection(FrameProtocol):
 
     @property
     def unsent_bytes(self) -> int:
-        """What of answers is not sent."""
+        """Bytes of responses that are not sent yet."""
         return 0 if self.transport is None else self.transport.get_write_buffer_size()
 
     # -- the end of it -------------------------------------------------------------------------
 
     def drop(self, reason: Reason, detail: object) -> None:
-        """Close the connection for what the peer did."""
+        """Close the connection, and count and log the reason."""
         self._service.complaints.add(self.address, self.peer, reason, detail)
         self.hang_up()
 
     def hang_up(self) -> None:
-        """Close the connection at once."""
+        """Close the connection immediately."""
         self._service.admission.remove(self)
         if self.transport is not None:
             self.abort()
@@ -125,7 +125,7 @@ class ServerConnection(FrameProtocol):
             self.arrival.cancel()
 
     def leave(self) -> None:
-        """Close the connection when what is under way is answered; the server closes."""
+        """Close the connection after the open request, since the server closes."""
         if self.transport is None:
             self.hang_up()
         elif self._call is None and self not in self._service.stuck:
@@ -145,11 +145,11 @@ class ServerConnection(FrameProtocol):
     # -- requests ------------------------------------------------------------------------------
 
     def frame_begins(self, size: int) -> bool:
-        """Refuse a request by its size, before it takes memory."""
+        """Check the size of a request before it takes memory."""
         limits = self._service.limits
         most = limits.request_bytes if self.is_proven else limits.small_request_bytes
         if not _LEAST_BYTES <= size <= most:
-            self.drop(Reason.SIZE, f"{size} bytes, where requests have {_LEAST_BYTES} to {most}")
+            self.drop(Reason.SIZE, f"{size} bytes; requests have {_LEAST_BYTES} to {most}")
             return False
         if size > limits.small_request_bytes:
             if self._service.held_bytes + size > limits.held_bytes:
@@ -158,12 +158,12 @@ class ServerConnection(FrameProtocol):
             self._held_bytes = size
             self._service.held_bytes += size
         self._reads = True
-        if self.is_proven:  # before, the time from the start goes on
+        if self.is_proven:  # until then the timer of the connection goes on
             self._wait(limits.frame_s, Reason.HALF_FRAME)
         return True
 
     def frame_received(self, frame: bytes) -> None:
-        """Hand a request over, and read no other until it is answered."""
+        """Pass a request to the handler, and read no other until it is answered."""
         self._reads = False
         self._stop_waiting()
         key, version = _KEY_AND_VERSION.unpack_from(frame)
@@ -185,7 +185,7 @@ class ServerConnection(FrameProtocol):
             self.drop(Reason.UNDECODABLE, error)
             return
         if message is None:
-            self._tell_versions(header, spoken)
+            self._answer_versions(header, spoken)
             return
         self.is_proven = True
         self.hold()
@@ -199,8 +199,8 @@ class ServerConnection(FrameProtocol):
         )
         self._service.handle(self._call)
 
-    def _tell_versions(self, header: Any, spoken: range) -> None:
-        """Answer a client of the future in version 0, with what it may ask again in (KIP-511)."""
+    def _answer_versions(self, header: Any, spoken: range) -> None:
+        """Answer a newer client in version 0, with the versions it can retry with (KIP-511)."""
         self.hold()
         known = ApiVersionsResponse.ApiVersion(
             api_key=ApiKey.API_VERSIONS, min_version=spoken[0], max_version=spoken[-1]
@@ -224,7 +224,7 @@ class ServerConnection(FrameProtocol):
             self._next()
 
     def _next(self) -> None:
-        """Go on with the next request, which may have come already."""
+        """Continue with the next request, which may have arrived already."""
         if self._service.is_closing:
             self.close_when_sent()
             return
@@ -237,7 +237,7 @@ class ServerConnection(FrameProtocol):
         self.release()
 
     def _let_go(self) -> None:
-        """A long request takes no memory any more."""
+        """Release the memory of a long request."""
         self._service.held_bytes -= self._held_bytes
         self._held_bytes = 0
 

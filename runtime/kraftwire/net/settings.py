@@ -1,8 +1,8 @@
-"""Security settings under the names that Kafka's clients and servers have for them.
+"""Reads security settings from Kafka's properties.
 
-A listener's own settings (`listener.name.NAME.ssl...`) go before those of all listeners. Keys
-and certificates are PEM files; Kafka calls a file a key store where it holds the key and the
-certificate of this end, and a trust store where it holds those of authorities.
+The settings of a listener (`listener.name.NAME.ssl...`) override those of all listeners. Keys and
+certificates are PEM files. In Kafka's words, the key store has the key and the certificate of this
+end, and the trust store has those of authorities.
 """
 
 from __future__ import annotations
@@ -32,16 +32,15 @@ _CREDENTIAL = re.compile(
 def client_security(
     settings: Mapping[str, str], *, protocol: str | None = None, listener: str = ""
 ) -> ClientSecurity:
-    """How to connect; `BadSecurity` names the setting that is wrong.
+    """Return how to connect; raise `BadSecurity` that names an invalid setting.
 
-    Servers that connect to one another give the protocol of the listener that they do so on,
-    and its name.
+    Servers connect to one another with the protocol and the name of their listener.
     """
-    named = _Settings(settings, listener)
+    named = _ListenerSettings(settings, listener)
     chosen = protocol or named.get("security.protocol") or "PLAINTEXT"
     if chosen.upper() not in _PROTOCOLS:
         known = ", ".join(_PROTOCOLS)
-        raise BadSecurity(f"security.protocol: {chosen!r} is none of {known}")
+        raise BadSecurity(f"security.protocol: {chosen!r} is not one of {known}")
     has_tls, has_sasl = chosen.upper().endswith("SSL"), chosen.upper().startswith("SASL")
     if not has_tls and not has_sasl:
         return PLAINTEXT
@@ -58,32 +57,32 @@ def client_security(
 
 
 def server_security(settings: Mapping[str, str], listener: str = "") -> ServerSecurity:
-    """How a listener with TLS answers; `BadSecurity` names the setting that is wrong."""
-    named = _Settings(settings, listener)
+    """Return the TLS of a listener; raise `BadSecurity` that names an invalid setting."""
+    named = _ListenerSettings(settings, listener)
     auth = named.get("ssl.client.auth", ClientAuth.NONE).lower()
     if auth not in list(ClientAuth):
-        raise BadSecurity(f"ssl.client.auth: {auth!r} is none of {', '.join(ClientAuth)}")
+        raise BadSecurity(f"ssl.client.auth: {auth!r} is not one of {', '.join(ClientAuth)}")
     tls = _tls(named)
     if tls.certificates is None:
         raise BadSecurity("ssl.keystore.location: a listener with SSL needs it, a PEM file")
     return ServerSecurity(tls=tls, client_auth=ClientAuth(auth))
 
 
-class _Settings:
-    """Settings as a listener sees them."""
+class _ListenerSettings:
+    """The settings of one listener."""
 
     def __init__(self, settings: Mapping[str, str], listener: str) -> None:
         self._settings = settings
         self._prefix = f"listener.name.{listener.lower()}." if listener else ""
 
     def get(self, name: str, default: str = "") -> str:
-        """The listener's value or that of all; without one the default."""
+        """Return the value for the listener, or for all listeners, or the default."""
         own = self._settings.get(self._prefix + name)
         value = self._settings.get(name, default) if own is None else own
         return value.strip()
 
 
-def _tls(settings: _Settings) -> Tls:
+def _tls(settings: _ListenerSettings) -> Tls:
     for name in _INLINE:
         if settings.get(name):
             raise BadSecurity(f"{name}: PEM within settings is not read; put it in a file")
@@ -96,11 +95,11 @@ def _tls(settings: _Settings) -> Tls:
     )
 
 
-def _sasl(settings: _Settings) -> Sasl:
+def _sasl(settings: _ListenerSettings) -> Sasl:
     named = settings.get("sasl.mechanism.controller.protocol") or settings.get("sasl.mechanism")
     if named not in list(Mechanism):
         known = ", ".join(Mechanism)
-        raise BadSecurity(f"sasl.mechanism: {named or 'GSSAPI'!r} is none of {known}")
+        raise BadSecurity(f"sasl.mechanism: {named or 'GSSAPI'!r} is not one of {known}")
     jaas = settings.get(f"{named.lower()}.sasl.jaas.config") or settings.get("sasl.jaas.config")
     found = {
         match[1]: (

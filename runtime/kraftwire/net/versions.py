@@ -1,4 +1,4 @@
-"""Which version of a message both ends of a connection speak; ApiVersions tells (KIP-35)."""
+"""Chooses the version of a message from what ApiVersions reports (KIP-35)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kraftwire_wire.numbers import ApiKey
 
 
 class Encoded(NamedTuple):
-    """A message in one of its versions."""
+    """An encoded message and its version."""
 
     version: int
     body: bytes
 
 
 def api_versions_request() -> ApiVersionsRequest:
-    """The request that says which software asks."""
+    """Return a request with the name and version of this software."""
     return ApiVersionsRequest(
         client_software_name="kraftwire", client_software_version=_software_version()
     )
@@ -37,18 +37,18 @@ def _software_version() -> str:
 
 
 def spoken_versions(response: ApiVersionsResponse) -> dict[int, range]:
-    """What a server speaks, by API key."""
+    """Return the versions of a server, by API key."""
     return {one.api_key: range(one.min_version, one.max_version + 1) for one in response.api_keys}
 
 
 def retry_version(response: ApiVersionsResponse) -> int:
-    """In which version to ask ApiVersions again, of a server that lacks the first (KIP-511)."""
+    """Return the version for a second ApiVersions, after the first was unsupported (KIP-511)."""
     theirs = spoken_versions(response).get(ApiKey.API_VERSIONS, range(1))
     return _common(ApiVersionsRequest, theirs)[-1]
 
 
 def encode_newest(message: Message, spoken: Mapping[int, range]) -> Encoded:
-    """The message in the newest version that the peer speaks and that has room for it."""
+    """Encode in the newest version of the peer that can hold the message."""
     theirs = spoken.get(message.API_KEY) if message.API_KEY is not None else None
     reason = ""
     for version in reversed(_common(type(message), theirs)):
@@ -60,7 +60,7 @@ def encode_newest(message: Message, spoken: Mapping[int, range]) -> Encoded:
 
 
 def _common(message: type[Message], theirs: range | None) -> range:
-    """The versions of a message that both ends speak; `NoCommonVersion` where none is."""
+    """Return the versions that both ends speak; raise `NoCommonVersion` if there are none."""
     ours = message.VALID_VERSIONS
     if theirs is not None:
         common = range(max(ours.start, theirs.start), min(ours.stop, theirs.stop))

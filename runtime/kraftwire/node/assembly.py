@@ -1,4 +1,4 @@
-"""A node out of its settings: its directories, its disk, its listeners."""
+"""Builds a node from its settings: directories, disk, listeners."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from kraftwire.raft.state.voters import ReplicaKey
 
 
 class Assembly:
-    """What a node is made of; `KraftwireError` with all reasons why it must not start."""
+    """The parts of a node. Raise `KraftwireError` with all reasons why it must not start."""
 
     def __init__(self, properties: NodeProperties) -> None:
-        """Reads the directories, which get an id where they have none."""
+        """Read the directories; those without an id get one."""
         self.properties = properties
         self.identity: Identity = open_directories(properties)
         self.key = ReplicaKey(
@@ -29,15 +29,15 @@ class Assembly:
         )
 
     def config_of(self, ports: Mapping[str, int]) -> Config:
-        """What the replica is told."""
+        """Return the config of the replica, given the ports of its listeners."""
         return replica_config(self.properties, self.key, self.identity.cluster_id, ports)
 
     @contextmanager
     def open_disk(self) -> Iterator[DiskStore]:
-        """The disk, which is closed behind the context; every log directory is locked in it.
+        """Lock all log directories and yield the store, which is closed in the end.
 
-        `DirectoryInUse` where another node has one: that of the metadata log when the store is
-        opened, any other at once.
+        Raise `DirectoryInUse` if another node has one of them. That of the metadata log is locked
+        when the store recovers.
         """
         config, log = self.config_of({}), self.properties.log
         store = DiskStore(
@@ -53,7 +53,7 @@ class Assembly:
             yield opened.enter_context(closing(store))
 
     def node(self, store: DiskStore, machine: StateMachine) -> Node:
-        """The node; `start` opens the disk."""
+        """Return the node; its `start` recovers the store."""
         properties = self.properties
         settings = NodeSettings(
             endpoints=properties.endpoints,

@@ -1,8 +1,8 @@
-"""Which addresses are those of voters and bootstrap servers, on both sides of a connection.
+"""The addresses of voters and bootstrap servers, for outgoing and incoming connections.
 
-Outgoing connections to them are closed last, and incoming ones from their hosts have places
-that nobody else gets. A host that is a name counts once this node has connected to it, since
-nothing here waits for a name server.
+Connections to them are the last to be closed, and reserved connections are for their hosts. A
+host name matches incoming connections once this node has connected to it: nothing here waits for
+name resolution.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kraftwire.raft.state.voters import VoterSet
 
 
 class KnownPeers:
-    """See the module; the voter set is read again whenever it has changed."""
+    """Reads the voter set again when it has changed."""
 
     def __init__(self, bootstrap: Iterable[Address], voters: Callable[[], VoterSet]) -> None:
         self._bootstrap = frozenset(bootstrap)
@@ -23,9 +23,9 @@ class KnownPeers:
         self._seen: VoterSet | None = None
         self._addresses: frozenset[Address] = frozenset()
         self._hosts: frozenset[str] = frozenset()
-        """As addresses of the network layer, which is what the system says of a client."""
+        """As IP addresses, since that is all that is known of a client."""
         self._reached: dict[str, str] = {}
-        """Where the names among known hosts were last found."""
+        """The IP addresses at which host names were last reached."""
 
     def is_known(self, address: Address) -> bool:
         """Whether a voter or a bootstrap server listens at an address."""
@@ -38,7 +38,7 @@ class KnownPeers:
         return plain_address(host) in self._hosts
 
     def note_reached(self, address: Address, found: str) -> None:
-        """Remember at which address of the network a known host was reached."""
+        """Remember the IP address at which a known host was reached."""
         if self.is_known(address) and self._reached.get(address.host) != found:
             self._reached[address.host] = found
             self._seen = None

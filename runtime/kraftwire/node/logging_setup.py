@@ -1,6 +1,6 @@
-"""What a node says of itself: one event a line on standard error, for people or as JSON.
+"""Sets up the log of a node: an event per line on standard error, as text or JSON.
 
-Code logs with `logging`, an event in a few words and what it is about in `extra`:
+Code logs the event as a few words, and its details in `extra`:
 
     _log.info("is now", extra={"role": "Leader", "epoch": 7})
 """
@@ -12,11 +12,11 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-_OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 def set_up(node_id: int, *, as_json: bool, level: int = logging.INFO) -> None:
-    """Have `kraftwire`'s events written to standard error."""
+    """Write the events of `kraftwire` to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines(node_id) if as_json else _Text())
     logger = logging.getLogger("kraftwire")
@@ -25,8 +25,8 @@ def set_up(node_id: int, *, as_json: bool, level: int = logging.INFO) -> None:
     logger.propagate = False
 
 
-def _about(record: logging.LogRecord) -> dict[str, object]:
-    return {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
+def _details(record: logging.LogRecord) -> dict[str, object]:
+    return {name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS}
 
 
 def _time(record: logging.LogRecord) -> str:
@@ -35,8 +35,10 @@ def _time(record: logging.LogRecord) -> str:
 
 class _Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        about = "".join(f"  {name}={_printable(value)}" for name, value in _about(record).items())
-        return f"{_time(record)} {record.levelname:7} {record.getMessage()}{about}"
+        details = "".join(
+            f"  {name}={_printable(value)}" for name, value in _details(record).items()
+        )
+        return f"{_time(record)} {record.levelname:7} {record.getMessage()}{details}"
 
 
 class _JsonLines(logging.Formatter):
@@ -52,7 +54,7 @@ class _JsonLines(logging.Formatter):
                 "node_id": self._node_id,
                 "logger": record.name,
                 "event": record.getMessage(),
-                **_about(record),
+                **_details(record),
             },
             default=str,
         )

@@ -1,7 +1,7 @@
-"""Kafka's metadata as an observer sees it: every committed record, and the image that they make.
+"""A state machine that follows Kafka's metadata: committed records, and the image they build.
 
-The log that an observer keeps has records that are not committed, and may be truncated; what
-this is handed never is.
+The log of an observer may have uncommitted records, which may be truncated. This sees only what is
+committed.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from kraftwire.metadata.transactions import Transactions
 
 
 class MetadataObserver:
-    """A state machine that wants control batches too."""
+    """A state machine that needs control batches too."""
 
-    def __init__(self, report: Report, told: Callable[[Entry], None]) -> None:
-        """`report` gets what cannot be read or applied, `told` every record that is committed."""
+    def __init__(self, report: Report, listener: Callable[[Entry], None]) -> None:
+        """`report` gets what cannot be read or applied, `listener` every committed record."""
         self.image = MetadataImage()
         self._report = report
-        self._told = told
+        self._listener = listener
         self._transactions = Transactions(report)
 
     def apply(self, batch: Batch) -> None:
         header, origin = batch.header, self.image.provenance
         for entry in read_entries(batch, self._report):
-            self._told(entry)
+            self._listener(entry)
             for ready in self._transactions.feed(entry):
                 apply_entry(self.image, ready, self._report)
         origin.offset = header.last_offset + 1
@@ -37,7 +37,7 @@ class MetadataObserver:
         origin.transaction = self._transactions.open
 
     def load(self, batches: Iterable[Batch]) -> None:
-        """See `StateMachine`; the image has no leader before the next one begins its epoch."""
+        """Load a snapshot; the image has no leader until the next epoch begins."""
         self.image = MetadataImage()
         self._transactions = Transactions(self._report)
         for batch in batches:
@@ -46,4 +46,4 @@ class MetadataObserver:
                 apply_entry(self.image, entry, self._report)
 
     def snapshot(self) -> None:
-        """See `StateMachine`; those of the leader are fetched where they are needed."""
+        """Return None: an observer fetches the snapshots of the leader."""

@@ -1,9 +1,8 @@
-"""Asking other nodes: one connection to each address, opened when there is something to ask.
+"""Sends requests to other nodes, over one connection per address that is opened on demand.
 
-A request that is not answered in time takes its connection along: what came later would be
-answered after it. Whoever announces a leader says where to connect to, so connections are
-bounded: a new one takes the place of the one that was used least recently, those of voters and
-bootstrap servers last.
+A request that times out closes its connection, since later responses would queue behind it.
+Anybody who announces a leader can name an address, so the number of connections is bounded: a new
+one replaces the least recently used, and those of voters and bootstrap servers come last.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ from kraftwire.raft.core.listeners import announced_problem
 from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
 
 _log = logging.getLogger("kraftwire.node.peers")
-_MOST_ASKED = 8
-"""Requests on their way to one address: a replica has one, and may give some up before it."""
+_MAX_REQUESTS = 8
+"""Open requests to one address: a replica has one, besides those it has given up."""
 
 Take = Callable[[Response | RequestFailed], None]
 
 
 @dataclass(eq=False)
 class _Peer:
-    """An address that was asked something."""
+    """An address and its connection."""
 
     address: Address
     used_at: float
@@ -44,23 +43,22 @@ class _Peer:
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     is_unreached: bool = False
-    """Whether it was reported that it does not answer, and not yet that it does."""
+    """Whether the peer was last reported as unreachable."""
 
     def leave(self) -> None:
-        """Close the connection, and give up what is asked."""
+        """Cancel the open requests and close the connection."""
         for task in self.tasks:
             task.cancel()
         self.disconnect()
 
     def disconnect(self) -> None:
-        """Close the connection."""
         connection, self.connection = self.connection, None
         if connection is not None:
             connection.abort()
 
 
 class Peers:
-    """Sends requests; the result of each is passed to `take`, in the loop."""
+    """Sends requests and passes each result to `take`, in the loop."""
 
     def __init__(
         self,
@@ -81,29 +79,29 @@ class Peers:
         self._known = known
         self._limits = limits
         self._peers: OrderedDict[Address, _Peer] = OrderedDict()
-        """Those used most recently come last."""
+        """Ordered by their last use."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.TimerHandle | None = None
         self._rate = LogRate(_log)
 
     def __len__(self) -> int:
-        """How many addresses have a connection, or are about to."""
+        """The number of addresses that have a connection or are getting one."""
         return len(self._peers)
 
     def send(self, effect: Send) -> None:
-        """Ask; does not wait."""
+        """Send a request without waiting."""
         peer = self._peer(effect.address)
         task = asyncio.create_task(self._ask(peer, effect))
         for tasks in (self._tasks, peer.tasks):
             tasks.add(task)
             task.add_done_callback(tasks.discard)
-        # One that loses its place may not even have begun.
+        # A task that is cancelled early never runs its own code.
         task.add_done_callback(
             lambda done: self._take(RequestFailed(effect.number)) if done.cancelled() else None
         )
 
     async def close(self) -> None:
-        """Give up what is asked, and close the connections."""
+        """Cancel the open requests and close the connections."""
         if self._sweeping is not None:
             self._sweeping.cancel()
         connections = [peer.connection for peer in self._peers.values()]
@@ -168,15 +166,15 @@ class Peers:
     # -- places --------------------------------------------------------------------------------
 
     def _peer(self, address: Address) -> _Peer:
-        """Return the place of an address, which may be one that another had."""
+        """Return the entry of an address; it may replace that of another."""
         now = asyncio.get_running_loop().time()
         peer = self._peers.get(address)
-        if peer is not None and len(peer.tasks) >= _MOST_ASKED:
+        if peer is not None and len(peer.tasks) >= _MAX_REQUESTS:
             self._remove(peer)
             peer = None
         if peer is None:
             if len(self._peers) >= self._limits.peer_connections:
-                # The first of those that are equal is the one used least recently.
+                # Among equals, `min` returns the least recently used.
                 self._remove(
                     min(self._peers.values(), key=lambda one: self._known.is_known(one.address))
                 )
@@ -196,7 +194,7 @@ class Peers:
         self._sweeping = loop.call_later(self._limits.idle_s, self._sweep)
 
     def _sweep(self) -> None:
-        """Close connections that nothing was asked over for long."""
+        """Close idle connections."""
         self._sweeping = None
         since = asyncio.get_running_loop().time() - self._limits.idle_s
         for peer in [one for one in self._peers.values() if one.used_at <= since]:

@@ -1,6 +1,6 @@
-"""A node's metrics for Prometheus, over HTTP; the extra `prometheus` brings what serves them.
+"""Serves the metrics of a node to Prometheus over HTTP; needs the extra `prometheus`.
 
-They have Kafka's names with underscores, below `kraft_`; which state a replica is in is a label.
+The names are Kafka's, with underscores, after `kraft_`. The state of the replica is a label.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 _MOST_S = 5
 _LEFT = 500
-"""Descriptors that are left to other nodes and to clients of the node, if there are so many."""
+"""File descriptors that are left to other nodes and clients, if the limit allows."""
 
 
 class PrometheusServer:
-    """Serves what a node tells; a thread of its own answers."""
+    """Serves the metrics in a separate thread."""
 
     def __init__(self, node: Node, address: Address) -> None:
-        """`OSError` where it cannot listen; called in the node's loop.
+        """Call this in the node's loop. Raise `OSError` if it cannot listen.
 
-        `ModuleNotFoundError` without the extra.
+        Raise `ModuleNotFoundError` without the extra.
         """
         from prometheus_client import CollectorRegistry, start_http_server
 
@@ -37,28 +37,27 @@ class PrometheusServer:
         registry.register(self)
         server: Any
         server, self._thread = start_http_server(address.port, address.host, registry)
-        # Each client is a thread and a descriptor, which others need more.
+        # Each client takes a thread and a descriptor, which others need more.
         server.verify_request = lambda request, _: not is_reserved(request.fileno(), _LEFT)
         server.RequestHandlerClass = _impatient(server.RequestHandlerClass)
         self._server = server
         self.port: int = server.server_port
 
     def close(self) -> None:
-        """Serve no more."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing, so that registering does not ask the node."""
+        """Return nothing, so that registering does not query the node."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
-        """What Prometheus is told; runs in the other thread."""
+        """Yield the metrics; runs in the other thread."""
         from prometheus_client.metrics_core import GaugeMetricFamily
 
-        told = asyncio.run_coroutine_threadsafe(self._ask(), self._loop).result(_MOST_S)
-        for name, value in told.items():
+        metrics = asyncio.run_coroutine_threadsafe(self._ask(), self._loop).result(_MOST_S)
+        for name, value in metrics.items():
             metric = f"kraft_{name.replace('-', '_')}"
             if isinstance(value, str):
                 family = GaugeMetricFamily(metric, name, labels=["value"])
@@ -72,5 +71,5 @@ class PrometheusServer:
 
 
 def _impatient(handler: Any) -> Any:
-    """Return a handler of requests that closes a client which is silent for a while."""
+    """Return a request handler with a timeout for silent clients."""
     return type(handler.__name__, (handler,), {"timeout": _MOST_S})

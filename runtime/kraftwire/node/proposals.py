@@ -1,7 +1,7 @@
 """Records that wait to be committed.
 
-What is proposed while the disk is busy goes into the log as one batch: with one flush for all of
-it, many proposals in flight cost little more than one (group commit).
+All records that were proposed while the disk was busy become one batch and share one flush, so many
+concurrent proposals cost little more than one (group commit).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from kraftwire.raft.core.inputs import Propose
 from kraftwire_wire.errors import KraftwireError
 
 _RECORD_OVERHEAD = 32
-"""More than the framing of a record takes, beside its value."""
+"""An upper bound of the framing of a record."""
 _BATCH_OVERHEAD = 128
 
 
 class NotCommitted(KraftwireError):
-    """This node does not lead, or stopped leading: the records may be committed or not.
+    """This node does not lead, or stopped leading.
 
-    They are not, for certain, where `is_lost` says so.
+    If `is_lost`, the records are certainly not committed; otherwise they may be.
     """
 
     def __init__(self, reason: str, *, is_lost: bool) -> None:
@@ -31,28 +31,27 @@ class NotCommitted(KraftwireError):
 
 @dataclass(slots=True)
 class Proposal:
-    """Values of records that are to be committed together, and who waits for that."""
+    """Values of records to commit together, and the future of the caller."""
 
     values: Sequence[bytes]
     done: asyncio.Future[int]
 
     @property
     def size(self) -> int:
-        """Bytes in a batch, at most."""
+        """An upper bound of its bytes in a batch."""
         return sum(len(value) + _RECORD_OVERHEAD for value in self.values)
 
     def fail(self, error: NotCommitted) -> None:
-        """Tell whoever still waits."""
         if not self.done.done():
             self.done.set_exception(error)
 
 
 Batch = list[Proposal]
-"""Proposals whose records are in one batch of the log."""
+"""Proposals whose records are one batch of the log."""
 
 
 class Proposals:
-    """Takes proposals in, and makes batches of those that wait."""
+    """Collects proposals and makes batches of them."""
 
     def __init__(self, max_batch_bytes: int) -> None:
         self._most = max_batch_bytes - _BATCH_OVERHEAD
@@ -60,7 +59,7 @@ class Proposals:
         self._in_log: list[Batch] = []
 
     def add(self, values: Sequence[bytes]) -> asyncio.Future[int]:
-        """Let values wait; the future is the offset behind the last of them, once committed."""
+        """Return a future that gets the offset after the last value, once it is committed."""
         proposal = Proposal(values, asyncio.get_running_loop().create_future())
         if not values:
             raise ValueError("there is nothing to propose")
@@ -71,7 +70,7 @@ class Proposals:
         return proposal.done
 
     def next_batch(self) -> Propose | None:
-        """What waits, up to the size of a batch; None where nothing does."""
+        """Return the waiting proposals, up to the size of a batch; None if there are none."""
         size, taken = 0, 0
         for proposal in self._waiting:
             size += proposal.size
@@ -85,7 +84,7 @@ class Proposals:
         return Propose(batch, [value for proposal in batch for value in proposal.values])
 
     def settle(self, batch: Batch, end: int | None) -> None:
-        """Tell those who wait for a batch that it is committed before `end`, or None if not."""
+        """Complete the futures of a batch that ends at `end`; None if it may be lost."""
         self._in_log.remove(batch)
         offset = 0 if end is None else end - sum(len(one.values) for one in batch)
         for proposal in batch:
@@ -93,17 +92,17 @@ class Proposals:
             if end is None:
                 reason = "the leadership was lost before the records were known to be committed"
                 proposal.fail(NotCommitted(reason, is_lost=False))
-            elif not proposal.done.done():  # else whoever waited has gone
+            elif not proposal.done.done():  # otherwise the caller has gone
                 proposal.done.set_result(offset)
 
     def refuse(self, reason: str) -> None:
-        """Nothing that waits will be proposed."""
+        """Fail the proposals that are not in the log."""
         for proposal in self._waiting:
             proposal.fail(NotCommitted(reason, is_lost=True))
         self._waiting.clear()
 
     def give_up(self, reason: str) -> None:
-        """Nothing will be told any more of what is in the log, either."""
+        """Fail all proposals, those in the log included."""
         self.refuse(reason)
         for proposal in (one for batch in self._in_log for one in batch):
             proposal.fail(NotCommitted(reason, is_lost=False))

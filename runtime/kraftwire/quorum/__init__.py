@@ -1,1 +1,4 @@
-"""A quorum from outside: `admin` describes it and changes its voters; `status` is the answer."""
+"""Administers a quorum as a client: `admin` describes it and changes voters, `status` has results.
+
+Above `kraftwire.net`; of `kraftwire.raft` it knows only the types of voters.
+"""

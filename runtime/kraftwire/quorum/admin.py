@@ -1,12 +1,12 @@
-"""A quorum from outside: describe it, add voters, remove them; over asyncio.
+"""Describes a quorum, and adds and removes voters, over asyncio.
 
     quorum = await describe_quorum([Address("localhost", 9093)])
     await remove_voter([Address("localhost", 9093)], ReplicaKey(3, lost_directory))
 
-The servers are controllers, of which only the leader answers, or brokers, which forward. One
-after the other is asked, and where a controller is not the leader, first the one that it knows
-to be. An election is waited for; that nobody can be reached is told at once. A change that was
-sent and not answered is never sent again: whether it was made is for `describe_quorum` to tell.
+The servers are controllers, of which only the leader answers, or brokers, which forward. They are
+asked one after another; if a controller names another leader, that one comes next. The search waits
+for an election, and fails immediately if no server can be reached. A change that was sent and not
+answered is never sent again: ask `describe_quorum` whether it was made.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 TIMEOUT_S = 30.0
 _PATIENCE_S = 5.0
-"""How long one server may take to say who leads before the next is asked."""
+"""How long one server may take before the next is asked."""
 _PAUSE_S = 0.2
 _BROKERS, _CONTROLLERS = 1, 2
 _NOT_THE_LEADER = (
@@ -65,7 +65,7 @@ _NOT_THE_LEADER = (
 
 
 class Refused(KraftwireError):
-    """The quorum does not do what it was asked for."""
+    """The quorum answered with an error."""
 
     def __init__(self, error_code: int, reason: str | None) -> None:
         super().__init__(error_code, reason)
@@ -79,13 +79,13 @@ class Refused(KraftwireError):
 
 
 class NoLeader(KraftwireError):
-    """Nobody leads, or can be reached that knows who does."""
+    """No server leads, or knows a leader that can be reached."""
 
     def __init__(self, when: str, said: dict[Address, str]) -> None:
         super().__init__(when, said)
         self.when = when
         self.said = said
-        """What became of asking each server."""
+        """The outcome by server."""
 
     def __str__(self) -> str:
         each = "; ".join(
@@ -105,7 +105,7 @@ async def describe_quorum(
     security: ClientSecurity = PLAINTEXT,
     timeout_s: float = TIMEOUT_S,
 ) -> Quorum:
-    """Ask the leader; `NoLeader`, `Refused`, or what `Connection.open` raises."""
+    """Ask the leader; raise `NoLeader`, `Refused`, or what `Connection.open` raises."""
 
     async def describe(connection: Connection) -> Quorum:
         async with asyncio.timeout(_PATIENCE_S):
@@ -117,7 +117,7 @@ async def describe_quorum(
             response = cast(DescribeQuorumResponse, answer)
             return quorum_of(response, _partition(response), await _cluster_id(connection))
 
-    return await _Search(servers, security, timeout_s).run(describe)
+    return await _LeaderSearch(servers, security, timeout_s).run(describe)
 
 
 async def add_voter(
@@ -129,10 +129,10 @@ async def add_voter(
     security: ClientSecurity = PLAINTEXT,
     timeout_s: float = TIMEOUT_S,
 ) -> None:
-    """Let a replica vote, which observes and has caught up; it is in the set when this returns.
+    """Add an observer that has caught up to the voters; it is one when this returns.
 
-    Its listeners must have the one that replicas speak on. Raises what `describe_quorum` does,
-    and `OutcomeUnknown`; a `cluster_id` that is another's is refused.
+    `listeners` must include the one that replicas use. Raise what `describe_quorum` raises, and
+    `OutcomeUnknown`. The quorum refuses the `cluster_id` of another cluster.
     """
     request = AddRaftVoterRequest(
         cluster_id=cluster_id,
@@ -155,7 +155,7 @@ async def remove_voter(
     security: ClientSecurity = PLAINTEXT,
     timeout_s: float = TIMEOUT_S,
 ) -> None:
-    """Let a replica vote no more, which need not be there any longer; see `add_voter`."""
+    """Remove a voter, which may be offline; raise what `add_voter` raises."""
     request = RemoveRaftVoterRequest(
         cluster_id=cluster_id, voter_id=replica.id, voter_directory_id=replica.directory_id
     )
@@ -172,7 +172,7 @@ async def _change(
 
     async def change(connection: Connection) -> None:
         nonlocal asked
-        connection.version_for(request)  # where there is none, nothing has been sent
+        connection.version_for(request)  # raises before anything is sent
         asked = connection.peer
         try:
             answer = await connection.ask(request)
@@ -183,7 +183,7 @@ async def _change(
         _check(response.error_code, response.error_message)
 
     try:
-        await _Search(servers, security, timeout_s).run(change)
+        await _LeaderSearch(servers, security, timeout_s).run(change)
     except NoLeader:
         if asked is None:
             raise
@@ -194,11 +194,11 @@ async def _change(
 
 
 class _NotTheLeader(Exception):
-    """Whoever was asked cannot say; somebody else may, or will."""
+    """This server is not the leader; another one may be, or become it."""
 
 
-class _Search:
-    """Does something with a connection to the leader, or to a broker, which knows it."""
+class _LeaderSearch:
+    """Finds a connection to the leader, or to a broker, which forwards."""
 
     def __init__(
         self, servers: Sequence[Address], security: ClientSecurity, timeout_s: float
@@ -210,8 +210,8 @@ class _Search:
         self._next: deque[Address] = deque()
 
     async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """What `work` returns; it raises `_NotTheLeader` to be called with another connection."""
-        _ = self._security.context  # what is wrong with its files is wrong with no server
+        """Return the result of `work`, which raises `_NotTheLeader` to get another connection."""
+        _ = self._security.context  # fail for invalid files before asking a server
         try:
             async with asyncio.timeout(self._timeout_s):
                 while True:
@@ -223,7 +223,7 @@ class _Search:
             raise NoLeader(f"within {self._timeout_s:g} s", self._said) from None
 
     async def _round(self, work: Callable[[Connection], Awaitable[T]]) -> list[T]:
-        """Ask everybody once; nothing where all must be asked again."""
+        """Ask every server once; return an empty list to try all again."""
         self._next = deque(self._servers)
         done: set[Address] = set()
         is_waiting = False
@@ -272,17 +272,17 @@ class _Search:
 
 
 def _why(error: Exception) -> str:
-    """What went wrong, in the system's words where it has any."""
+    """Return the reason, in the words of the system if it has any."""
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and error.errno:
         return os.strerror(error.errno)
     return str(error)
 
 
 async def _who_leads(connection: Connection) -> list[Address]:
-    """Where a controller that does not lead thinks that the leader is (KIP-919)."""
+    """Return where a controller believes the leader to be (KIP-919)."""
     is_broker = ApiKey.VOTE not in connection.spoken
     if is_broker or ApiKey.DESCRIBE_CLUSTER not in connection.spoken:
-        return []  # a broker will find the leader itself
+        return []  # a broker finds the leader itself
     cluster = await _describe_cluster(connection, _CONTROLLERS)
     leaders = [
         Address(one.host, one.port)
@@ -301,7 +301,7 @@ async def _describe_cluster(connection: Connection, kind: int) -> DescribeCluste
 
 
 async def _cluster_id(connection: Connection) -> str | None:
-    """The cluster's id, where the server tells it and this client may know it."""
+    """Return the cluster id; None if the server does not report it to this client."""
     if ApiKey.DESCRIBE_CLUSTER not in connection.spoken:
         return None
     kind = _CONTROLLERS if ApiKey.VOTE in connection.spoken else _BROKERS

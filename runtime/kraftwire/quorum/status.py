@@ -1,4 +1,4 @@
-"""How a quorum stands, as its leader tells in DescribeQuorum."""
+"""The state of a quorum, as its leader reports it in DescribeQuorum."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from kraftwire_messages.kafka import DescribeQuorumResponse
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicaStatus:
-    """How far a replica has come, as the leader knows; None where it does not."""
+    """The progress of a replica; None for what the leader does not know."""
 
     replica_id: int
     directory_id: UUID | None = None
     log_end_offset: int | None = None
     lag: int | None = None
-    """How many offsets its log ends before the leader's."""
+    """Offsets between the end of its log and the leader's."""
     last_fetch_timestamp: int | None = None
     """In ms since 1970."""
     last_caught_up_timestamp: int | None = None
     listeners: tuple[Listener, ...] = ()
-    """Where a voter listens."""
+    """The listeners of a voter."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quorum:
-    """Who leads, who votes, who observes."""
+    """The leader, the voters and the observers."""
 
     cluster_id: str | None
-    """None where no server tells it."""
+    """None if no server reports it."""
     leader_id: int
     leader_epoch: int
     high_watermark: int | None
@@ -39,14 +39,14 @@ class Quorum:
 
     @property
     def leader(self) -> ReplicaStatus | None:
-        """The leader, which is an observer while it removes itself."""
+        """The leader; it is an observer while it removes itself."""
         same_id = [one for one in self.voters + self.observers if one.replica_id == self.leader_id]
-        # A disk that it has lost may be there too.
+        # Its lost disk may still be listed, with a smaller offset.
         return max(same_id, key=lambda one: one.log_end_offset or 0, default=None)
 
     @property
     def furthest_behind(self) -> ReplicaStatus | None:
-        """The voter whose log ends first; one that has never told where is before all others."""
+        """The voter with the largest lag; one whose offset is unknown comes first."""
         return max(self.voters, key=lambda one: (one.lag is None, one.lag or 0), default=None)
 
 
@@ -55,10 +55,10 @@ def quorum_of(
     partition: DescribeQuorumResponse.PartitionData,
     cluster_id: str | None,
 ) -> Quorum:
-    """The quorum that a response without errors describes, in its one partition."""
+    """Return the quorum that a response without errors describes."""
     replicas = [*partition.current_voters, *partition.observers]
     ends = [one.log_end_offset for one in replicas if one.replica_id == partition.leader_id]
-    end = _known(max(ends, default=-1))  # its lost disk may be there too, with its id
+    end = _known(max(ends, default=-1))  # its lost disk may still be listed
     listeners = {
         node.node_id: tuple(Listener(one.name, one.host, one.port) for one in node.listeners)
         for node in response.nodes

@@ -1,8 +1,8 @@
-"""The lock on a log directory, so that no two nodes write to it.
+"""Locks a log directory, so that no two nodes write to it.
 
-It is Kafka's: an exclusive lock of the process (`fcntl`) on the file `.lock`, which stays when
-the lock is given back. Such a lock does not hold against the process that has it, and is lost
-when that closes any handle of the file; so which directories this process has is noted here.
+As in Kafka, it is an exclusive `fcntl` lock on the file `.lock`, which is never removed. The system
+does not apply such a lock within one process, and drops it when the process closes any handle of
+the file. So a set remembers which directories this process has locked.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class DirectoryInUse(KraftwireError):
 
 
 class DirectoryLock:
-    """A lock that is held until `release`."""
+    """Holds the lock until `release`."""
 
     def __init__(self, directory: Path) -> None:
-        """Take the lock; `DirectoryInUse` where another has it."""
+        """Raise `DirectoryInUse` if another node has the lock."""
         self._directory = directory.resolve()
         if self._directory in _held:
             raise DirectoryInUse(directory)
@@ -51,7 +51,6 @@ class DirectoryLock:
         _held.add(self._directory)
 
     def release(self) -> None:
-        """Give the lock back."""
         _held.discard(self._directory)
         self._file.close()
 

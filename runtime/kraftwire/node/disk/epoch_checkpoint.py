@@ -1,7 +1,7 @@
 """The file `leader-epoch-checkpoint`: which epoch began at which offset of the log.
 
-The batches say that too; what only this file says is where a log begins that was cleaned
-within a segment: its first entry has that offset then, as Kafka leaves it.
+The batches have the same epochs. Only this file says where a log begins that was cleaned within a
+segment: as in Kafka, the first entry then has that offset.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ FILE_NAME = "leader-epoch-checkpoint"
 
 
 class EpochCheckpoint:
-    """The entries; `save` puts them on the disk where they have changed."""
+    """The entries; `save` writes them if they have changed."""
 
     def __init__(self, directory: Path) -> None:
-        """What is on the disk; damage is no loss, since the batches say it again."""
+        """Read the file; a damaged one counts as missing, since the batches have its content."""
         self._path = directory / FILE_NAME
         self._saved: bytes | None = None
         self._entries: list[EpochEntry] = []
@@ -35,28 +35,27 @@ class EpochCheckpoint:
 
     @property
     def first_offset(self) -> int | None:
-        """Where the first epoch begins; None where there is none."""
+        """The offset at which the first epoch begins; None without entries."""
         return self._entries[0].start_offset if self._entries else None
 
     def replace(self, entries: Iterable[EpochEntry]) -> None:
-        """Have these entries, and no others."""
         self._entries = list(entries)
         self._is_changed = True
 
     def append(self, epoch: int, offset: int) -> None:
-        """Take in a batch at the end."""
+        """Add the epoch of a batch that was appended to the log."""
         if not self._entries or self._entries[-1].epoch < epoch:
             self._entries.append(EpochEntry(epoch, offset))
             self._is_changed = True
 
     def truncate(self, offset: int) -> None:
-        """Forget the epochs that begin at an offset, or behind it."""
+        """Remove the epochs that begin at an offset or after it."""
         while self._entries and self._entries[-1].start_offset >= offset:
             del self._entries[-1]
             self._is_changed = True
 
     def clean(self, offset: int) -> None:
-        """Have the log begin at an offset, where it has records."""
+        """Let the log begin at an offset that it has records at."""
         before = [one for one in self._entries if one.start_offset <= offset]
         kept = self._entries[len(before) :]
         at_start = max(before, default=None, key=attrgetter("start_offset"))

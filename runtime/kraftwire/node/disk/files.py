@@ -1,7 +1,7 @@
-"""Writes to files that are durable when they return, and whose errors name the file.
+"""Durable writes to files, whose errors name the file.
 
-A file is replaced by one that was written beside it, so that a crash leaves the one or the
-other. A directory is synced too: else a crash may take the name of a file that is on the disk.
+A file is replaced by a new one that was written beside it, so that a crash leaves one of the two.
+The directory is synced as well: otherwise a crash could lose the name of a file that was synced.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TEMPORARY = ".tmp"
 
 @contextmanager
 def naming(path: Path | str) -> Iterator[None]:
-    """Let an error of a call that knows no path say which file it is about."""
+    """Add the path to an `OSError` that has none."""
     try:
         yield
     except OSError as error:
@@ -27,15 +27,15 @@ def naming(path: Path | str) -> Iterator[None]:
 
 
 def write_at(file: FileIO, position: int, data: bytes) -> None:
-    """Write all of the bytes; the file ends behind them or later."""
+    """Write all of the bytes."""
     with naming(file.name):
         written = os.pwrite(file.fileno(), data, position)
-        while written < len(data):  # the disk is full, or nearly so: the next call tells
+        while written < len(data):  # the disk is nearly full: the next call raises
             written += os.pwrite(file.fileno(), data[written:], position + written)
 
 
 def read_at(file: FileIO, position: int, size: int) -> bytes:
-    """So many bytes, or as many as there are."""
+    """Return `size` bytes, or fewer at the end of the file."""
     with naming(file.name):
         data = os.pread(file.fileno(), size, position)
         while len(data) < size:  # a read may stop early
@@ -47,19 +47,19 @@ def read_at(file: FileIO, position: int, size: int) -> bytes:
 
 
 def truncate(file: FileIO, size: int) -> None:
-    """Cut a file, or lengthen it by zeros."""
+    """Cut a file, or extend it with zeros."""
     with naming(file.name):
         os.ftruncate(file.fileno(), size)
 
 
 def sync(file: FileIO) -> None:
-    """See that what was written is on the disk."""
+    """Make the content of a file durable."""
     with naming(file.name):
         os.fsync(file.fileno())
 
 
 def sync_directory(directory: Path) -> None:
-    """See that the names of files that were made, renamed or removed are on the disk."""
+    """Make the names of files durable that were created, renamed or removed."""
     with naming(directory):
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -69,7 +69,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put a file with these bytes in the place of what a path has."""
+    """Write a file, or replace it, durably."""
     beside = path.with_name(path.name + TEMPORARY)
     with FileIO(beside, "w") as file:
         write_at(file, 0, data)
@@ -79,7 +79,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def make_directory(directory: Path) -> None:
-    """Make a directory, and those above it, where they are missing."""
+    """Make a directory and its missing parents, durably."""
     if directory.is_dir():
         return
     make_directory(directory.parent)

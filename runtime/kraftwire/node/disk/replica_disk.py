@@ -1,19 +1,19 @@
-"""A replica's disk: `Store` on a directory in Kafka's own format.
+"""The disk of a replica: a `Store` on a directory in Kafka's own format.
 
-A real controller can go on from the directory, and this store from a real controller's
-(reference: Kafka 4.3, KIP-595, 630, 853). Rules:
+A Kafka controller can continue with the directory, and this store with a controller's (reference:
+Kafka 4.3, KIP-595, 630, 853). Invariants:
 
-- whatever a crash leaves, `recover` opens: what was torn at the end is cut, what was begun
-  (a snapshot, an installation, a cleaning) is done or undone, and all that was acknowledged is
-  there. What is then in the log counts as flushed, so it is flushed before it is told of;
-- damage that no crash leaves is `CorruptBatch`: a replica must not forget what it has
-  acknowledged, so it must not go on with less than it had;
-- after a write has failed nothing more is written. A failed fsync may have thrown away what it
-  was asked to keep, and the next one would not say so;
-- where the log begins: at the first entry of `leader-epoch-checkpoint`, if a snapshot ends
-  there, since cleaning leaves that entry at the offset it cleaned up to; otherwise with the first
-  segment, or the first snapshot behind its start. Whole segments go when the log is cleaned, so
-  the first one may have batches from before, which are not read.
+- `recover` opens whatever a crash leaves, and has everything that was acknowledged. It cuts a torn
+  end, and completes or undoes a snapshot, an installation or a cleaning. What it returns counts as
+  flushed, so it flushes the log first.
+- Damage that no crash explains raises `CorruptBatch`: a replica must not continue with less than it
+  has acknowledged.
+- After a failed write, all writes fail. A failed fsync may have dropped pages, and the next fsync
+  would not report it.
+- The log begins at the first entry of `leader-epoch-checkpoint` if a snapshot ends there, since
+  cleaning leaves that entry at its offset. Otherwise it begins with the first segment, or with the
+  first snapshot after the start of that. Cleaning removes whole segments only, so the first one may
+  have earlier batches, which are not read.
 """
 
 from __future__ import annotations
@@ -58,16 +58,15 @@ _LEFT_OVER = re.compile(
 
 
 class _Writes:
-    """Lets writes through until one has failed."""
+    """Guards writes: once one has failed, all others fail."""
 
     def __init__(self) -> None:
         self.failure: OSError | None = None
 
     def check(self) -> None:
-        """`OSError` where a write has failed before."""
         if self.failure is not None:
             reason = f"nothing is written any more since a write has failed: {self.failure}"
-            advice = "see to the disk, then start the node again"
+            advice = "check the disk, then restart the node"
             raise OSError(self.failure.errno or errno.EIO, f"{reason}; {advice}")
 
     def __enter__(self) -> None:
@@ -79,7 +78,7 @@ class _Writes:
 
 
 class DiskStore:
-    """See `Store`; `recover` opens it, `close` makes all durable and gives the directory back."""
+    """A `Store`: `recover` opens it, `close` flushes it and unlocks the directory."""
 
     def __init__(
         self,
@@ -88,9 +87,9 @@ class DiskStore:
         registry: Registry = kafka.registry,
         settings: DiskSettings = DEFAULTS,
     ) -> None:
-        """`directory` is `<metadata.log.dir>/__cluster_metadata-0`, which is made if missing.
+        """`directory` is `<metadata.log.dir>/__cluster_metadata-0`; it is made if missing.
 
-        `static` and `registry` are those of `ControlState`.
+        `ControlState` describes `static` and `registry`.
         """
         self.directory = directory
         self._static = static
@@ -106,7 +105,7 @@ class DiskStore:
         self._epochs: EpochCheckpoint
 
     def recover(self) -> Recovered:
-        """See `Store.recover`; `DirectoryInUse` where another node has the directory."""
+        """Also raise `DirectoryInUse` if another node has the directory."""
         self.close()
         self._writes.check()
         make_directory(self.directory)
@@ -126,7 +125,6 @@ class DiskStore:
         return Recovered(election, log, control)
 
     def close(self) -> None:
-        """Make all durable, close the files, and give the directory back."""
         opened, self._opened = self._opened, ExitStack()
         was_open, self._is_open = self._is_open, False
         with opened:
@@ -136,7 +134,7 @@ class DiskStore:
                     self._epochs.save()
 
     def _sweep(self) -> None:
-        """Remove what was on its way in or out, and indexes that have no segment."""
+        """Remove unfinished and deleted files, and indexes without a segment."""
         names = {path.name for path in self.directory.iterdir()}
         for name in names:
             is_alone = _INDEX.fullmatch(name) and f"{name[:20]}.log" not in names
@@ -147,10 +145,10 @@ class DiskStore:
         path = self.directory / "partition.metadata"
         if not path.exists():
             replace_file(path, encode_partition_metadata(PartitionMetadata(0, METADATA_TOPIC_ID)))
-        found = decode_partition_metadata(path.read_bytes(), str(path)).topic_id
-        if found != METADATA_TOPIC_ID:
-            reason = f"topic {format_uuid(found)}, where {format_uuid(METADATA_TOPIC_ID)} must be"
-            raise CorruptBatch(str(path), 0, f"{reason}; this is another topic's directory")
+        topic_id = decode_partition_metadata(path.read_bytes(), str(path)).topic_id
+        if topic_id != METADATA_TOPIC_ID:
+            reason = f"topic id {format_uuid(topic_id)}, not {format_uuid(METADATA_TOPIC_ID)}"
+            raise CorruptBatch(str(path), 0, f"{reason}: this is another topic's directory")
 
     def _read_election(self) -> Election | None:
         for path in (self._quorum_state, self._draft_state):
@@ -169,7 +167,6 @@ class DiskStore:
             return recover_batches(self._log, self._start(), sources, control), control
 
     def _start(self) -> int:
-        """The first offset of the log; see the module."""
         base = self._log.base_offset or 0
         ends = [snapshot.offset for snapshot in self._snapshots.ids]
         first = self._epochs.first_offset
@@ -177,18 +174,18 @@ class DiskStore:
             return first
         if base == 0:
             return 0
-        behind = [offset for offset in ends if offset >= base]
-        if not behind:
-            reason = f"its log begins at offset {base}, and no snapshot has what was before"
+        later = [offset for offset in ends if offset >= base]
+        if not later:
+            reason = f"its log begins at offset {base}, and no snapshot has the records before it"
             raise CorruptBatch(str(self.directory), 0, f"{reason}; {HOW_TO_REPLACE}")
-        return min(behind)
+        return min(later)
 
     def _make_agree(self, log: LogState) -> None:
-        """Do on the disk what was done to read the log, and open it."""
+        """Make the files agree with the recovered log, and open it."""
         if log.start < log.end or self._log.is_empty_at(log.start):
             self._log.open()
         else:
-            self._log.begin_anew(log.start)
+            self._log.restart_at(log.start)
         self._epochs.replace(log.epochs)
         self._epochs.save()
         for snapshot in set(self._snapshots.ids).difference(log.snapshots):
@@ -219,7 +216,7 @@ class DiskStore:
                 self._log.truncate(offset)
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """See `Store.read`; no further than to the end of a segment."""
+        """Return batches up to the end of a segment at most."""
         return self._log.read(offset, max_bytes)
 
     def write_snapshot(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
@@ -238,21 +235,21 @@ class DiskStore:
 
     def install(self, snapshot: OffsetAndEpoch) -> None:
         with self._writes:
-            self._begin_anew(snapshot.offset)
+            self._restart_at(snapshot.offset)
             self._snapshots.remove_before(snapshot)
 
     def clean(self, snapshot: OffsetAndEpoch) -> None:
-        """See `Store.clean`; the segment that has the first record left stays whole."""
+        """Remove whole segments only."""
         with self._writes:
             if snapshot.offset < self._log.end:
                 self._epochs.clean(snapshot.offset)
                 self._epochs.save()
                 self._log.remove_before(snapshot.offset)
             elif not self._log.is_empty_at(snapshot.offset):
-                self._begin_anew(snapshot.offset)
+                self._restart_at(snapshot.offset)
             self._snapshots.remove_before(snapshot)
 
-    def _begin_anew(self, offset: int) -> None:
-        self._log.begin_anew(offset)
+    def _restart_at(self, offset: int) -> None:
+        self._log.restart_at(offset)
         self._epochs.replace(())
         self._epochs.save()

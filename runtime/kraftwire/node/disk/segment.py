@@ -1,9 +1,9 @@
 """One segment of the log on disk: `.log`, with `.index` and `.timeindex` beside it.
 
-The last segment is active: its files are open, its indexes allocated in advance as Kafka's
-are, and batches are appended to it. Others are opened for each read, so that a log of many
-segments takes no more handles than one of few. Where batches begin is known in memory;
-the indexes are for Kafka and for tools.
+Batches are appended to the last segment, the active one. Its files are open, and its indexes are
+preallocated as in Kafka. The other segments are opened for each read, so that a long log takes no
+more file handles than a short one. The positions of batches are in memory; the indexes are for
+Kafka and for tools.
 """
 
 from __future__ import annotations
@@ -35,26 +35,25 @@ class DiskSettings:
     """When segments end, and how large indexes are; the defaults are Kafka's."""
 
     segment_bytes: int = 1 << 30
-    """`metadata.log.segment.bytes`: a segment has no more, unless one batch has."""
+    """`metadata.log.segment.bytes`: only a segment of a single batch may be larger."""
     segment_ms: int = _WEEK_MS
-    """`metadata.log.segment.ms`: how far the timestamps of a segment's batches may be apart."""
+    """`metadata.log.segment.ms`: the longest time between timestamps of a segment."""
     index_interval: int = INDEX_INTERVAL
     """Bytes of the log between entries of an index."""
     index_bytes: int = 10 << 20
-    """How much is allocated for an index of the active segment."""
+    """The preallocated size of an index of the active segment."""
 
 
 DEFAULTS = DiskSettings()
 
 
 class Segment:
-    """A segment whose first offset is, or will be, `base_offset`."""
+    """A segment: `scan` an existing one, then `open` the one to append to."""
 
     def __init__(self, directory: Path, base_offset: int, settings: DiskSettings) -> None:
-        """Nothing is touched yet: `scan` one that is there, and `open` one to append to."""
         self.base_offset = base_offset
         self.end = base_offset
-        """The offset behind the last batch."""
+        """The offset after the last batch."""
         self.path = directory / segment_name(base_offset, "log")
         self._settings = settings
         self._batches = BatchPositions()
@@ -64,11 +63,10 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """Bytes of all batches."""
         return self._batches.size
 
     def scan(self, *, is_last: bool) -> Iterator[BatchHeader]:
-        """Read what is on the disk; of the last segment the end may be torn, and is left out."""
+        """Read the file and yield its headers; skip a torn end of the last segment."""
         torn: Damage | None = None
         add, add_to_indexes = self._batches.add, self._indexes.add
         last: BatchHeader | None = None
@@ -97,7 +95,7 @@ class Segment:
         self._first_timestamp = header.max_timestamp
 
     def open(self) -> None:
-        """Make this the active segment: make its files, or cut off what is no batch of it."""
+        """Make this the active segment: create its files, or cut a torn end."""
         self._log = FileIO(self.path, "r+" if self.path.exists() else "x+")
         truncate(self._log, self.size)
         sync(self._log)
@@ -105,7 +103,7 @@ class Segment:
         sync_directory(self.path.parent)
 
     def has_room(self, batch: Batch) -> bool:
-        """Whether a batch may still come into this segment, by size, time and offset."""
+        """Whether a batch fits into this segment by size, time and offset."""
         header = batch.header
         if not len(self._batches):
             return True
@@ -119,7 +117,7 @@ class Segment:
         return header.max_timestamp - first <= self._settings.segment_ms
 
     def append(self, batch: Batch) -> None:
-        """Put a batch at the end, which is there for reads at once."""
+        """Append a batch; reads see it immediately."""
         assert self._log is not None
         write_at(self._log, self.size, batch.data)
         header = batch.header._replace(position=self.size)
@@ -131,12 +129,11 @@ class Segment:
         self._indexes.write()
 
     def flush(self) -> None:
-        """Make durable what was appended."""
         assert self._log is not None
         sync(self._log)
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one with an offset on."""
+        """Return whole batches, starting with the one at an offset."""
         begin, end = self._batches.slice(offset, max_bytes)
         if self._log is not None:
             return read_at(self._log, begin, end - begin)
@@ -144,7 +141,7 @@ class Segment:
             return read_at(file, begin, end - begin)
 
     def truncate(self, offset: int) -> None:
-        """Remove the batches from an offset on, for good, and be the active segment."""
+        """Remove the batches from an offset on, durably, and make this the active segment."""
         self.abandon()
         self._batches.truncate(offset)
         self.end = min(self.end, offset)
@@ -157,25 +154,25 @@ class Segment:
                     self._indexes.add(item)
         self.open()
 
-    def mend_indexes(self) -> None:
-        """Make the indexes of one that has been scanned, and is not the active one, complete."""
-        self._indexes.mend()
+    def repair_indexes(self) -> None:
+        """Write the indexes of an inactive segment again if they are not what the scan found."""
+        self._indexes.repair()
 
     def close(self) -> None:
-        """Be the active segment no more: all is durable, and the indexes are complete."""
+        """Flush an active segment, complete its indexes and close it."""
         self.flush()
         self._indexes.finish()
         self.abandon()
 
     def abandon(self) -> None:
-        """Close the files as they are."""
+        """Close the files without a flush."""
         if self._log is not None:
             self._log.close()
             self._log = None
         self._indexes.close()
 
     def remove(self) -> None:
-        """Remove the files, for good when this returns."""
+        """Remove the files durably."""
         self.abandon()
         for suffix in (".log", *SUFFIXES, ".txnindex", ".snapshot"):
             self.path.with_suffix(suffix).unlink(missing_ok=True)

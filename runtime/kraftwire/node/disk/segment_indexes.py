@@ -1,8 +1,7 @@
 """The `.index` and `.timeindex` beside a segment, as Kafka has them.
 
-Those of the active segment are allocated in advance, and entries are written where the last
-ended; when the segment ends they are cut to what they hold. A crash leaves them as they are:
-they can always be made anew from the batches, which is done when the log is opened.
+Those of the active segment are preallocated, and cut to their entries when the segment ends. After
+a crash they may have anything: opening the log builds them again from the batches.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ class SegmentIndexes:
         self._base = base_offset
         self._builder = IndexBuilder(interval)
         self.add = self._builder.add
-        """Counts a batch; `write` puts its entry, if it has one, into the files."""
+        """Counts a batch; `write` writes its entry if it has one."""
         self._files: list[FileIO] = []
         self._written = [0, 0]
-        """How many entries the files have."""
+        """The number of entries in each file."""
 
     def open(self, room: int) -> None:
-        """Make both files anew, with so many bytes each, and keep them open."""
+        """Create both files with `room` bytes each, and keep them open."""
         for path, size in zip(self._paths, _ENTRY_SIZES, strict=True):
             self._files.append(FileIO(path, "w+"))
             truncate(self._files[-1], room - room % size)
@@ -48,25 +47,25 @@ class SegmentIndexes:
         self.write()
 
     def write(self) -> None:
-        """Write the entries that the files lack."""
+        """Write the entries that the files do not have yet."""
         offsets, times = self._written
         builder = self._builder
         if len(builder.offsets) > offsets:
-            self._put(0, encode_offset_index(builder.offsets[offsets:], self._base))
+            self._write_entries(0, encode_offset_index(builder.offsets[offsets:], self._base))
         if len(builder.times) > times:
-            self._put(1, encode_time_index(builder.times[times:], self._base))
+            self._write_entries(1, encode_time_index(builder.times[times:], self._base))
 
-    def _put(self, which: int, entries: bytes) -> None:
+    def _write_entries(self, which: int, entries: bytes) -> None:
         size = _ENTRY_SIZES[which]
         write_at(self._files[which], self._written[which] * size, entries)
         self._written[which] += len(entries) // size
 
     def truncate(self, offset: int) -> int:
-        """Forget the batches from an offset on; returns where to add batches from again."""
+        """Drop the batches from an offset on; return the position to add batches from again."""
         return self._builder.truncate(offset)
 
     def finish(self) -> None:
-        """Write what closes an index, and cut the files to what they hold."""
+        """Write the last entries and cut the files to their content."""
         self._builder.finish()
         self.write()
         for file, size, count in zip(self._files, _ENTRY_SIZES, self._written, strict=True):
@@ -74,14 +73,14 @@ class SegmentIndexes:
             sync(file)
 
     def close(self) -> None:
-        """Close the files as they are."""
+        """Close the files without a flush."""
         for file in self._files:
             with suppress(OSError):
                 file.close()
         self._files.clear()
 
-    def mend(self) -> None:
-        """Make those of a segment that has ended anew, where they are not what they must be."""
+    def repair(self) -> None:
+        """Write the files of an inactive segment again if their content is wrong."""
         self._builder.finish()
         contents = (
             encode_offset_index(self._builder.offsets, self._base),

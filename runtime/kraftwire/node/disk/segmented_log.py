@@ -1,8 +1,7 @@
-"""The log on disk: segments, one behind the other, of which the last is appended to.
+"""The log on disk: consecutive segments, of which the last is active.
 
-At any moment, a crash included, the segments are a log without a hole. So a segment is durable
-before the next is begun, the last goes first where the end is removed, and the first goes first
-where the start is.
+The segments never have a gap, not even after a crash. So a segment is durable before the next one
+begins. Truncation removes segments from the end, cleaning from the start.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ class SegmentedLog:
     """The segments of a directory: read `headers` once, then `open` it."""
 
     def __init__(self, directory: Path, settings: DiskSettings) -> None:
-        """The segments that are there, by their names."""
         self._directory = directory
         self._settings = settings
         names = (parse_file_name(path.name) for path in directory.iterdir())
@@ -42,12 +40,12 @@ class SegmentedLog:
 
     @property
     def base_offset(self) -> int | None:
-        """The first offset of the first segment; None where there is none."""
+        """The first offset of the first segment; None without segments."""
         return self._segments[0].base_offset if self._segments else None
 
     @property
     def end(self) -> int:
-        """The offset behind the last batch."""
+        """The offset after the last batch."""
         return self._segments[-1].end if self._segments else 0
 
     @property
@@ -76,17 +74,17 @@ class SegmentedLog:
         return Batch(header, segment.read(header.base_offset, 0), self.file)
 
     def open(self) -> None:
-        """Cut off what is torn, and be ready for appends."""
+        """Cut a torn end, and get ready for appends."""
         for segment in self._segments[:-1]:
-            segment.mend_indexes()
+            segment.repair_indexes()
         self._active.open()
 
     def is_empty_at(self, offset: int) -> bool:
-        """Whether there is one segment, without batches, that begins there."""
+        """Whether the log is one empty segment that begins at an offset."""
         return [offset] == [one.base_offset for one in self._segments] and not self._active.size
 
     def append(self, batch: Batch) -> None:
-        """Put a batch at the end, in a segment that has room for it."""
+        """Append a batch, in a new segment if the last one is full."""
         if batch.header.base_offset != self.end:
             offset = batch.header.base_offset
             raise ValueError(f"offset {offset} at the end of a log that ends at {self.end}")
@@ -102,20 +100,18 @@ class SegmentedLog:
         segment.open()
 
     def flush(self) -> None:
-        """Make durable what was appended."""
         if self._is_dirty:
             self._active.flush()
             self._is_dirty = False
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from the one with an offset on, up to the end of its segment."""
-        place = bisect_right(self._segments, offset, key=_base_offset) - 1
-        if place < 0 or offset >= self.end:
+        """Return whole batches from an offset on, up to the end of its segment."""
+        index = bisect_right(self._segments, offset, key=_base_offset) - 1
+        if index < 0 or offset >= self.end:
             raise ValueError(f"offset {offset} of a log from {self.base_offset} to {self.end}")
-        return self._segments[place].read(offset, max_bytes)
+        return self._segments[index].read(offset, max_bytes)
 
     def truncate(self, offset: int) -> None:
-        """Remove the batches from an offset on."""
         while len(self._segments) > 1 and self._active.base_offset > offset:
             self._segments[-1].remove()
             del self._segments[-1]
@@ -123,14 +119,14 @@ class SegmentedLog:
         self._is_dirty = False
 
     def remove_before(self, offset: int) -> None:
-        """Remove the segments that have nothing from an offset on."""
+        """Remove the segments that end before an offset."""
         gone = [one for one, after in pairwise(self._segments) if after.base_offset <= offset]
         for segment in gone:
             segment.remove()
             self._segments.remove(segment)
 
-    def begin_anew(self, offset: int) -> None:
-        """Remove all batches; the next has this offset."""
+    def restart_at(self, offset: int) -> None:
+        """Remove all batches; the next one must have this offset."""
         while self._segments:
             self._segments[-1].remove()
             del self._segments[-1]
@@ -138,11 +134,10 @@ class SegmentedLog:
         self._is_dirty = False
 
     def close(self) -> None:
-        """Make all durable, and close the files."""
         if self._segments:
             self._active.close()
 
     def abandon(self) -> None:
-        """Close the files as they are."""
+        """Close the files without a flush."""
         for segment in self._segments:
             segment.abandon()

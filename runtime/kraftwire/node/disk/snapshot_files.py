@@ -1,7 +1,7 @@
-"""The snapshots of a metadata log on disk: `.checkpoint` files, `.part` until they are finished.
+"""The snapshots of a metadata log: `.checkpoint` files, which end in `.part` until finished.
 
-One that goes is renamed to `.deleted` first, as in Kafka: what is left of it after a crash is
-nobody's.
+As in Kafka, a snapshot is renamed to `.deleted` before it is removed, so that a crash in between
+does not leave half of a snapshot that counts.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ class SnapshotFiles:
     """Snapshots by their ids; files are open only while they are read or written."""
 
     def __init__(self, directory: Path) -> None:
-        """Those that are there, finished."""
         self._directory = directory
         self._sizes: dict[OffsetAndEpoch, int] = {}
         self._unfinished: dict[OffsetAndEpoch, int] = {}
-        """The bytes that each has so far."""
+        """The number of bytes written so far."""
         for path in directory.iterdir():
             name = parse_file_name(path.name)
             if name is None or name.kind is not FileKind.SNAPSHOT or name.state:
@@ -37,11 +36,11 @@ class SnapshotFiles:
 
     @property
     def ids(self) -> list[OffsetAndEpoch]:
-        """Those that are finished, in their order."""
+        """The finished snapshots, in order."""
         return sorted(self._sizes)
 
     def open_all(self, opened: ExitStack) -> dict[OffsetAndEpoch, FileSource]:
-        """All that are finished, to be read; they are closed with `opened`."""
+        """Open all finished snapshots for reading; `opened` closes them."""
         return {one: opened.enter_context(FileSource(self._path(one))) for one in self._sizes}
 
     def write(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:
@@ -72,14 +71,14 @@ class SnapshotFiles:
         return self._sizes[snapshot]
 
     def remove(self, snapshot: OffsetAndEpoch) -> None:
-        """Remove one that is finished."""
+        """Remove a finished snapshot."""
         deleted = self._path(snapshot, DELETED)
         self._path(snapshot).replace(deleted)
         del self._sizes[snapshot]
         deleted.unlink()
 
     def remove_before(self, snapshot: OffsetAndEpoch) -> None:
-        """Remove those before one, finished or not."""
+        """Remove the earlier snapshots, finished or not."""
         for one in [one for one in self._sizes if one < snapshot]:
             self.remove(one)
         for one in [one for one in self._unfinished if one < snapshot]:

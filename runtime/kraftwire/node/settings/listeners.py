@@ -1,11 +1,11 @@
-"""How listeners are written in a node's settings, and how their connections are protected.
+"""Reads the listeners of a node, and how their connections are protected.
 
     listeners=CONTROLLER://127.0.0.1:9093
     listener.security.protocol.map=CONTROLLER:SSL
     listener.name.controller.ssl.keystore.location=/etc/kraftwire/node.pem
 
-What begins with `ssl.` and `sasl.` is read by `kraftwire.net.settings`; a listener's own
-setting, with `listener.name.<name>.` before it, goes before that of all listeners.
+`kraftwire.net.settings` reads `ssl.*` and `sasl.*`. The prefix `listener.name.<name>.` overrides a
+setting for one listener.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_PORT = 65535
 _STORE_TYPES = ("ssl.keystore.type", "ssl.truststore.type")
 
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104
-"""Hosts that stand for every address of a machine."""
+"""Hosts that mean every address of the machine."""
 
 
 class SecurityProtocol(StrEnum):
@@ -51,7 +51,7 @@ class NamedAddress(NamedTuple):
 
 
 def parse_address(text: str, least_port: int = 1) -> Address:
-    """`host:port` or `[host]:port`; `ValueError` says what is allowed."""
+    """Parse `host:port` or `[host]:port`; raise `ValueError` with advice."""
     match = _ADDRESS.fullmatch(text)
     if match is None:
         raise ValueError(f"{text[:80]!r} is no address; host:port is, or [host]:port for IPv6")
@@ -59,7 +59,7 @@ def parse_address(text: str, least_port: int = 1) -> Address:
 
 
 def parse_routable(text: str) -> Address:
-    """The address of another node; `ValueError` says what is allowed."""
+    """Parse the address of another node; raise `ValueError` with advice."""
     address = parse_address(text)
     if not address.host or address.host in WILDCARDS:
         raise ValueError(f"{text!r} has no host that can be reached; write its name")
@@ -67,7 +67,7 @@ def parse_routable(text: str) -> Address:
 
 
 def parse_endpoints(text: str, least_port: int = 0) -> tuple[NamedAddress, ...]:
-    """`NAME://host:port` between commas, every name and every port once."""
+    """Parse `NAME://host:port`, separated by commas; names and addresses must differ."""
     found: list[NamedAddress] = []
     for word in parse_words(text):
         match = _LISTENER.fullmatch(word)
@@ -84,7 +84,7 @@ def parse_endpoints(text: str, least_port: int = 0) -> tuple[NamedAddress, ...]:
 
 
 def read_protocols(reader: PropertyReader) -> dict[str, SecurityProtocol]:
-    """`listener.security.protocol.map`; without it, names are those of the protocols."""
+    """Read `listener.security.protocol.map`; by default, names are those of protocols."""
     defaults = {one.value: one for one in SecurityProtocol}
     return reader.value("listener.security.protocol.map", _parse_protocols, defaults)
 
@@ -103,7 +103,7 @@ def _parse_protocols(text: str) -> dict[str, SecurityProtocol]:
 def read_server_security(
     reader: PropertyReader, name: str, protocol: SecurityProtocol
 ) -> ServerSecurity | None:
-    """How a listener of this node answers; None for PLAINTEXT."""
+    """Return the TLS of a listener; None for PLAINTEXT."""
     if protocol.has_sasl:
         reason = f"kraftwire logs in by {protocol}, but nobody can log in to it: take SSL with"
         reader.wrong("listener.security.protocol.map", f"{name}: {reason} ssl.client.auth=required")
@@ -113,24 +113,24 @@ def read_server_security(
     try:
         return server_security(reader.settings(), name)
     except BadSecurity as error:
-        _tell(reader, error)
+        _report(reader, error)
         return None
 
 
 def read_client_security(
     reader: PropertyReader, name: str, protocol: SecurityProtocol
 ) -> ClientSecurity:
-    """How this node connects to the listeners of others that have a name."""
+    """Return how this node connects to that listener of other nodes."""
     _check_stores(reader, name)
     try:
         return client_security(reader.settings(), protocol=protocol, listener=name)
     except BadSecurity as error:
-        _tell(reader, error)
+        _report(reader, error)
         return PLAINTEXT
 
 
 def _check_stores(reader: PropertyReader, name: str) -> None:
-    """Refuse stores that say they are not PEM."""
+    """Refuse stores that are not PEM."""
     for key in (f"{prefix}{kind}" for prefix in prefixes(name) for kind in _STORE_TYPES):
         kind = reader.text(key)
         if kind and kind.upper() != "PEM":
@@ -139,10 +139,10 @@ def _check_stores(reader: PropertyReader, name: str) -> None:
 
 
 def prefixes(name: str) -> tuple[str, str]:
-    """What may stand before the keys of a listener."""
+    """Return the prefixes of the keys of a listener."""
     return f"listener.name.{name.lower()}.", ""
 
 
-def _tell(reader: PropertyReader, error: BadSecurity) -> None:
+def _report(reader: PropertyReader, error: BadSecurity) -> None:
     key, _, reason = str(error).partition(": ")
     reader.wrong(key, reason)

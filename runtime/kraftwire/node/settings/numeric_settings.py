@@ -81,10 +81,11 @@ def _read(reader: PropertyReader, kind: type[T]) -> T:
     values: dict[str, Any] = {}
     for one in fields(kind):  # type: ignore[arg-type]
         key, bounds = one.metadata["key"], one.metadata["bounds"]
+        default: Any = one.default
         if bounds is None:
-            values[one.name] = reader.flag(key, one.default)
+            values[one.name] = reader.flag(key, default)
         else:
-            values[one.name] = reader.number(key, one.default, *bounds)
+            values[one.name] = reader.number(key, default, *bounds)
     return kind(**values)
 
 

@@ -1,13 +1,13 @@
-"""`server.properties`: what a node is told in Kafka's names, typed and checked.
+"""`server.properties`: all settings of a node, typed and checked.
 
     properties = read_properties(Path("server.properties"))
     key = ReplicaKey(properties.node_id, directory_id)
     config = replica_config(properties, key, cluster_id)
 
-A node is a controller: a voter, or an observer that can become one. Where it has no controller
-listener among `listeners`, it is an observer that nobody can ask. Names are Kafka's, and so
-are defaults unless said here; our own begin with `kraftwire.`. In two things this is stricter
-than Kafka: `log.dirs` must be there, and a listener without a host is on loopback alone.
+A node is a controller: a voter, or an observer that can become one. Without a controller listener
+in `listeners`, it is an observer that does not serve requests. Names and defaults are Kafka's; our
+own settings begin with `kraftwire.`. Unlike in Kafka, `log.dirs` is required, and a listener
+without a host is on loopback only.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ from kraftwire.raft.state.config import Config, Membership
 from kraftwire.raft.state.voters import Listener, ReplicaKey
 
 _FETCH_SPREAD = 10
-"""A follower waits for its leader up to one part in so many longer than it is told to."""
+"""A follower waits up to a tenth longer than its fetch timeout, at random."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeProperties(StorageProperties):
-    """See the module."""
+    """All settings of a node."""
 
     endpoints: tuple[Endpoint, ...]
-    """The same listeners, as a server takes them."""
+    """The same listeners, for a server."""
     security: ClientSecurity
     """How this node connects to others."""
     limits: Limits
@@ -65,7 +65,7 @@ class NodeProperties(StorageProperties):
     principals: frozenset[str] | None = None
     """Who may change the voters, by the subject of a certificate; None for everybody."""
     prometheus: Address | None = None
-    """Where metrics are served; None for nowhere."""
+    """Where to serve metrics; None for nowhere."""
 
     @property
     def can_vote(self) -> bool:
@@ -74,12 +74,12 @@ class NodeProperties(StorageProperties):
 
 
 def read_properties(path: Path) -> NodeProperties:
-    """What a file tells a node; `OSError`, or `InvalidProperties` with all that is wrong."""
+    """Read a file; raise `OSError`, or `InvalidProperties` with everything that is wrong."""
     return parse_properties(path.read_bytes(), str(path))
 
 
 def parse_properties(data: bytes, file: str = "<bytes>") -> NodeProperties:
-    """The same out of the content of a file."""
+    """Parse the content of a file, as `read_properties` does."""
     reader = PropertyReader(data, file)
     storage = read_storage(reader)
     _check_role(reader, storage)
@@ -108,7 +108,7 @@ def replica_config(
     cluster_id: str | None,
     ports: Mapping[str, int] | None = None,
 ) -> Config:
-    """What a replica is told; `ports` are those that listeners with port 0 have picked."""
+    """Return the config of a replica; `ports` has the actual ports of listeners with port 0."""
     quorum = properties.quorum
     return Config(
         key=key,
@@ -128,7 +128,7 @@ def replica_config(
 def advertised_listeners(
     properties: StorageProperties, ports: Mapping[str, int]
 ) -> tuple[Listener, ...]:
-    """Where others are told to find this node, with names and ports that are known now."""
+    """Return the advertised listeners, with the actual host name and ports."""
     return tuple(
         Listener(
             one.name,
@@ -156,7 +156,7 @@ def _check_role(reader: PropertyReader, storage: StorageProperties) -> None:
 def _read_protocols(
     reader: PropertyReader, storage: StorageProperties
 ) -> dict[str, SecurityProtocol]:
-    """The protocol of each controller listener: PLAINTEXT where there is no map."""
+    """Return the protocol of each controller listener; PLAINTEXT without a map."""
     given = read_protocols(reader)
     found = {}
     for name in storage.controller_listener_names:
@@ -178,7 +178,7 @@ def _read_endpoints(
 
 
 def _parse_principals(text: str) -> frozenset[str]:
-    """`User:CN=...` between semicolons, since names have commas; as in `super.users`."""
+    """Parse `User:CN=...`, separated by semicolons as in `super.users`: names have commas."""
     found = []
     for word in filter(None, (part.strip() for part in text.split(";"))):
         kind, colon, name = word.partition(":")

@@ -1,8 +1,8 @@
-"""Java properties files, read with the line of every entry, and typed values out of them.
+"""Typed values of a Java properties file, with the line of each mistake.
 
-Whoever reads values asks for all of them and looks at `findings` once, so that a person sees
-everything that is wrong at the same time. A value that is wrong counts as its default until
-then. What was never asked for is a warning: Kafka's files have much that is not for us.
+A caller reads all values and then calls `check`, so that people see all mistakes together. A wrong
+value counts as its default until then. An entry that was never read gives a warning: Kafka's files
+have many settings that kraftwire does not use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_LONG = (1 << 63) - 1
 
 
 class InvalidProperties(KraftwireError):
-    """A properties file with values that cannot be: `findings` has a line for each."""
+    """A properties file with wrong values: `findings` has a line for each."""
 
     def __init__(self, file: str, findings: Iterable[str]) -> None:
         self.file = file
@@ -37,10 +37,10 @@ class InvalidProperties(KraftwireError):
 
 
 class PropertyReader:
-    """Values out of the entries of one file; see the module."""
+    """The values of one file."""
 
     def __init__(self, data: bytes, file: str) -> None:
-        """`file` is what messages call it."""
+        """`file` is the name in messages."""
         self.file = file
         self.findings: list[str] = []
         self.warnings: list[str] = []
@@ -53,22 +53,22 @@ class PropertyReader:
             self._entries[entry.key] = entry
 
     def has(self, key: str) -> bool:
-        """Whether there is an entry for a key."""
+        """Whether the file has an entry for a key."""
         self._asked.add(key)
         return key in self._entries
 
     def wrong(self, key: str, reason: str) -> None:
-        """Something is wrong with a key, be it there or not."""
+        """Add a mistake about a key, which may be missing."""
         finding = f"{self._where(key)}: {reason}"
         if finding not in self.findings:
             self.findings.append(finding)
 
     def warn(self, key: str, reason: str) -> None:
-        """Something about a key that a person should know."""
+        """Add a warning about a key."""
         self.warnings.append(f"{self._where(key)}: {reason}")
 
     def value(self, key: str, parse: Callable[[str], T], default: S) -> T | S:
-        """A value as `parse` understands it, whose `ValueError` says what is allowed."""
+        """Return a parsed value; a `ValueError` of `parse` is a mistake."""
         if not self.has(key):
             return default
         text = self._entries[key].value.strip()
@@ -79,47 +79,47 @@ class PropertyReader:
             return default
 
     def required(self, key: str, parse: Callable[[str], T], missing: S, why: str) -> T | S:
-        """A value that must be there, and not be empty; `why` says what it is for."""
+        """Return a value that must not be missing or empty; `why` explains it."""
         if not self.has(key) or not self._entries[key].value.strip():
             self.wrong(key, f"it is missing: {why}")
             return missing
         return self.value(key, parse, missing)
 
     def text(self, key: str, default: str = "") -> str:
-        """A value as it stands."""
+        """Return a value without parsing it."""
         return self.value(key, str, default)
 
     def number(self, key: str, default: int, least: int = 0, most: int = MAX_INT) -> int:
-        """A whole number within bounds."""
+        """Return an integer within bounds."""
         return self.value(key, lambda text: parse_number(text, least, most), default)
 
     def flag(self, key: str, default: bool) -> bool:
-        """`true` or `false`."""
+        """Return the value of `true` or `false`."""
         return self.value(key, _parse_flag, default)
 
     def words(self, key: str) -> tuple[str, ...]:
-        """What stands between commas."""
+        """Return the items of a comma-separated list."""
         return self.value(key, parse_words, ())
 
     def choice(self, key: str, default: E) -> E:
-        """One of the names of an enumeration, in any case."""
+        """Return a member of an enumeration, by its value in any case."""
         return self.value(key, lambda text: _parse_choice(text, type(default)), default)
 
     def settings(self) -> dict[str, str]:
-        """All entries, for somebody else to read; `used` says which those are."""
+        """Return all entries, for another reader; `used` marks what it reads."""
         return {entry.key: entry.value for entry in self._entries.values()}
 
     def used(self, *prefixes: str) -> None:
-        """Somebody else reads what begins with one of these."""
+        """Mark keys with these prefixes as read."""
         self._asked.update(key for key in self._entries if key.startswith(prefixes))
 
     def check(self) -> None:
-        """`InvalidProperties` where something is wrong."""
+        """Raise `InvalidProperties` if there are mistakes."""
         if self.findings:
             raise InvalidProperties(self.file, self.findings)
 
     def all_warnings(self) -> tuple[str, ...]:
-        """The warnings until now, and one for each entry that nobody has asked for."""
+        """Return the warnings, and one for each entry that was not read."""
         unknown = [key for key in self._entries if key not in self._asked]
         for key in unknown:
             near = get_close_matches(key, self._asked - self._entries.keys(), 1, cutoff=0.85)
@@ -133,7 +133,7 @@ class PropertyReader:
 
 
 def parse_number(text: str, least: int = 0, most: int = MAX_INT) -> int:
-    """A whole number within bounds; `ValueError` says what is allowed."""
+    """Parse an integer within bounds; raise `ValueError` with the bounds."""
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 20):
         raise ValueError(f"{text[:60]!r} is no number; {least} to {most} is allowed")
@@ -143,7 +143,7 @@ def parse_number(text: str, least: int = 0, most: int = MAX_INT) -> int:
 
 
 def parse_words(text: str) -> tuple[str, ...]:
-    """What stands between commas, without blanks; nothing where there is nothing."""
+    """Parse a comma-separated list and strip its items; an empty string has none."""
     words = tuple(word.strip() for word in text.split(","))
     if words == ("",):
         return ()

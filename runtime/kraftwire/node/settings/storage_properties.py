@@ -1,6 +1,6 @@
-"""What `server.properties` says of directories and of the quorum: enough to format them.
+"""The settings of directories and of the quorum: what formatting needs.
 
-Brokers' files are read too, since their directories are formatted like those of controllers.
+It reads the files of brokers too, since their directories are formatted in the same way.
 """
 
 from __future__ import annotations
@@ -21,60 +21,60 @@ from kraftwire.node.settings.property_reader import PropertyReader, parse_number
 from kraftwire.raft.state.voters import NO_VOTERS, Listener, ReplicaKey, Voter, VoterSet
 
 DEFAULT_HOST = "localhost"
-"""Where a listener is that names no host; Kafka binds such a one to every address."""
+"""The host of a listener without one; Kafka would bind it to every address."""
 
 
 class Role(StrEnum):
-    """What a node of Kafka does."""
+    """A role of a Kafka node."""
 
     BROKER = "broker"
     CONTROLLER = "controller"
 
 
 class ListenerAt(NamedTuple):
-    """A listener: where it is bound, and where others are told to find it."""
+    """A listener: the address it is bound to, and the advertised one."""
 
     name: str
     bound: Address
     """Port 0 picks a free one."""
     advertised: Address
-    """An empty host is this machine's own name."""
+    """An empty host means the name of this machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StorageProperties:
-    """See the module; names of listeners are in upper case."""
+    """Settings of directories and of the quorum; names of listeners are in upper case."""
 
     file: str
     node_id: int
     roles: frozenset[Role]
     log_dirs: tuple[Path, ...]
     metadata_log_dir: Path
-    """Where the metadata log is: the first of `log_dirs`, unless said."""
+    """The directory of the metadata log: by default the first of `log_dirs`."""
     voters: VoterSet
-    """Those of `controller.quorum.voters`, without directories."""
+    """The static voters of `controller.quorum.voters`, without directory ids."""
     bootstrap_servers: tuple[Address, ...]
     controller_listener_names: tuple[str, ...]
-    """The first is the one that replicas speak on."""
+    """Replicas use the first one."""
     listeners: tuple[ListenerAt, ...]
-    """Those of controllers, the default one first; none where this node does not listen."""
+    """The controller listeners of this node, the default one first; may be empty."""
     warnings: tuple[str, ...] = ()
 
     @property
     def directories(self) -> tuple[Path, ...]:
-        """Every directory that is formatted, in order."""
+        """All directories of the node, in order."""
         return tuple(sorted({*self.log_dirs, self.metadata_log_dir}))
 
     @property
     def default_listener(self) -> str:
-        """The listener that replicas speak to one another on."""
+        """The listener that replicas use."""
         return self.controller_listener_names[0]
 
 
 def read_storage_properties(path: Path) -> StorageProperties:
-    """What a file says of storage; `OSError`, or `InvalidProperties` with all that is wrong.
+    """Read a file; raise `OSError`, or `InvalidProperties` with everything that is wrong.
 
-    Nothing else of it is looked at, and no warning tells of that.
+    All other settings are ignored, without a warning.
     """
     reader = PropertyReader(path.read_bytes(), str(path))
     properties = read_storage(reader)
@@ -83,7 +83,7 @@ def read_storage_properties(path: Path) -> StorageProperties:
 
 
 def read_storage(reader: PropertyReader) -> StorageProperties:
-    """The same out of a reader, which then has what is wrong."""
+    """Read the settings from a reader, which collects the mistakes."""
     node_id = reader.required("node.id", parse_number, 0, "the number of this node")
     why = "controller, where this node is one"
     roles = reader.required("process.roles", _parse_roles, frozenset({Role.CONTROLLER}), why)
@@ -131,7 +131,7 @@ def _read_controller_listeners(reader: PropertyReader) -> tuple[str, ...]:
 
 
 def _parse_voters(text: str, listener: str) -> VoterSet:
-    """`id@host:port` between commas; a voter's directory is not known."""
+    """Parse `id@host:port`, separated by commas."""
     voters = []
     for word in parse_words(text):
         number, at, place = word.partition("@")
@@ -152,7 +152,7 @@ def _parse_servers(text: str) -> tuple[Address, ...]:
 def _read_listeners(
     reader: PropertyReader, names: tuple[str, ...], roles: frozenset[Role], own: tuple[Voter, ...]
 ) -> tuple[ListenerAt, ...]:
-    """The controller listeners of this node, in the order of their names."""
+    """Return the controller listeners of this node, in the order of their names."""
     no_endpoints: tuple[NamedAddress, ...] = ()
     bound = dict(reader.value("listeners", parse_endpoints, no_endpoints))
     advertised = dict(
@@ -167,7 +167,9 @@ def _read_listeners(
     found = []
     for name in names:
         if name in bound:
-            told = advertised.get(name) or _told(bound[name], own if name == names[0] else ())
+            told = advertised.get(name) or _default_advertised(
+                bound[name], own if name == names[0] else ()
+            )
             host = bound[name].host or DEFAULT_HOST
             if not bound[name].host:
                 reason = f"{name} names no host, and is on {host} alone; 0.0.0.0 is every address"
@@ -176,10 +178,10 @@ def _read_listeners(
     return tuple(found)
 
 
-def _told(bound: Address, own: tuple[Voter, ...]) -> Address:
-    """Where others find a listener of which nothing is advertised, as Kafka has it.
+def _default_advertised(bound: Address, own: tuple[Voter, ...]) -> Address:
+    """Return the advertised address of a listener that has none in the settings, as Kafka does.
 
-    A host that says nothing is the one that `controller.quorum.voters` has for this node.
+    Instead of a wildcard or an empty host, it is that of this node in `controller.quorum.voters`.
     """
     if bound.host and bound.host != WILDCARDS[0]:
         return bound

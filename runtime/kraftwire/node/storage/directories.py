@@ -1,11 +1,11 @@
-"""Whose the directories of a node are: `meta.properties` in each of them.
+"""The identity of a node's directories: `meta.properties` in each of them.
 
-Every directory has an id of its own (KIP-858), and that of the metadata log is part of who a
-voter is (KIP-853). So a directory that has lost its file is refused until somebody formats it:
-a voter that came back with nothing but its id could vote twice. One that was formatted before
-there were such ids gets one when the node starts.
+Every directory has an id (KIP-858), and that of the metadata log is part of a voter's identity
+(KIP-853). So a node refuses a directory that has lost the file until somebody formats it: a voter
+with an empty directory and its old id could vote twice. A directory that was formatted before such
+ids existed gets one when the node starts.
 
-Version 0 of the file is from before KRaft; that of the drafts has `storage.id` (KIP-856).
+Version 0 of the file predates KRaft; the drafts call the id `storage.id` (KIP-856).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FILE_NAME = "meta.properties"
 VERSION = 1
 
 _RESERVED = 100
-"""Ids below this are nobody's: 0 stands for none, 1 for unassigned, 2 for lost (KIP-858)."""
+"""Lower ids are reserved: 0 for none, 1 for unassigned, 2 for lost (KIP-858)."""
 
 
 class Problem(NamedTuple):
@@ -52,30 +52,30 @@ class UnusableDirectories(KraftwireError):
 
 
 class LogDirectory(NamedTuple):
-    """A directory and what its `meta.properties` says; None where there is no such file."""
+    """A directory and its `meta.properties`; None if it has none."""
 
     path: Path
     meta: MetaProperties | None = None
     problem: str | None = None
-    """Why it cannot be used, other than that it is not formatted."""
+    """Why it cannot be used, except that it is not formatted."""
 
     @property
     def directory_id(self) -> UUID | None:
-        """The id, where there is one."""
+        """The id; None if there is none."""
         text = self.meta.directory_id if self.meta is not None else None
         return None if text is None or self.problem is not None else parse_uuid(text)
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Who a node is, as its directories say it."""
+    """The identity of a node, as its directories have it."""
 
     cluster_id: str
     directory_ids: Mapping[Path, UUID]
 
 
 def random_id() -> UUID:
-    """An id that nobody has; its text never begins with a dash, which looks like an option."""
+    """Return a new id whose string does not begin with a dash, which looks like an option."""
     while True:
         value = uuid4()
         if not is_reserved(value) and not format_uuid(value).startswith("-"):
@@ -83,12 +83,12 @@ def random_id() -> UUID:
 
 
 def is_reserved(value: UUID) -> bool:
-    """Whether an id is one of those that no directory has."""
+    """Whether no directory may have this id."""
     return value.int < _RESERVED
 
 
 def read_directory(path: Path) -> LogDirectory:
-    """What a directory says of itself; what is in the way is its `problem`."""
+    """Read the `meta.properties` of a directory; its `problem` has what is wrong."""
     try:
         data = (path / FILE_NAME).read_bytes()
     except FileNotFoundError:
@@ -122,7 +122,7 @@ def _problem_of(meta: MetaProperties) -> str | None:
 
 
 def problems_of(directories: Iterable[LogDirectory], node_id: int) -> list[Problem]:
-    """What is wrong with directories, and what they say that cannot all be true of a node."""
+    """Return the problems of directories, and contradictions between them."""
     found = []
     first: MetaProperties | None = None
     by_id: dict[UUID, Path] = {}
@@ -145,16 +145,16 @@ def problems_of(directories: Iterable[LogDirectory], node_id: int) -> list[Probl
 
 
 def open_directories(properties: StorageProperties) -> Identity:
-    """Who a node is; `UnusableDirectories` with all reasons why it must not start.
+    """Return the identity of a node; raise `UnusableDirectories` with all reasons against a start.
 
-    Where a directory has no id it gets one, which is durable when this returns.
+    A directory without an id gets one, which is durable when this returns.
     """
     found = [read_directory(path) for path in properties.directories]
     problems = problems_of(found, properties.node_id)
     known = {one.meta.cluster_id for one in found if one.meta is not None}
     for one in found:
         if one.meta is None and one.problem is None:
-            problems.append(Problem(one.path, _mend(one.path, known, properties.file)))
+            problems.append(Problem(one.path, _advice(one.path, known, properties.file)))
     if problems:
         raise UnusableDirectories(problems)
     return Identity(
@@ -164,12 +164,12 @@ def open_directories(properties: StorageProperties) -> Identity:
 
 
 def what_is_missing(path: Path) -> str:
-    """What to say of a directory without `meta.properties`."""
+    """Describe a directory without `meta.properties`."""
     return f"it has no {FILE_NAME}" if path.is_dir() else "there is no such directory"
 
 
-def _mend(path: Path, clusters: set[str | None], config: str) -> str:
-    """What to do about a directory that is not formatted."""
+def _advice(path: Path, clusters: set[str | None], config: str) -> str:
+    """Return what to do about a directory that is not formatted."""
     cluster = next((one for one in clusters if one), "CLUSTER_ID")
     options = f"-t {cluster} -c {config}{' -g -N' if clusters else ''}"
     return f"{what_is_missing(path)}; if it is new: kraftwire storage format {options}"
@@ -183,5 +183,5 @@ def _give_id(directory: LogDirectory) -> UUID:
 
 
 def write_meta_properties(directory: Path, meta: MetaProperties) -> None:
-    """Write the file of a directory, in the place of what was there."""
+    """Write or replace the file of a directory."""
     replace_file(directory / FILE_NAME, encode_meta_properties(meta))

@@ -1,7 +1,6 @@
-"""What a new cluster of Kafka can do: `metadata.version`, and the features that go with it.
+"""The features of a new Kafka cluster: `metadata.version`, and the default levels of others.
 
-A release of Kafka has one or more metadata versions. Each feature has the level that Kafka
-gives it in a cluster of a metadata version, unless another level is asked for.
+A release of Kafka has one or more metadata versions, and each of them has default levels.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _RELEASES = {
 
 
 class MetadataVersion(NamedTuple):
-    """A level of `metadata.version`, and what people call it."""
+    """A level of `metadata.version` and its name."""
 
     level: int
     name: str
@@ -49,14 +48,14 @@ _FEATURES = {
     "streams.version": {1: "4.2-IV1"},
     "transaction.version": {1: "4.0-IV2", 2: "4.0-IV2"},
 }
-"""Since which metadata version a level of a feature is the default."""
+"""The metadata version since which a level is the default."""
 
 _NEEDS = {("eligible.leader.replicas.version", 1): "4.0-IV1"}
-"""The metadata version that a level of a feature cannot do without."""
+"""The metadata version that a level requires."""
 
 
 def parse_metadata_version(text: str) -> MetadataVersion:
-    """That of a release such as `4.3` or `4.3.1`, or by its name; `ValueError` if unknown."""
+    """Parse a release such as `4.3` or `4.3.1`, or a name; raise `ValueError` if unknown."""
     if text in _BY_NAME:
         return _BY_NAME[text]
     release = ".".join(text.split(".")[:2])
@@ -66,9 +65,9 @@ def parse_metadata_version(text: str) -> MetadataVersion:
 
 
 def feature_levels(version: MetadataVersion, chosen: Mapping[str, int]) -> dict[str, int]:
-    """The level of each feature in a new cluster, those of level 0 left out, in Kafka's order.
+    """Return the levels of a new cluster in Kafka's order, without those of level 0.
 
-    `ValueError` where a chosen level cannot be.
+    Raise `ValueError` if a chosen level does not exist.
     """
     for name, level in chosen.items():
         if name not in _FEATURES:

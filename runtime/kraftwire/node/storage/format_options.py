@@ -1,4 +1,4 @@
-"""What a format is asked for, and what that means for a node: its first voters and features."""
+"""Options of a format, and what they mean for a node: its first voters and features."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ class FormatRefused(KraftwireError):
 
 @dataclass(frozen=True, kw_only=True)
 class FormatOptions:
-    """What is said on the command line."""
+    """The options of the command line."""
 
     cluster_id: str
     initial_controllers: VoterSet = NO_VOTERS
-    """The voters to begin with."""
+    """The first voters."""
     no_initial_controllers: bool = False
-    """Whether it is right that this controller knows no voters."""
+    """Whether the controller may start without known voters."""
     ignore_formatted: bool = False
-    """Whether directories may be formatted already, and are left alone then."""
+    """Whether to leave formatted directories as they are instead of failing."""
     release: MetadataVersion | None = NEWEST
-    """For which Kafka; None for a log that is none of its controller's business."""
+    """The release of Kafka; None for a log that Kafka's controller does not use."""
     features: Mapping[str, int] = field(default_factory=dict)
     """Levels other than those of the release."""
 
 
 def parse_cluster_id(text: str) -> str:
-    """Any text of visible ASCII characters, as Kafka has it; `ValueError` for anything else."""
+    """Return a string of visible ASCII characters, as Kafka has it; raise `ValueError` otherwise."""
     if not text or not all("!" <= char <= "~" for char in text):
         raise ValueError(
             f"{text[:60]!r} is no cluster id; kraftwire storage random-uuid prints one"
@@ -49,7 +49,7 @@ def parse_cluster_id(text: str) -> str:
 
 
 def parse_initial_controllers(text: str, listener: str) -> VoterSet:
-    """`id@host:port:directory-id` between commas; `ValueError` says what is allowed."""
+    """Parse `id@host:port:directory-id`, separated by commas; raise `ValueError` with advice."""
     voters = []
     for word in parse_words(text):
         number, at, rest = word.partition("@")
@@ -74,7 +74,7 @@ def parse_initial_controllers(text: str, listener: str) -> VoterSet:
 
 
 def _as_java_prints(host: str) -> str:
-    """An IPv6 address with all its groups, so that every node formats the same voters."""
+    """Return an IPv6 address with all groups, so that every node formats the same voters."""
     try:
         address = IPv6Address(host)
     except ValueError:
@@ -86,7 +86,7 @@ def _as_java_prints(host: str) -> str:
 
 
 def standalone_voters(properties: StorageProperties) -> VoterSet:
-    """A set of this controller alone, with a new directory id where it has none."""
+    """Return this controller as the only voter, with a new directory id if it has none."""
     if Role.CONTROLLER not in properties.roles:
         raise FormatRefused("--standalone is for a controller, which process.roles does not say")
     if not properties.listeners or not properties.listeners[0].advertised.port:
@@ -103,12 +103,12 @@ def _voter(key: ReplicaKey, listener: str, host: str, port: int) -> Voter:
 
 
 def first_kraft_version(properties: StorageProperties) -> int:
-    """The newest that there is, unless the voters are those of the settings."""
+    """Return the newest version; 0 if the settings have static voters."""
     return 0 if len(properties.voters) else KRAFT_VERSIONS[-1]
 
 
 def check_voters(properties: StorageProperties, options: FormatOptions) -> None:
-    """`FormatRefused` where it is not clear, or contradictory, who votes."""
+    """Raise `FormatRefused` if the voters are missing or contradictory."""
     if len(properties.voters) and len(options.initial_controllers):
         reason = "it has controller.quorum.voters, which never change: take them out, and set"
         raise FormatRefused(f"{properties.file}: {reason} controller.quorum.bootstrap.servers")
@@ -119,7 +119,7 @@ def check_voters(properties: StorageProperties, options: FormatOptions) -> None:
 
 
 def first_levels(properties: StorageProperties, options: FormatOptions) -> dict[str, int]:
-    """The features to begin with, in the order of their records."""
+    """Return the first feature levels, in the order of their records."""
     kraft_version = first_kraft_version(properties)
     chosen = dict(options.features)
     if chosen.pop(KRAFT_VERSION, kraft_version) != kraft_version:

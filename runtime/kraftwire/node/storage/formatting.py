@@ -1,13 +1,13 @@
-"""New directories for a node: what `kafka-storage format` writes, and in which order.
+"""Formats directories for a node, as `kafka-storage format` does.
 
     plan = plan_format(properties, FormatOptions(cluster_id=...), now_ms)     # changes nothing
     write_format(plan)
 
-`meta.properties` comes last in each directory, and that of the metadata log last of all, so
-that what was not finished is not formatted; where it fails, what was written is removed. How
-Kafka's controller is told which features to begin with depends on the release: until 4.3 a
-`bootstrap.checkpoint` in every directory, since 4.4 the checkpoint of offset 0 in that of
-the metadata log. Controllers of 4.4 understand both, those before only the first.
+`meta.properties` is the last file of each directory, and that of the metadata log comes last of
+all, so an interrupted format leaves nothing that counts as formatted. A failed one removes what it
+has written. Where Kafka's controller finds its first features depends on the release: until 4.3 in
+a `bootstrap.checkpoint` in every directory, since 4.4 in the checkpoint of offset 0 of the metadata
+log. Controllers of 4.4 read both, earlier ones only the first.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _SINCE_ONE_CHECKPOINT = parse_metadata_version("4.4-IV0")
 
 
 class NewDirectory(NamedTuple):
-    """A directory to be formatted, and the files that it gets before `meta.properties`."""
+    """A directory to format, and the files to write before `meta.properties`."""
 
     path: Path
     meta: MetaProperties
@@ -62,14 +62,14 @@ class NewDirectory(NamedTuple):
 
 
 class FormatPlan(NamedTuple):
-    """What is to be written, in order, and what is formatted already."""
+    """The directories to format, in order, and those that are formatted already."""
 
     new: tuple[NewDirectory, ...]
     formatted: tuple[Path, ...]
 
 
 def plan_format(properties: StorageProperties, options: FormatOptions, now: int) -> FormatPlan:
-    """What formatting would do; `FormatRefused`, or `UnusableDirectories` with every reason."""
+    """Plan a format; raise `FormatRefused`, or `UnusableDirectories` with all reasons."""
     check_voters(properties, options)
     levels = first_levels(properties, options)
     found = [read_directory(path) for path in properties.directories]
@@ -93,8 +93,8 @@ def plan_format(properties: StorageProperties, options: FormatOptions, now: int)
 
 
 def write_format(plan: FormatPlan) -> None:
-    """Do it; where it fails, what it has written is gone again, and the error tells why."""
-    with _undone_on_failure() as written:
+    """Write the files of a plan; if that fails, remove them and raise the error."""
+    with _undo_on_failure() as written:
         for path, _, files in plan.new:
             for name, data in files.items():
                 _make_directory((path / name).parent, written)
@@ -113,7 +113,7 @@ def _meta(path: Path, properties: StorageProperties, options: FormatOptions) -> 
 
 
 def _own_directory_id(properties: StorageProperties, options: FormatOptions) -> str | None:
-    """The id that the first voters have for the metadata log of this node."""
+    """Return the directory id of this node among the first voters."""
     own = options.initial_controllers.of_id(properties.node_id)
     return format_uuid(own[0].key.directory_id) if own else None
 
@@ -125,7 +125,6 @@ def _files(
     levels: Mapping[str, int],
     now: int,
 ) -> dict[str, bytes]:
-    """What a directory gets besides `meta.properties`; see the module."""
     voters = options.initial_controllers
     kraft_version = first_kraft_version(properties)
     is_metadata = path == properties.metadata_log_dir
@@ -185,18 +184,18 @@ def _obstacle(path: Path) -> str | None:
 
 
 _LEFT_OVER = {snapshot_name(0, 0), snapshot_name(0, 0) + TEMPORARY}
-"""What a format that was cut off leaves in the directory of the log."""
+"""What an interrupted format leaves in the directory of the log."""
 
 
 def _make_directory(path: Path, written: list[Path]) -> None:
-    """Make a directory with those above it, and note which."""
+    """Make a directory and its missing parents, and add them to `written`."""
     written += reversed([one for one in (path, *path.parents) if not one.exists()])
     make_directory(path)
 
 
 @contextmanager
-def _undone_on_failure() -> Iterator[list[Path]]:
-    """A list for the paths that are made, which are removed in case of an error."""
+def _undo_on_failure() -> Iterator[list[Path]]:
+    """Yield a list for new paths, which an error removes."""
     written: list[Path] = []
     try:
         yield written

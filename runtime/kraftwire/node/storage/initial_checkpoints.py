@@ -1,7 +1,7 @@
-"""What is in the checkpoints of a directory that was just formatted.
+"""The checkpoints of a newly formatted directory.
 
-The checkpoint of offset 0 begins the metadata log: it has the first voters, where the set of
-them can change. `bootstrap.checkpoint` was a message to Kafka's controller until 4.3.
+The checkpoint of offset 0 comes before the metadata log; it has the first voters if they are not
+static. `bootstrap.checkpoint` tells the controllers of Kafka up to 4.3 their first features.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _EPOCH = 0
 def first_checkpoint(
     voters: VoterSet, kraft_version: int, levels: Mapping[str, int], now: int
 ) -> bytes:
-    """The checkpoint of offset 0; voters and features are left out where there are none."""
+    """Return the checkpoint of offset 0, with the voters and features that are given."""
     said: list[tuple[int, Message, int]] = []
     if kraft_version:
         version = KRaftVersionRecord(kraft_version=kraft_version)
@@ -32,7 +32,7 @@ def first_checkpoint(
 
 
 def bootstrap_checkpoint(levels: Mapping[str, int], now: int) -> bytes:
-    """The features that a controller of Kafka begins with."""
+    """Return the checkpoint with the first features of a Kafka controller."""
     return _checkpoint([], levels, now, last_contained_log_timestamp=0)
 
 
