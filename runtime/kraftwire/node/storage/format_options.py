@@ -40,7 +40,7 @@ class FormatOptions:
 
 
 def parse_cluster_id(text: str) -> str:
-    """Return a string of visible ASCII characters, as Kafka has it; raise `ValueError` otherwise."""
+    """Return a string of visible ASCII characters, as in Kafka; raise `ValueError` otherwise."""
     if not text or not all("!" <= char <= "~" for char in text):
         raise ValueError(
             f"{text[:60]!r} is no cluster id; kraftwire storage random-uuid prints one"
