@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 from crc32c import crc32c
 
-from kraftwire.console.options import format_time, parse_time
+from kraftwire.console.times import format_time, parse_time
 from kraftwire.log import Record
 from kraftwire.log.compression import Compression
 from kraftwire.log.encode import BatchSettings, encode_batch

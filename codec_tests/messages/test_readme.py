@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from kraftwire.cli.commands import ROWS, main
+from kraftwire.cli.commands import COMMANDS, main
 from kraftwire_wire.errors import KraftwireError
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def test_errors_have_the_text_that_is_shown() -> None:
 def test_commands_exist() -> None:
     called = re.findall(r"^\$ kraftwire (\w+)", README, re.MULTILINE)
     assert called
-    assert set(called) <= {row.name for row in ROWS}
+    assert set(called) <= {entry.name for entry in COMMANDS}
 
 
 def shown() -> list[tuple[str, list[str]]]:

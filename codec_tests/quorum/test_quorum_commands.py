@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kraftwire.cli.quorum import as_command
+from kraftwire.cli.quorum.group import as_command
 from kraftwire.log.properties import MetaProperties, encode_meta_properties
 from kraftwire_messages.kafka import AddRaftVoterRequest, RemoveRaftVoterRequest
 from kraftwire_wire.numbers import ErrorCode
@@ -123,7 +123,7 @@ def test_options_before_a_command_are_moved_behind_it() -> None:
 def test_two_commands_are_one_too_many() -> None:
     result = run("quorum", "--add-voter", "--remove-voter")
     assert result.exit_code == 2
-    assert "one command too many" in result.stderr
+    assert "--remove-voter is a second command" in result.stderr
 
 
 def test_a_controller_is_added_by_its_ids_and_its_listener() -> None:

@@ -1,4 +1,4 @@
-"""Strings from elsewhere, made harmless before people read them on a terminal or in a log."""
+"""Text for people: foreign strings made harmless for terminals and logs, and names of keys."""
 
 from __future__ import annotations
 
@@ -6,14 +6,23 @@ _MAX_SHOWN = 200
 
 
 def printable(text: str) -> str:
-    """Return the text on one line, without characters that a terminal would act on."""
+    """Return the text on one line, with everything a terminal would act on escaped.
+
+    Newlines are escaped too: a file name must not be able to fake a line of output.
+    """
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def shortened(value: object, most: int = _MAX_SHOWN) -> str:
-    """Return a value as ASCII of a bounded length, which says how long it was, for logs."""
+    """Return a value as ASCII for logs; a longer one is cut and its length added."""
     text = str(value)
     shown = printable(text[:most]).encode("ascii", "backslashreplace").decode()
     return shown if len(text) <= most else f"{shown}... ({len(text)} characters)"
+
+
+def camel_case(name: str) -> str:
+    """Return `likeThis` for `like_this`, as Kafka's specs and the keys of JSON are written."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))

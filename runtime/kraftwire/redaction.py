@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any, Literal, NamedTuple
 
+from kraftwire.printing import camel_case
 from kraftwire_wire.message import Message, Struct
 
 REDACTED = "(redacted)"
@@ -132,8 +133,7 @@ class _Json:
     """How to look into the JSON form of one."""
 
     def key(self, name: str) -> str:
-        first, *others = name.split("_")
-        return first + "".join(map(str.capitalize, others))
+        return camel_case(name)
 
     def get(self, holder: dict[str, Any], key: str) -> Any:
         return holder.get(key)

@@ -17,7 +17,8 @@ import click
 from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
 from kraftwire.console.output import output_option, print_json, print_table, wants_json
 from kraftwire.simulation.replay import shrink
-from kraftwire.simulation.run import EVENTS, Run, simulate
+from kraftwire.simulation.run import EVENTS, Run
+from kraftwire.simulation.run import simulate as simulate_seed
 from kraftwire.simulation.timeline import draw_timeline
 from kraftwire.simulation.transcript import HOLDS, format_transcript, parse_transcript
 from kraftwire_wire.errors import count_of
@@ -58,7 +59,7 @@ class _Result(NamedTuple):
     "--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw the run of one seed."
 )
 @output_option
-def simulate_(
+def simulate(
     replayed: Path | None,
     seeds: int,
     start: int,
@@ -127,7 +128,7 @@ def _run(
     pictures: dict[int, Path],
 ) -> _Result:
     """A run, and where it has broken a rule the shortest that does; its picture, if wanted."""
-    run = simulate(seed, events, codecs=codecs, stranger=stranger)
+    run = simulate_seed(seed, events, codecs=codecs, stranger=stranger)
     if seed in pictures:
         pictures[seed].write_text(draw_timeline(run.scenario, run.steps), encoding="utf-8")
     scenario = run.scenario

@@ -1,9 +1,9 @@
-"""How commands end when something is in the way: one line on standard error, an exit code.
+"""How commands end if something is in the way: one line on standard error, an exit code.
 
-Exit codes: 0 done; 1 findings, which is what is wrong with the data; 2 could not do it,
-which is what is wrong with the command, its files or the installation; 130 interrupted;
-141 the reader of standard output went away. A command raises what it has met, and
-`reporting_failures`, around every command, turns it into these.
+Exit codes: 0 done; 1 findings: something is wrong with the data; 2 could not do it: something
+is wrong with the command, its files or the installation; 130 interrupted; 141 the reader of
+standard output went away. Commands raise whatever they ran into, and `reporting_failures`,
+around every command, turns it into these.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 import click
 
-from kraftwire.console.output import printable
+from kraftwire.printing import printable
 from kraftwire_wire.errors import FieldError, KraftwireError
 
 EXIT_FINDINGS = 1
@@ -30,38 +30,35 @@ EXTRAS = {
     "prometheus_client": "prometheus",
     "pyarrow": "parquet",
 }
-"""Which extra of the distribution brings a package that is not always installed."""
+"""The extra of the distribution that installs an optional package."""
 
 
 class Failure(click.ClickException):
-    """The base of both: its message is made printable, so that it can quote anything."""
+    """Base of both; it makes its message printable, so that messages can quote anything."""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))
 
 
 class Finding(Failure):
-    """Something wrong with the data that a command was given."""
+    """Something is wrong with the data that a command was given."""
 
     exit_code = EXIT_FINDINGS
 
 
 class CouldNotDoIt(Failure):
-    """A command that could not do what it was asked for, and why."""
+    """A command could not do what it was asked for; the message says why."""
 
     exit_code = EXIT_FAILURE
 
 
 @contextmanager
 def printable_usage_errors() -> Iterator[None]:
-    """Make click's own messages printable: they quote arguments, such as the name of a file.
-
-    A missing parameter stays as it is: its message quotes nothing, and lists choices by line.
-    """
+    """Make click's own messages printable: they quote arguments, such as file names."""
     try:
         yield
     except (click.MissingParameter, click.exceptions.NoArgsIsHelpError):
-        raise
+        raise  # these quote nothing, and have several lines
     except click.UsageError as error:
         raise click.UsageError(printable(error.format_message()), error.ctx) from None
     except click.FileError as error:
@@ -75,7 +72,7 @@ def reporting_failures() -> Iterator[None]:
         with printable_usage_errors():
             yield
         if sys.stdout is not None:
-            sys.stdout.flush()  # here, where a reader that went away is no traceback
+            sys.stdout.flush()  # at exit, a reader that went away would cause a traceback
     except FieldError as error:
         raise Finding(str(error)) from None
     except KraftwireError as error:
@@ -92,12 +89,19 @@ def reporting_failures() -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:
             raise
-        mend = f"pip install 'kraftwire[{EXTRAS[package]}]'"
-        raise CouldNotDoIt(f"this needs {package}, which is not installed: {mend}") from None
+        cure = f"pip install 'kraftwire[{EXTRAS[package]}]'"
+        raise CouldNotDoIt(f"{_command_name()} needs {package}: {cure}") from None
+
+
+def _command_name() -> str:
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return "this command"
+    return f"`{context.command_path} {context.invoked_subcommand or ''}".rstrip() + "`"
 
 
 def _discard_output() -> None:
-    """Let Python's own flush at exit succeed although nobody reads any more."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    """Let Python's flush at exit succeed although nobody reads the output."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    os.close(devnull)

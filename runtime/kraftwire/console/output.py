@@ -1,22 +1,22 @@
-"""Where commands print: tables for people, JSON Lines for programs.
+"""What commands print: tables for people, JSON Lines for programs.
 
 Rules, the same for every command:
 - data goes to standard output, everything else to standard error;
 - a terminal gets a table and anything else JSON Lines, unless `-o json|table` says which;
-- text that came out of untrusted bytes reaches a terminal only through `printable`, which
-  `print_table` applies to every cell; `print_json` writes ASCII alone.
+- text from untrusted bytes reaches a terminal only through `printable`, which `print_table`
+  applies to every cell and `print_note` to its line; `print_json` writes ASCII alone.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kraftwire.printing import printable as printable
+from kraftwire.printing import camel_case, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,19 +49,30 @@ def output_option(command: F) -> F:
 
 
 def wants_json(option: str | None) -> bool:
-    """True where JSON Lines are to be printed: `option` is the value of `-o`, or None."""
+    """Whether to print JSON Lines; `option` is the value of `-o`."""
     if option is not None:
         return option == "json"
     return not on_terminal()
 
 
 def on_terminal() -> bool:
-    """True where standard output is a terminal; it is None where it was closed (`>&-`)."""
+    """Whether standard output is a terminal; it is None if it was closed (`>&-`)."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def flush_output() -> None:
+    """Send what was printed now, to a program that reads it from a pipe."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def print_note(text: str) -> None:
+    """Print a line on standard error."""
+    click.echo(printable(text), err=True)
+
+
 def print_json(obj: object) -> None:
-    """One line of JSON on standard output, where it may stay in the buffer for a while."""
+    """Print a line of JSON, which may stay in the buffer of standard output."""
     # json leaves DEL, the one ASCII control character above space, as it is.
     line = _encode(obj).replace("\x7f", "\\u007f")
     if sys.stdout is not None:
@@ -75,10 +86,10 @@ def print_table(
     *,
     folded: Collection[str] | None = None,
 ) -> None:
-    """A table on standard output; None is an empty cell.
+    """Print a table; None is an empty cell.
 
-    On a terminal, the cells of the columns named in `folded` (all, unless given) are folded
-    where the table is too wide; elsewhere a row is one line.
+    If a terminal is too narrow, the cells of the columns in `folded` (default: all) are folded.
+    Elsewhere every row is one line.
     """
     cells = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
     if on_terminal() and len(cells) <= _MAX_FOLDED_ROWS:
@@ -95,15 +106,38 @@ def print_table(
         click.echo("  ".join(padded).rstrip())
 
 
+def print_rows(
+    output: str | None,
+    columns: Sequence[str],
+    rows: Iterable[tuple[Mapping[str, object], Sequence[object]]],
+    *,
+    folded: Collection[str] | None = None,
+) -> None:
+    """Print rows as JSON Lines or as a table: each row comes as an object and as cells.
+
+    `output` is the value of `-o`.
+    """
+    if wants_json(output):
+        for obj, _ in rows:
+            print_json(obj)
+    else:
+        print_table(columns, [cells for _, cells in rows], folded=folded)
+
+
+def pick_fields(obj: object, names: str) -> dict[str, Any]:
+    """Return some attributes as a JSON object; its keys are their names in camel case.
+
+    `names` has spaces between the names.
+    """
+    return {camel_case(name): getattr(obj, name) for name in names.split()}
+
+
 def without_empty(
     columns: Sequence[str],
     rows: Sequence[Sequence[object]],
     optional: Collection[str] | None = None,
 ) -> tuple[list[str], list[list[object]]]:
-    """A table's columns and rows, without columns in which nothing stands.
-
-    Only those named in `optional` (all, unless given) are left out.
-    """
+    """Return columns and rows without the empty columns; `optional` (default: all) may go."""
     kept = [
         at
         for at, column in enumerate(columns)
@@ -114,22 +148,21 @@ def without_empty(
 
 
 class PiecewiseTable:
-    """A table of any length: its widths are known when its rows are, so it comes in pieces."""
+    """A table of any length: widths need rows, so it is printed 1000 rows at a time."""
 
     def __init__(self, columns: Sequence[str], folded: Collection[str] | None = None) -> None:
-        """See `print_table`."""
         self._columns = columns
         self._folded = folded
         self._rows: list[Sequence[object]] = []
 
     def add(self, row: Sequence[object]) -> None:
-        """One more row, printed at the latest by `flush`."""
+        """Add a row, which `flush` prints at the latest."""
         self._rows.append(row)
         if len(self._rows) >= _ROWS_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
-        """Print the rows that wait."""
+        """Print the rows that were not printed yet."""
         if self._rows:
             print_table(self._columns, self._rows, folded=self._folded)
         self._rows = []
@@ -141,7 +174,7 @@ def _print_folded(
     title: str | None,
     folded: Collection[str],
 ) -> None:
-    """Rows on a terminal; where they do not fit, more is folded, or each row becomes lines."""
+    """Print a table on a terminal; if it does not fit, print each row as lines."""
     from rich.console import Console
     from rich.text import Text
 
@@ -166,7 +199,7 @@ def _print_folded(
 
 
 def _folded_to_fit(widths: dict[str, int], folded: set[str], room: int) -> set[str] | None:
-    """The columns to fold so that no cell is cut off; None where no table fits."""
+    """Return the columns to fold so that no cell is cut off; None if no table fits."""
     for candidate in (folded, set(widths)):
         least = sum(
             min(width, _LEAST_FOLDED) if column in candidate else width
@@ -178,7 +211,7 @@ def _folded_to_fit(widths: dict[str, int], folded: set[str], room: int) -> set[s
 
 
 def _print_lines(console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Every row as lines of `column  cell`, with an empty line between two."""
+    """Print every row as lines of `column  cell`, with an empty line between rows."""
     from rich.text import Text
 
     name_width = max(map(len, columns))

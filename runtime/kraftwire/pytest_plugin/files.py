@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from kraftwire.console.output import printable
+from kraftwire.printing import printable
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
 _MAX_NAME = 100

@@ -14,7 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from kraftwire.console.output import printable
+from kraftwire.printing import printable
 from pyspark_kraftwire.jobs.metadata_log import PROBLEMS, SCHEMA, MetadataLog, open_log, replay
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kraftwire.console.failures import CouldNotDoIt, reporting_failures
-from kraftwire.console.options import progress
+from kraftwire.console.progress import progress
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """What `spark-submit` tells a script by."""

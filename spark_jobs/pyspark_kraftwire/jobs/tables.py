@@ -9,7 +9,8 @@ import click
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
-from kraftwire.console.output import PiecewiseTable, print_json, printable, wants_json
+from kraftwire.console.output import PiecewiseTable, print_json, wants_json
+from kraftwire.printing import printable
 
 
 def write_table(frame: DataFrame, out: str, format_: str, *, overwrite: bool = False) -> None:

@@ -38,8 +38,8 @@ from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt, Finding
 from kraftwire.console.output import (
     output_option,
     print_json,
+    print_note,
     print_table,
-    printable,
     wants_json,
     without_empty,
 )
@@ -204,7 +204,7 @@ class Report:
     def print_summary(self) -> None:
         """The counts, on standard error; ends the command with 1 where there are findings."""
         for line in (*self._capture_lines(), *self._summary.lines()):
-            click.echo(printable(line), err=True)
+            print_note(line)
         if self._summary.has_findings or self._capture_has_findings:
             raise click.exceptions.Exit(EXIT_FINDINGS)
 
@@ -265,4 +265,4 @@ def _save(path: Path, frames: Iterator[Frame], name: str, registry: Registry) ->
     recorded_by = f"kraftwire capture decode, out of {Path(name).name}"
     with path.open("xb") as stream:
         count = write_cassette(stream, CassetteHeader(recorded_by, registry.release), frames)
-    click.echo(printable(f"{path}: {count_of(count, 'frame')}"), err=True)
+    print_note(f"{path}: {count_of(count, 'frame')}")

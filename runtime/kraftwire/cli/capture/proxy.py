@@ -23,7 +23,7 @@ from kraftwire.capture.proxy.proxy import Proxy
 from kraftwire.cli.options.connection import security_of
 from kraftwire.cli.options.listen import listen_option, naming_host, to_upstream
 from kraftwire.console.failures import EXIT_FINDINGS, EXIT_INTERRUPTED, CouldNotDoIt
-from kraftwire.console.output import output_option, print_json, printable, wants_json
+from kraftwire.console.output import output_option, print_json, print_note, wants_json
 from kraftwire.node.settings.property_reader import parse_number
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import count_of
@@ -142,7 +142,7 @@ def proxy(
         record=recording.record,
         redact=not no_redact,
         ports=ports,
-        on_problem=lambda problem: click.echo(printable(problem), err=True),
+        on_problem=lambda problem: print_note(problem),
         limits=ProxyLimits(connections=max_connections, pending_bytes=max_pending_bytes),
     )
     with naming_host(listen):
@@ -205,7 +205,7 @@ class _Recording:
         assert self._cassette is not None
         counts = f"{count_of(self._cassette.count, 'frame')} of "
         counts += count_of(proxy.connections, "connection")
-        click.echo(printable(f"{where}: {counts}"), err=True)
+        print_note(f"{where}: {counts}")
         if isinstance(self._error, BrokenPipeError):
             raise self._error
         if self._error is not None:

@@ -23,8 +23,9 @@ from kraftwire.cli.capture.input import open_recording
 from kraftwire.cli.messages.spec_sets import load_registry, messages_option
 from kraftwire.cli.options.listen import listen_option, naming_host
 from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
-from kraftwire.console.output import output_option, print_json, printable, wants_json
+from kraftwire.console.output import output_option, print_json, print_note, wants_json
 from kraftwire.difference import split_pattern
+from kraftwire.printing import printable
 from kraftwire_wire.errors import count_of
 
 _MAX_PROBLEMS = 10
@@ -95,7 +96,7 @@ def replay(
     with open_recording(file, registry) as recording:
         core = Replay(recording, registry, ignore=ignore, answer_misses=on_miss == "error")
     for problem in core.tape.problems[:_MAX_PROBLEMS]:
-        click.echo(printable(f"not replayed: {problem}"), err=True)
+        print_note(f"not replayed: {problem}")
     if len(core.tape.problems) > _MAX_PROBLEMS:
         more = len(core.tape.problems) - _MAX_PROBLEMS
         click.echo(f"not replayed: {more} more; capture decode shows them", err=True)

@@ -17,11 +17,12 @@ from kraftwire.cli.explain.page import HtmlView
 from kraftwire.cli.explain.text import JsonView, TextView, View
 from kraftwire.cli.messages.decode import decode
 from kraftwire.cli.messages.spec_sets import load_registry
+from kraftwire.cli.options.stored import limit_option
 from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
-from kraftwire.console.options import limit_option
-from kraftwire.console.output import on_terminal, printable
+from kraftwire.console.output import on_terminal
 from kraftwire.explain.rows import Report, Row, Scope
 from kraftwire.log.typed import LOGS
+from kraftwire.printing import printable
 from kraftwire_wire.errors import count_of
 
 _MOST_ON_TERMINAL = 1_000

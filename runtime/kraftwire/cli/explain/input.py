@@ -24,7 +24,6 @@ from kraftwire.cli.messages.input_bytes import (
 )
 from kraftwire.cli.messages.spec_sets import check_version, find_message, find_response
 from kraftwire.console.failures import CouldNotDoIt
-from kraftwire.console.output import printable
 from kraftwire.construct_schema import Part
 from kraftwire.explain.batches import BatchExplainer
 from kraftwire.explain.files import EXPLAINED, explain_file
@@ -35,6 +34,7 @@ from kraftwire.explain.trace import Trace
 from kraftwire.explain.typed import RecordOpener
 from kraftwire.log.directory import find_files
 from kraftwire.log.typed import KEYLESS, log_of_topic
+from kraftwire.printing import printable
 from kraftwire_wire.registry import Registry
 
 Explain = Callable[[Scope], None]

@@ -12,8 +12,8 @@ from html import escape
 from typing import TextIO
 
 from kraftwire.cli.explain.text import Cells, cells
-from kraftwire.console.output import printable
 from kraftwire.explain.rows import Row
+from kraftwire.printing import printable
 
 _BYTES_SHOWN = 512
 """How many bytes of one value are in the page, unless all are wanted."""

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from kraftwire.cli.messages.named_numbers import with_name
-from kraftwire.console.options import format_time
-from kraftwire.console.output import on_terminal, print_json, printable
+from kraftwire.console.output import on_terminal, print_json
+from kraftwire.console.times import format_time
 from kraftwire.explain.rows import Row
+from kraftwire.printing import printable
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.uuids import format_uuid
 

@@ -8,15 +8,11 @@ import click
 
 from kraftwire.cli.groups.forms import GroupForms, batches_text, client_text, subscription_text
 from kraftwire.cli.groups.options import check_found, group_option, replay
+from kraftwire.cli.options.stored import limit_option, paths_argument, time_option
 from kraftwire.console.failures import CouldNotDoIt
-from kraftwire.console.options import (
-    Findings,
-    format_time,
-    limit_option,
-    paths_argument,
-    time_option,
-)
+from kraftwire.console.findings import Findings
 from kraftwire.console.output import PiecewiseTable, output_option, print_json, wants_json
+from kraftwire.console.times import format_time
 from kraftwire.groups.changes import Change, Event, Part, What
 from kraftwire.groups.reading import find_group_logs
 from kraftwire.groups.replay import Groups

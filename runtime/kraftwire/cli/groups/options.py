@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from kraftwire.console.failures import CouldNotDoIt
-from kraftwire.console.options import Findings, progress
+from kraftwire.console.findings import Findings
+from kraftwire.console.progress import progress
 from kraftwire.groups.changes import Event
 from kraftwire.groups.reading import GroupLogs, Problem
 from kraftwire.groups.replay import Groups
@@ -40,7 +41,7 @@ def replay(
     with progress(logs.size, label, prints=prints) as done:
         for item in logs.replay(into, until=until, done=done):
             if isinstance(item, Problem):
-                findings.add_error(item)
+                findings.add(item)
             else:
                 yield item
 

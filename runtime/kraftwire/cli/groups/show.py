@@ -16,13 +16,8 @@ from kraftwire.cli.groups.forms import (
     subscription_text,
 )
 from kraftwire.cli.groups.options import check_found, group_option, replay
-from kraftwire.console.options import (
-    Findings,
-    format_time,
-    limit_option,
-    paths_argument,
-    time_option,
-)
+from kraftwire.cli.options.stored import limit_option, paths_argument, time_option
+from kraftwire.console.findings import Findings
 from kraftwire.console.output import (
     output_option,
     print_json,
@@ -30,6 +25,7 @@ from kraftwire.console.output import (
     wants_json,
     without_empty,
 )
+from kraftwire.console.times import format_time
 from kraftwire.groups.reading import find_group_logs
 from kraftwire.groups.replay import Groups
 from kraftwire.groups.state import GroupState, Member

@@ -17,16 +17,11 @@ import click
 from kraftwire.cli.log.files import file_rows
 from kraftwire.cli.log.forms import BYTES_FORMS, Forms, Found
 from kraftwire.cli.log.output import JsonOutput, Output, ParquetOutput, TableOutput, finished
+from kraftwire.cli.options.stored import check_range, limit_option, paths_argument, time_option
 from kraftwire.console.failures import CouldNotDoIt
-from kraftwire.console.options import (
-    Findings,
-    check_range,
-    limit_option,
-    paths_argument,
-    progress,
-    time_option,
-)
-from kraftwire.console.output import on_terminal, printable
+from kraftwire.console.findings import Findings
+from kraftwire.console.output import on_terminal
+from kraftwire.console.progress import progress
 from kraftwire.log.batch import Batch
 from kraftwire.log.directory import LogFile, Partition, find_partitions
 from kraftwire.log.errors import CorruptBatch
@@ -36,6 +31,7 @@ from kraftwire.log.order import in_order
 from kraftwire.log.segment import Damage, scan_headers
 from kraftwire.log.selection import Selection, select_batches, select_segments, start_position
 from kraftwire.log.typed import LOGS, decode_typed, log_of_topic
+from kraftwire.printing import printable
 from kraftwire_wire.errors import KraftwireError
 
 
@@ -117,7 +113,7 @@ def dump(paths: tuple[Path, ...], output: str | None, out: Path | None, **given:
     check_range(given["from_offset"], given["to_offset"])
     options = _options(given)
     findings = Findings()
-    partitions = find_partitions(paths, report=findings.add_error)
+    partitions = find_partitions(paths, report=findings.add)
     named = {path for path in paths if path.is_file()}
     total = sum(file.size for p in partitions for file in p.segments)
     if out is not None and any(out.exists() and out.samefile(path) for path in named):
@@ -192,7 +188,7 @@ class _Dump:
                 for row in file_rows(file):
                     self._output.row(row)
         except CorruptBatch as error:
-            self._findings.add_error(error)
+            self._findings.add(error)
 
     def _batches(self, partition: Partition, file: LogFile) -> None:
         options, selection = self._options, self._options.selection
@@ -239,7 +235,7 @@ class _Dump:
         try:
             records = selection.records(batch)
         except CorruptBatch as error:
-            self._findings.add_error(error)
+            self._findings.add(error)
             return
         schema = self._options.log or log_of_topic(file.topic)
         # Without a topic nothing tells whether the bytes are those of messages with secrets.
@@ -253,4 +249,4 @@ class _Dump:
             self._output.record(file, batch, record, Found(typed, has_schema))
 
     def _damage(self, file: LogFile, damage: Damage) -> None:
-        self._findings.add_error(damage.error(str(file.path)))
+        self._findings.add(damage.error(str(file.path)))

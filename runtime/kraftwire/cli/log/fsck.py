@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
+from kraftwire.cli.options.stored import limit_option, paths_argument
 from kraftwire.console.failures import EXIT_FINDINGS
-from kraftwire.console.options import limit_option, paths_argument, progress
 from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.console.progress import progress
 from kraftwire.log.directory import find_partitions
 from kraftwire.log.fsck import Check, Finding, Identity, Severity, not_read
 

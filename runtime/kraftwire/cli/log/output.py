@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from kraftwire.cli.log.forms import Forms, Found, batch_json, timestamp_type
 from kraftwire.console.failures import CouldNotDoIt
-from kraftwire.console.options import format_time
 from kraftwire.console.output import PiecewiseTable, print_json
+from kraftwire.console.times import format_time
 from kraftwire.log.batch import Batch
 from kraftwire.log.directory import LogFile
 from kraftwire.log.header import BatchHeader

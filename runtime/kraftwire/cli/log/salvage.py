@@ -6,14 +6,16 @@ from pathlib import Path
 
 import click
 
+from kraftwire.cli.options.stored import paths_argument
 from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
-from kraftwire.console.options import paths_argument, progress
-from kraftwire.console.output import output_option, print_json, print_table, printable, wants_json
+from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.console.progress import progress
 from kraftwire.log.directory import Partition, find_partitions
 from kraftwire.log.errors import UnreadableFile
 from kraftwire.log.file_names import FileKind
 from kraftwire.log.salvage import Salvage
 from kraftwire.log.salvage_files import Loss, copy_files
+from kraftwire.printing import printable
 from kraftwire_wire.errors import KraftwireError, count_of
 
 _COLUMNS = ("file", "bytes", "lost offsets", "reason")

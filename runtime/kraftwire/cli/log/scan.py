@@ -7,8 +7,11 @@ from typing import Any
 
 import click
 
-from kraftwire.console.options import Findings, format_time, paths_argument, progress
+from kraftwire.cli.options.stored import paths_argument
+from kraftwire.console.findings import Findings
 from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.console.progress import progress
+from kraftwire.console.times import format_time
 from kraftwire.log.directory import Partition, find_partitions
 from kraftwire.log.scan import MAX_LISTED, Summary, scan_partition
 from kraftwire_wire.errors import count_of
@@ -35,7 +38,7 @@ def scan(paths: tuple[Path, ...], output: str | None) -> None:
       kraftwire log scan data -o json | jq 'select(.damages != [])'
     """
     findings = Findings()
-    found = find_partitions(paths, report=findings.add_error)
+    found = find_partitions(paths, report=findings.add)
     partitions = [partition for partition in found if partition.segments]
     total = sum(file.size for found in partitions for file in found.segments)
     as_json = wants_json(output)
@@ -45,7 +48,7 @@ def scan(paths: tuple[Path, ...], output: str | None) -> None:
         for partition in partitions:
             summary = scan_partition(partition, done)
             for file, damage in summary.damages:
-                findings.add_error(damage.error(file))
+                findings.add(damage.error(file))
             bytes_ += summary.size
             records += summary.records
             if as_json:

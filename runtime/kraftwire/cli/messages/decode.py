@@ -31,7 +31,8 @@ from kraftwire.cli.messages.spec_sets import (
     messages_option,
 )
 from kraftwire.console.failures import EXIT_FINDINGS, Finding
-from kraftwire.console.output import output_option, print_json, print_table, printable, wants_json
+from kraftwire.console.output import output_option, print_json, print_note, print_table, wants_json
+from kraftwire.printing import printable
 from kraftwire_wire.canonical import summary
 from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.message import JsonStyle
@@ -141,7 +142,7 @@ def decode(
                 redact_message(result.message, registry)
             _show(result, style, as_json)
             if result.deviations:
-                click.echo(printable(_not_canonical(result)), err=True)
+                print_note(_not_canonical(result))
     if failed:
         raise click.exceptions.Exit(EXIT_FINDINGS)
 

@@ -21,7 +21,7 @@ from kraftwire.cli.metadata.options import (
     topic_option,
 )
 from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
-from kraftwire.console.options import Findings
+from kraftwire.console.findings import Findings
 from kraftwire.console.output import output_option, print_json, print_table, wants_json
 from kraftwire.metadata.describe import added_text, value_text
 from kraftwire.metadata.diff import Change, diff_images

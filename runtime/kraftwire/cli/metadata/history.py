@@ -17,9 +17,11 @@ from kraftwire.cli.metadata.options import (
     note_open_transaction,
     secrets_option,
 )
+from kraftwire.cli.options.stored import check_range
 from kraftwire.console.failures import CouldNotDoIt
-from kraftwire.console.options import Findings, check_range, format_time
+from kraftwire.console.findings import Findings
 from kraftwire.console.output import PiecewiseTable, output_option, print_json, wants_json
+from kraftwire.console.times import format_time
 from kraftwire.metadata.describe import value_text
 from kraftwire.metadata.diff import Change
 from kraftwire.metadata.entities import Kind
@@ -84,7 +86,7 @@ def history(
         raise CouldNotDoIt("--partition needs --topic")
     check_range(from_offset, to_offset)
     findings = Findings()
-    told = History(path, from_offset, to_offset, secrets=secrets, report=findings.add_error)
+    told = History(path, from_offset, to_offset, secrets=secrets, report=findings.add)
     _note_start(told, from_offset)
     found: Counter[str] = Counter()
     steps = _wanted(told, topic, partition, broker, no_ops, found)

@@ -15,7 +15,7 @@ import click
 
 from kraftwire.cli.metadata.show import image_lines
 from kraftwire.cli.options.connection import Target, quorum_options
-from kraftwire.console.options import Findings
+from kraftwire.console.findings import Findings
 from kraftwire.console.output import print_json
 from kraftwire.log.typed import record_type_name
 from kraftwire.metadata.replay import Entry
@@ -77,7 +77,7 @@ def observe(
     if target.are_brokers:
         raise click.UsageError("brokers have no metadata log to give: --bootstrap-controller")
     findings = Findings()
-    machine = MetadataObserver(findings.add_error, _printer(redact) if follow else _nothing)
+    machine = MetadataObserver(findings.add, _printer(redact) if follow else _nothing)
 
     async def run() -> None:
         quorum = await describe_quorum(

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import click
 
 from kraftwire.console.failures import CouldNotDoIt
-from kraftwire.console.options import Findings, progress
-from kraftwire.console.output import printable
+from kraftwire.console.findings import Findings
+from kraftwire.console.output import print_note
+from kraftwire.console.progress import progress
 from kraftwire.metadata.entities import Kind
 from kraftwire.metadata.image import MetadataImage, OpenTransaction
 from kraftwire.metadata.load import load_image
@@ -52,9 +53,9 @@ def kinds_of(only: Collection[str]) -> list[Kind]:
 
 def load(path: Path, offset: int | None, findings: Findings) -> MetadataImage:
     """The image at an offset; what is wrong on the way is reported and counted."""
-    source = find_metadata(path, findings.add_error)
+    source = find_metadata(path, findings.add)
     with progress(source.size, "metadata") as done:
-        image = load_image(source, offset, report=findings.add_error, done=done)
+        image = load_image(source, offset, report=findings.add, done=done)
     note_open_transaction(image.provenance.transaction)
     return image
 
@@ -72,7 +73,7 @@ def note_open_transaction(transaction: OpenTransaction | None) -> None:
 
 def note(text: str) -> None:
     """A line on standard error that is no finding."""
-    click.echo(printable(text), err=True)
+    print_note(text)
 
 
 def check_topics(topics: Collection[str], *images: MetadataImage) -> None:

@@ -20,8 +20,9 @@ from kraftwire.cli.metadata.options import (
     topic_option,
 )
 from kraftwire.cli.metadata.tree import Node, print_tree
-from kraftwire.console.options import Findings, format_time
+from kraftwire.console.findings import Findings
 from kraftwire.console.output import on_terminal, print_json, print_table, without_empty
+from kraftwire.console.times import format_time
 from kraftwire.metadata.describe import value_text
 from kraftwire.metadata.entities import Entity, Kind, entities
 from kraftwire.metadata.image import MetadataImage

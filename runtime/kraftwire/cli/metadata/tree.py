@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kraftwire.console.output import on_terminal, printable
+from kraftwire.console.output import on_terminal
+from kraftwire.printing import printable
 
 if TYPE_CHECKING:
     from rich.tree import Tree

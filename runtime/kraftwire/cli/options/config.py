@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from kraftwire.console.failures import CouldNotDoIt
-from kraftwire.console.output import printable
 from kraftwire.node.settings.property_reader import InvalidProperties
 from kraftwire.node.storage.directories import UnusableDirectories
+from kraftwire.printing import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,0 +1,25 @@
+"""Findings: what is wrong with the data that a command read."""
+
+from __future__ import annotations
+
+import click
+
+from kraftwire.console.failures import EXIT_FINDINGS
+from kraftwire.console.output import print_note
+
+
+class Findings:
+    """Prints findings on standard error, a line each, and counts them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def add(self, finding: object) -> None:
+        """Print a finding: a text or an exception."""
+        self.count += 1
+        print_note(str(finding))
+
+    def exit(self) -> None:
+        """End the command with exit code 1 if there were any."""
+        if self.count:
+            raise click.exceptions.Exit(EXIT_FINDINGS)
