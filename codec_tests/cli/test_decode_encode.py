@@ -178,7 +178,7 @@ def test_unknown_api_or_version_in_the_bytes_is_a_finding(frame: bytes, message:
         ("[" * 200_000, "nested too deeply"),
         ("[]", "an object"),
         ('{"name": "VoteRequest"}', "version: missing"),
-        ('{"name": "VoteRequest", "version": true}', "version: an integer"),
+        ('{"name": "VoteRequest", "version": true}', "version: expected an integer"),
         ('{"name": "Nope", "version": 1}', "name: "),
         ('{"name": "VoteRequest", "version": 77, "message": {}}', "has no version 77"),
         ('{"name": "VoteRequest", "version": 1, "message": {"x": 1}}', "message.x: "),
@@ -228,8 +228,8 @@ def test_record_must_fit_the_message(record: object) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "say one of"),
-        (["--request", "-", "--message", "Vote"], "say one of"),
+        ([], "give one of"),
+        (["--request", "-", "--message", "Vote"], "give one of"),
         (["--request", "-", "--name", "Vote"], "--name does not go with --request"),
         (["--response", "-", "--version", "1"], "--response needs --name"),
         (["--message", "VoteRequest", "--version", "1"], "--message needs FILE"),
@@ -244,7 +244,7 @@ def test_record_must_fit_the_message(record: object) -> None:
         (["--record", "group", "--id", "99", "--value", "-"], "no group record with id 99"),
         (["--record", "cluster-metadata", "--key", "-"], "records have no keys"),
         (["--record", "group", "-"], "records have keys"),
-        (["--record", "group", "-", "--lenient"], "do not go with --record"),
+        (["--record", "group", "-", "--lenient"], "--lenient does not go with --record"),
         (["--wrong"], "--wrong"),
         (["--request", "-", "--input", "octal"], "octal"),
         (["--request", "-", "--messages", "no.such.module"], "no.such.module"),

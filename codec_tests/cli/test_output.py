@@ -1,4 +1,4 @@
-"""Tables on terminals of every width: nothing is cut off."""
+"""JSON Lines and tables; on terminals of every width, nothing is cut off."""
 
 from __future__ import annotations
 
@@ -41,3 +41,25 @@ def test_pieces_are_printed_as_they_fill(capsys: pytest.CaptureFixture[str]) -> 
     table.flush()
     printed += capsys.readouterr().out.splitlines()
     assert [line for line in printed if line != "number"] == [str(n) for n in range(2500)]
+
+
+def test_json_lines_are_ascii(capsys: pytest.CaptureFixture[str]) -> None:
+    output.print_json({"é\x7f": "\ud800\x9b"})
+    assert capsys.readouterr().out == '{"\\u00e9\\u007f":"\\ud800\\u009b"}\n'
+
+
+def test_table_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    output.print_table(["a", "b"], [["x\n", None], ["longer", 12]], "title\x07")
+    assert capsys.readouterr().out == "title\\x07\na       b\nx\\n\nlonger  12\n"
+
+
+def test_one_long_cell_does_not_widen_all_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    output.print_table(
+        ["a", "b", "c"], [["x" * 30_000, "y", "z" * 30_000], *[["x", "y", "z"]] * 1000]
+    )
+    assert len(capsys.readouterr().out) < 200_000
+
+
+def test_table_without_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    output.print_table(["a", "b"], [])
+    assert capsys.readouterr().out == "a  b\n"

@@ -19,7 +19,6 @@ from kraftwire_generator.console import (
     PrintableGroup,
     count_text,
     finding_text,
-    one_line,
     progress_bar,
     reporting_failures,
     shown_path,
@@ -35,6 +34,7 @@ from kraftwire_generator.generate import (
 )
 from kraftwire_generator.guide.docs_cli import docs
 from kraftwire_generator.linting.lint_cli import lint
+from kraftwire_generator.printing import printable
 from kraftwire_generator.specs_cli import specs
 from kraftwire_generator.versions import VersionRange
 
@@ -127,7 +127,7 @@ def generate(
         for result, change in zip(packages, changes, strict=True):
             apply_changes(result, change)
             _print_warnings(result)
-            place = one_line(shown_path(result.target.out))
+            place = printable(shown_path(result.target.out))
             click.echo(
                 f"{place}: {count_text(result.message_count, 'message')}; "
                 f"{count_text(len(change.written), 'file')} written, "
@@ -156,7 +156,7 @@ def check(templates: Path | None) -> None:
         for result in _render(find_targets(Path.cwd()), Selection(), templates):
             changes = find_changes(result, keep_others=False)
             for line in show_changes(result, changes, shown_path):
-                click.echo(one_line(line))
+                click.echo(printable(line))
             drift += len(changes.written) + len(changes.removed)
             files += len(result.files) + len(changes.removed)
     if drift:

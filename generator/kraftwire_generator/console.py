@@ -1,102 +1,118 @@
-"""What the generator's commands share: exit codes, and where output goes.
+"""How the generator's commands talk to people, without the rest of kraftwire.
 
-Data goes to standard output and diagnostics to standard error. Exit codes: 0 done,
-1 findings, 2 could not do it.
+The rules are those of `kraftwire.console`, and codec_tests/cli/test_console.py runs over both.
+Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 findings,
+2 could not do it, 130 interrupted, 141 the reader of standard output went away.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kraftwire_generator.errors import Finding, SpecError, TemplateError
+from kraftwire_generator.printing import printable
 
 EXIT_FINDINGS = 1
 EXIT_FAILURE = 2
+EXIT_INTERRUPTED = 130
+EXIT_PIPE_CLOSED = 141
 
 
 class CouldNotDoIt(click.ClickException):
-    """A command that could not do what it was asked for, and why."""
+    """A command could not do what it was asked for; each line of the message is made printable."""
 
     exit_code = EXIT_FAILURE
 
-
-@contextmanager
-def reporting_failures() -> Iterator[None]:
-    """Turn the failures that a user can mend into a message and exit code 2."""
-    try:
-        yield
-    except SpecError as error:
-        count = len(error.findings)
-        lines = [finding_text(finding) for finding in error.findings]
-        summary = [f"{count} errors in the specs"] if count > 1 else []
-        raise CouldNotDoIt("\n".join(lines + summary)) from None
-    except TemplateError as error:
-        raise CouldNotDoIt(printable(str(error))) from None
-    except OSError as error:
-        raise CouldNotDoIt(one_line(f"{error.filename or ''}: {error.strerror}")) from None
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(map(printable, lines)))
 
 
 class PrintableGroup(click.Group):
-    """A group whose usage errors are printable: click's quote arguments as they are."""
+    """A group that reports the failures of its commands, in printable text."""
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
-        """Parse the arguments of this group; see `click.Command`."""
         with _printable_usage_errors():
             return super().make_context(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, whose arguments are parsed here too."""
-        with _printable_usage_errors():
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # of what the encoding lacks
+        with reporting_failures():
             return super().invoke(ctx)
 
 
 @contextmanager
+def reporting_failures() -> Iterator[None]:
+    """Turn everything that is not a bug into a message and an exit code."""
+    try:
+        with _printable_usage_errors():
+            yield
+        if sys.stdout is not None:
+            sys.stdout.flush()  # at exit, a reader that went away would cause a traceback
+    except SpecError as error:
+        count = len(error.findings)
+        summary = [f"{count} errors in the specs"] if count > 1 else []
+        raise CouldNotDoIt(*map(finding_text, error.findings), *summary) from None
+    except TemplateError as error:
+        raise CouldNotDoIt(*str(error).split("\n")) from None
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
+    except BrokenPipeError:
+        _discard_output()
+        raise click.exceptions.Exit(EXIT_PIPE_CLOSED) from None
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise CouldNotDoIt(f"{where}{error.strerror or error}") from None
+
+
+@contextmanager
 def _printable_usage_errors() -> Iterator[None]:
+    """Make click's own messages printable: they quote arguments, such as file names."""
     try:
         yield
     except (click.MissingParameter, click.exceptions.NoArgsIsHelpError):
         raise  # these quote nothing, and have several lines
     except click.UsageError as error:
-        raise click.UsageError(one_line(error.format_message()), error.ctx) from None
+        raise click.UsageError(printable(error.format_message()), error.ctx) from None
+    except click.FileError as error:
+        raise CouldNotDoIt(error.format_message()) from None
+
+
+def _discard_output() -> None:
+    """Let Python's flush at exit succeed although nobody reads the output."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    os.close(devnull)
 
 
 def finding_text(finding: Finding) -> str:
-    """A finding as a line, its file as a person in the current directory would write it."""
+    """Return a finding as a line, with its file relative to the current directory if possible."""
     return str(replace(finding, file=shown_path(Path(finding.file))))
 
 
 def shown_path(path: Path) -> str:
-    """A path as a person in the current directory would write it."""
+    """Return a path relative to the current directory if it is below it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def printable(text: str) -> str:
-    """The text without characters that a terminal would act on."""
-    return "".join(
-        char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text
-    )
-
-
-def one_line(text: str) -> str:
-    """The text on one line, without characters that a terminal would act on."""
-    return printable(text).replace("\n", "\\n")
-
-
 def on_terminal() -> bool:
-    """True where standard output is a terminal; it is None where it was closed (`>&-`)."""
+    """Whether standard output is a terminal; it is None if it was closed (`>&-`)."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def count_text(number: int, noun: str) -> str:
-    """A number with its noun, such as `1 message` or `2 messages`."""
+    """Return a number with its noun, such as `1 message` or `2 messages`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
@@ -106,8 +122,8 @@ def _item(name: str | None) -> str:
 
 @contextmanager
 def progress_bar(label: str, length: int) -> Iterator[Callable[[str], None]]:
-    """A progress bar on a terminal; nothing where standard error is a file or a pipe."""
-    if not sys.stderr.isatty() or length < 2:
+    """Show a progress bar if standard error is a terminal; yield a function that advances it."""
+    if sys.stderr is None or not sys.stderr.isatty() or length < 2:
         yield lambda name: None
         return
     bar = click.progressbar(length=length, label=label, file=sys.stderr, item_show_func=_item)

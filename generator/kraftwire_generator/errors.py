@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from kraftwire_generator.printing import printable
+
 Severity = Literal["error", "warning"]
 
 
@@ -27,7 +29,7 @@ class Finding:
         where = f"{self.path}: " if self.path else ""
         line = f"{self.file}:{self.line}: {self.severity}: {where}{self.message}"
         # Names come from the file, and no file may steer the terminal.
-        return "".join(char if char.isprintable() else repr(char)[1:-1] for char in line)
+        return printable(line)
 
 
 class SpecError(Exception):

@@ -15,14 +15,9 @@ import click
 
 from kraftwire_generator.comparing.diff_cli import diff_command
 from kraftwire_generator.comparing.output import print_lines
-from kraftwire_generator.console import (
-    EXIT_FINDINGS,
-    CouldNotDoIt,
-    one_line,
-    reporting_failures,
-    shown_path,
-)
+from kraftwire_generator.console import EXIT_FINDINGS, CouldNotDoIt, reporting_failures, shown_path
 from kraftwire_generator.importing.import_set import ImportReport, import_specs
+from kraftwire_generator.printing import printable
 from kraftwire_generator.spec_table import README, is_table, specs_table
 
 
@@ -80,23 +75,23 @@ def table_command(directory: Path, check: bool) -> None:
         old = file.read_text(encoding="utf-8") if file.exists() else ""
         if old.strip() and not is_table(old):
             problem = "kraftwire did not write this file and leaves it; move it or rename it"
-            raise CouldNotDoIt(one_line(f"{shown_path(file)}: {problem}"))
+            raise CouldNotDoIt(f"{shown_path(file)}: {problem}")
         if old != text and not check:
             file.write_text(text, encoding="utf-8", newline="\n")
     if old == text:
-        click.echo(f"{one_line(shown_path(file))} is what the specs say")
+        click.echo(f"{printable(shown_path(file))} is what the specs say")
     elif check:
         _print_drift(file, old, text)
         raise SystemExit(EXIT_FINDINGS)
     else:
-        click.echo(f"{one_line(shown_path(file))} written")
+        click.echo(f"{printable(shown_path(file))} written")
 
 
 def _print_drift(file: Path, old: str, new: str) -> None:
     names = (f"{shown_path(file)} (on disk)", f"{shown_path(file)} (from specs)")
     for line in difflib.unified_diff(old.splitlines(), new.splitlines(), *names, lineterm=""):
-        click.echo(one_line(line))
-    click.echo(one_line(f"mend it with: kraftwire specs table {shown_path(file.parent)}"))
+        click.echo(printable(line))
+    click.echo(printable(f"mend it with: kraftwire specs table {shown_path(file.parent)}"))
 
 
 def _print_modules(report: ImportReport) -> None:

@@ -15,6 +15,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
+def printable_lines(text: str) -> str:
+    """Return lines of text, each printable."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def shortened(value: object, most: int = _MAX_SHOWN) -> str:
     """Return a value as ASCII for logs; a longer one is cut and its length added."""
     text = str(value)

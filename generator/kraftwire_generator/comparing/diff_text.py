@@ -13,7 +13,8 @@ from itertools import groupby
 from kraftwire_generator.comparing.compare_sources import Side
 from kraftwire_generator.comparing.output import escaped, markdown_title
 from kraftwire_generator.comparing.spec_diff import Change
-from kraftwire_generator.console import count_text, one_line
+from kraftwire_generator.console import count_text
+from kraftwire_generator.printing import printable
 
 _ERROR_CODES = "error codes"
 
@@ -131,7 +132,7 @@ def _columns(rows: Sequence[Row], indent: str) -> Iterator[str]:
     """The rows in columns, and an empty line after them."""
     if not rows:
         return
-    cells = [tuple(map(one_line, row)) for row in rows]
+    cells = [tuple(map(printable, row)) for row in rows]
     kinds, whats = (max(len(row[place]) for row in cells) for place in (0, 1))
     for kind, what, detail in cells:
         yield f"{indent}{kind:<{kinds}}  {what:<{whats}}  {detail}".rstrip()

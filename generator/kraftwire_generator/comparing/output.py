@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping
 import click
 
 from kraftwire_generator.comparing.compare_sources import Side, common_part, read_side
-from kraftwire_generator.console import CouldNotDoIt, on_terminal, one_line
+from kraftwire_generator.console import CouldNotDoIt, on_terminal
 from kraftwire_generator.importing.import_sources import SourceError
+from kraftwire_generator.printing import printable
 
 _MARKUP = re.compile(r"[\\`*\[\]<>|&#!~]")
 
@@ -36,13 +37,13 @@ def read_sides(old: str, new: str) -> tuple[Side, Side, list[str]]:
     try:
         return common_part(read_side(old), read_side(new))
     except SourceError as error:  # a source has no lines to point at
-        raise CouldNotDoIt(one_line(str(error))) from None
+        raise CouldNotDoIt(str(error)) from None
 
 
 def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
     """Print line by line, without characters that a terminal would act on."""
     for line in lines:
-        click.echo(one_line(line), err=err)
+        click.echo(printable(line), err=err)
 
 
 def json_line(row: Mapping[str, object]) -> str:
@@ -67,4 +68,4 @@ def markdown_title(old: Side, new: Side) -> str:
 
 def escaped(text: str) -> str:
     """The text as Markdown that shows it as it is, on one line."""
-    return _MARKUP.sub(lambda match: f"\\{match[0]}", one_line(text))
+    return _MARKUP.sub(lambda match: f"\\{match[0]}", printable(text))

@@ -13,7 +13,6 @@ from kraftwire_generator.config import find_targets
 from kraftwire_generator.console import (
     count_text,
     finding_text,
-    one_line,
     progress_bar,
     reporting_failures,
     shown_path,
@@ -22,6 +21,7 @@ from kraftwire_generator.errors import Finding, SpecError
 from kraftwire_generator.guide.guide_files import apply_changes, find_changes
 from kraftwire_generator.guide.pages import GuideSet, guide_set, unique_name
 from kraftwire_generator.guide.render_guide import ASSETS, guide_files
+from kraftwire_generator.printing import printable
 from kraftwire_generator.spec_set import load_set
 
 TITLE = "Kafka protocol guide"
@@ -72,7 +72,7 @@ def docs(directories: tuple[Path, ...], out: Path, title: str) -> None:
         click.echo(finding_text(finding), err=True)
     messages = count_text(sum(item.message_count for item in sets), "message")
     click.echo(
-        f"{one_line(shown_path(out / 'index.html'))}: {messages} of "
+        f"{printable(shown_path(out / 'index.html'))}: {messages} of "
         f"{count_text(len(sets), 'set')}; {count_text(len(changes.written), 'file')} written, "
         f"{len(changes.removed)} deleted, {changes.unchanged} unchanged"
     )

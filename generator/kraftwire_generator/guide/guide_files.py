@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kraftwire_generator.console import CouldNotDoIt, one_line, shown_path
+from kraftwire_generator.console import CouldNotDoIt, shown_path
 from kraftwire_generator.guide.render_guide import MARKER
 
 MANIFEST = "kraftwire-guide.json"
@@ -43,7 +43,7 @@ def find_changes(directory: Path, files: Mapping[str, str]) -> GuideChanges:
             continue
         if data and (name.lower() not in ours or not _has_mark(data)):
             problem = "kraftwire docs did not write this file and leaves it; move it or rename it"
-            raise CouldNotDoIt(one_line(f"{shown_path(directory / name)}: {problem}"))
+            raise CouldNotDoIt(f"{shown_path(directory / name)}: {problem}")
         written.append(name)
     removed = [name for name in known if name not in files and _is_ours(directory, name)]
     return GuideChanges(tuple(written), tuple(removed), len(files) - len(written))
@@ -82,7 +82,7 @@ def _manifest(directory: Path) -> list[str]:
     names = value.get("files") if isinstance(value, dict) else None
     if not isinstance(names, list):
         problem = "it is not the list of files that kraftwire docs writes; move it or delete it"
-        raise CouldNotDoIt(one_line(f"{shown_path(path)}: {problem}"))
+        raise CouldNotDoIt(f"{shown_path(path)}: {problem}")
     return [name for name in names if isinstance(name, str) and _OUR_NAMES.fullmatch(name)]
 
 

@@ -15,12 +15,13 @@ from pathlib import Path
 
 import jinja2
 
-from kraftwire_generator.console import count_text, printable
+from kraftwire_generator.console import count_text
 from kraftwire_generator.guide.diagram import diagram, frame_boxes
 from kraftwire_generator.guide.pages import ERROR_CODES_PAGE, GuideSet, Page, Part, shared_versions
 from kraftwire_generator.guide.search_index import search_index
 from kraftwire_generator.guide.wire import WireField
 from kraftwire_generator.guide.wire_type import default_text
+from kraftwire_generator.printing import printable_lines
 from kraftwire_generator.spec import FieldSpec, MessageSpec
 from kraftwire_generator.versions import VersionRange
 
@@ -112,7 +113,7 @@ def _visible(value: object) -> object:
     """Texts without control characters; what a template has made is one already."""
     if not isinstance(value, str) or hasattr(value, "__html__") or value.isprintable():
         return value
-    return printable(value)
+    return printable_lines(value)
 
 
 def _tidy(text: str) -> str:

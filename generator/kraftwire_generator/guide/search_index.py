@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from kraftwire_generator.console import one_line
 from kraftwire_generator.guide.pages import ERROR_CODES_PAGE, GuideSet, Page, Part
+from kraftwire_generator.printing import printable
 
 
 def search_index(sets: Sequence[GuideSet]) -> str:
@@ -27,14 +27,16 @@ def search_index(sets: Sequence[GuideSet]) -> str:
     for item in sets:
         if item.error_codes:
             errors += [(name, len(pages), number) for number, name in item.error_codes]
-            pages.append((f"{item.folder}/{ERROR_CODES_PAGE}", None, one_line(item.spec_set.title)))
+            pages.append(
+                (f"{item.folder}/{ERROR_CODES_PAGE}", None, printable(item.spec_set.title))
+            )
         for page in item.pages:
             place = len(pages)
             pages.append((f"{item.folder}/{page.file}", page.number, _about(item, page)))
             for part in page.parts:
-                messages.append((one_line(part.spec.name), place, part.anchor))
+                messages.append((printable(part.spec.name), place, part.anchor))
                 fields += [
-                    (one_line(path), place, anchor) for path, anchor in _newest(part).items()
+                    (printable(path), place, anchor) for path, anchor in _newest(part).items()
                 ]
     rows = {"pages": pages, "messages": messages, "fields": fields, "errors": errors}
     text = json.dumps(rows, separators=(",", ":")).replace("<", "\\u003c")
@@ -44,7 +46,7 @@ def search_index(sets: Sequence[GuideSet]) -> str:
 def _about(item: GuideSet, page: Page) -> str:
     number = {"API": "API key", "record": "record id"}.get(page.kind)
     what = page.kind if page.number is None or number is None else f"{number} {page.number}"
-    return f"{what}, {one_line(item.spec_set.title)}"
+    return f"{what}, {printable(item.spec_set.title)}"
 
 
 def _newest(part: Part) -> dict[str, str]:

@@ -21,7 +21,6 @@ from kraftwire_generator.console import (
     count_text,
     finding_text,
     on_terminal,
-    one_line,
     reporting_failures,
     shown_path,
 )
@@ -29,6 +28,7 @@ from kraftwire_generator.errors import Finding
 from kraftwire_generator.linting.lint import ComparedNote, Report
 from kraftwire_generator.linting.lint import lint as lint_data
 from kraftwire_generator.linting.lint_set import lint_together
+from kraftwire_generator.printing import printable
 
 _STDIN = Path("-")
 _LONGEST_FILE = 50_000_000
@@ -89,7 +89,7 @@ def _content(file: Path) -> bytes:
             raise CouldNotDoIt("standard input is closed; name a file")
         return _limited(sys.stdin.buffer, file)
     if file.is_dir():
-        shown = one_line(shown_path(file))
+        shown = printable(shown_path(file))
         raise CouldNotDoIt(f"{shown}: is a directory; name the files in it")
     with file.open("rb") as stream:
         return _limited(stream, file)
@@ -98,7 +98,7 @@ def _content(file: Path) -> bytes:
 def _limited(stream: BinaryIO, file: Path) -> bytes:
     data = stream.read(_LONGEST_FILE + 1)
     if len(data) > _LONGEST_FILE:
-        shown = one_line(shown_path(Path(_name(file))))
+        shown = printable(shown_path(Path(_name(file))))
         raise CouldNotDoIt(
             f"{shown}: is longer than {_LONGEST_FILE // 10**6} MB; name a spec or a page"
         )
@@ -144,7 +144,7 @@ def _print_table(file: Path, report: Report) -> None:
     errors = sum(finding.severity == "error" for finding in report.findings)
     warnings = len(report.findings) - errors
     counts = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}"
-    click.echo(one_line(f"{shown_path(Path(_name(file)))}: {counts}"))
+    click.echo(printable(f"{shown_path(Path(_name(file)))}: {counts}"))
     width = max((len(str(finding.line)) for finding in report.findings), default=0)
     for finding in report.findings:
         click.echo(f"  {finding.line:>{width}}  {finding.severity:<7}  {_where_and_what(finding)}")
@@ -152,12 +152,12 @@ def _print_table(file: Path, report: Report) -> None:
 
 def _where_and_what(finding: Finding) -> str:
     where = f"{finding.path}: " if finding.path else ""
-    return one_line((where + finding.message).replace("\n", " "))
+    return printable((where + finding.message).replace("\n", " "))
 
 
 def _print_note(report: Report) -> None:
     if report.note is not None:
-        click.echo(one_line(str(report.note)), err=True)
+        click.echo(printable(str(report.note)), err=True)
 
 
 _PRINTERS = {"json": _print_json, "text": _print_text, "table": _print_table}

@@ -34,10 +34,10 @@ EXTRAS = {
 
 
 class Failure(click.ClickException):
-    """Base of both; it makes its message printable, so that messages can quote anything."""
+    """Base of both; it makes each line of the message printable, so that it can quote anything."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(printable(message))
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(map(printable, lines)))
 
 
 class Finding(Failure):

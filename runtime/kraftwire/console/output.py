@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -38,14 +39,17 @@ _MAX_PADDED_WIDTH = 60
 """A cell of 30,000 characters in one row must not put as many spaces into all others."""
 
 
-def output_option(command: F) -> F:
-    """The option `-o json|table`; the parameter is called `output`."""
+def output_choice(*choices: str) -> Callable[[F], F]:
+    """Make the option `-o` with these choices; the parameter is called `output`."""
     return click.option(
         "-o",
         "--output",
-        type=click.Choice(["json", "table"]),
-        help="How to print; a table on a terminal and JSON Lines elsewhere unless given.",
-    )(command)
+        type=click.Choice(choices),
+        help="How to print; the default is a table on a terminal, JSON Lines elsewhere.",
+    )
+
+
+output_option = output_choice("json", "table")
 
 
 def wants_json(option: str | None) -> bool:
@@ -129,7 +133,12 @@ def pick_fields(obj: object, names: str) -> dict[str, Any]:
 
     `names` has spaces between the names.
     """
-    return {camel_case(name): getattr(obj, name) for name in names.split()}
+    return {key: getattr(obj, name) for key, name in _keys_of(names)}
+
+
+@cache
+def _keys_of(names: str) -> tuple[tuple[str, str], ...]:
+    return tuple((camel_case(name), name) for name in names.split())
 
 
 def without_empty(
