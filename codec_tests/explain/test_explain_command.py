@@ -143,7 +143,7 @@ def test_a_page_does_not_take_the_place_of_what_is_read(tmp_path: Path) -> None:
     before = copy.read_bytes()
     result = run("explain", str(copy), "-o", "html", "--out", str(copy))
     assert result.exit_code == 2
-    assert "is what is to be read" in result.stderr
+    assert "is an input" in result.stderr
     assert copy.read_bytes() == before
 
 
@@ -167,8 +167,8 @@ def test_a_stored_file_and_places_in_it() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "say FILE, or one of"),
-        (["--request", "-", "--batch", "-"], "say FILE, or one of"),
+        ([], "give one of FILE"),
+        (["--request", "-", "--batch", "-"], "give one of FILE"),
         (["--message", "VoteRequest", "-"], "needs --version"),
         (["--request", "-", "--offset", "3"], "--offset does not go with --request"),
         (["--request", "-", "-o", "json", "--out", "x"], "goes with -o html"),

@@ -1,1 +1,1 @@
-"""The command `explain`: `input` finds the bytes, `text` and `page` print them annotated."""
+"""The command `explain`: `input` finds the bytes, `text` and `page` print the annotated rows."""

@@ -1,7 +1,7 @@
 """The command `explain`: bytes as an annotated hex view, row by row.
 
-Every byte is in a row with its field, type and value. What is wrong with the bytes has a row
-of its own behind all that could be read, and the exit code is 1.
+Every byte is in a row with its field, type and value. An error has a row of its own after
+everything that could be read, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, TextIO
 
 import click
 
-from kraftwire.cli.explain.input import Asked, find_explain
+from kraftwire.cli.explain.input import WAYS, ExplainOptions, find_explain
 from kraftwire.cli.explain.page import HtmlView
 from kraftwire.cli.explain.text import JsonView, TextView, View
-from kraftwire.cli.messages.decode import decode
-from kraftwire.cli.messages.spec_sets import load_registry
+from kraftwire.cli.messages.bytes_options import bytes_options, choose_way
+from kraftwire.cli.messages.message_lookup import load_registry
 from kraftwire.cli.options.stored import limit_option
 from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
-from kraftwire.console.output import on_terminal
+from kraftwire.console.output import on_terminal, output_choice
 from kraftwire.explain.rows import Report, Row, Scope
 from kraftwire.log.typed import LOGS
 from kraftwire.printing import printable
@@ -28,35 +28,32 @@ from kraftwire_wire.errors import count_of
 _MOST_ON_TERMINAL = 1_000
 _MOST_IN_PAGE = 20_000
 _MAX_BATCH_BYTES = 16 << 20
-"""Unless said: a row, with its bytes as text, takes many times as much as what it explains."""
+"""The default: a row takes many times the memory of the bytes that it explains."""
 _ERRORS_SHOWN = 5
-_SHARED = {"request", "response", "name", "message", "version", "record", "key", "value"}
-_SHARED |= {"id", "input", "prefix", "messages"}
-"""The options of `decode` that name bytes; they mean the same here."""
 
 
 @click.command(context_settings={"default_map": {"limit": _MAX_BATCH_BYTES}})
 @click.argument("path", required=False, metavar="[FILE]")
+@bytes_options
 @click.option("--batch", type=click.File("rb"), metavar="FILE", help="Record batches.")
-@click.option("--position", type=int, metavar="N", help="Of a stored FILE, what is at a byte.")
-@click.option("--offset", type=int, metavar="N", help="Of a stored FILE, the batch with it.")
 @click.option(
-    "--as", "log", type=click.Choice(LOGS), help="What the records are, whatever the path."
+    "--position", type=int, metavar="N", help="Explain what is at this byte of a stored FILE."
+)
+@click.option(
+    "--offset", type=int, metavar="N", help="Explain the batch of a stored FILE with this offset."
+)
+@click.option(
+    "--as", "log", type=click.Choice(LOGS), help="What the records are, regardless of the path."
 )
 @limit_option
 @click.option(
     "--most",
     type=click.IntRange(min=0),
     metavar="N",
-    help="How many rows at most; 0 for all. Errors always show.",
+    help="Print at most so many rows; 0 for all. Errors always show.",
 )
-@click.option("--full", is_flag=True, help="All bytes of long values.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["json", "table", "text", "html"]),
-    help="How to print; table on a terminal, else JSON Lines.",
-)
+@click.option("--full", is_flag=True, help="Print all bytes of long values.")
+@output_choice("json", "table", "text", "html")
 @click.option("--out", type=click.Path(path_type=Path), help="The file for -o html.")
 def explain(
     output: str | None, out: Path | None, most: int | None, full: bool, **given: Any
@@ -64,13 +61,13 @@ def explain(
     """Show what each byte is: ranges, fields, types and values.
 
     FILE is a stored file: a segment, a metadata snapshot, an index, a producer snapshot. With
-    --message and --record it holds their bytes instead, as in `kraftwire decode`: hex, base64
+    --message and --record it has their bytes instead, as for `kraftwire decode`: hex, base64
     or binary, - for standard input.
 
-    Lengths, counts and tags have rows of their own. A wrong byte ends the view, with what was
-    expected there, and the exit code is 1. A wrong CRC is marked and read on.
+    Lengths, counts and tags have rows of their own. A wrong byte ends the view with what was
+    expected there, and the exit code is 1. A wrong CRC is marked, and the view goes on.
 
-    -o text is the table without colours; -o html is one page that needs nothing else.
+    -o text is the table without colours; -o html is one page without other files.
 
     \b
     Examples:
@@ -83,11 +80,11 @@ def explain(
     if out is not None and output != "html":
         raise click.UsageError("--out FILE goes with -o html")
     messages = given.pop("messages")
-    asked = Asked(**given, file=None, lenient=False)
-    make_rows = find_explain(asked, load_registry(messages))
+    options = ExplainOptions(**given)
+    make_rows = find_explain(options, load_registry(messages))
     form = output or ("table" if on_terminal() else "json")
     pages: list[TextIO] = []
-    rows = _Limited(_view(form, out, asked, pages, full=full), _most(most, form))
+    rows = _Limited(_view(form, out, options, pages, full=full), _most(most, form))
     report = Report(rows.row)
     try:
         make_rows(Scope(report))
@@ -95,14 +92,13 @@ def explain(
     finally:
         for page in pages:
             page.close()
-    _say(report, rows.left_out)
+    _report(report, rows.left_out)
 
 
-explain.params[1:1] = [option for option in decode.params if option.name in _SHARED]
-
-
-def _view(form: str, out: Path | None, asked: Asked, pages: list[TextIO], *, full: bool) -> View:
-    """The form in which rows are printed; `pages` gets the file that is to be closed."""
+def _view(
+    form: str, out: Path | None, options: ExplainOptions, pages: list[TextIO], *, full: bool
+) -> View:
+    """Return what prints the rows; `pages` gets the file to close."""
     if form == "json":
         return JsonView()
     if form != "html":
@@ -113,19 +109,19 @@ def _view(form: str, out: Path | None, asked: Asked, pages: list[TextIO], *, ful
             if sys.stdout is None:
                 raise CouldNotDoIt("standard output is closed")
             return sys.stdout
-        if out.exists() and any(out.samefile(name) for name in asked.files):
-            raise CouldNotDoIt(f"{out} is what is to be read")
+        if out.exists() and any(out.samefile(name) for name in options.files):
+            raise CouldNotDoIt(f"{out} is an input; name another file with --out")
         pages.append(out.open("w", encoding="utf-8"))
         return pages[0]
 
-    return HtmlView(open_page, f"{_title(asked)}, explained", full=full)
+    return HtmlView(open_page, f"{_title(options)}, explained", full=full)
 
 
-def _title(asked: Asked) -> str:
-    way = asked.mode
-    names = {"message": asked.message, "response": asked.name, "path": asked.path}
+def _title(options: ExplainOptions) -> str:
+    way = choose_way(options, WAYS)
+    names = {"message": options.message, "response": options.name, "path": options.path}
     name = names.get(way) or way
-    return name if asked.version is None else f"{name} version {asked.version}"
+    return name if options.version is None else f"{name} version {options.version}"
 
 
 def _most(most: int | None, form: str) -> int:
@@ -137,7 +133,7 @@ def _most(most: int | None, form: str) -> int:
 
 
 class _Limited:
-    """Passes on so many rows, and all with problems."""
+    """Passes on so many rows, and all rows with problems."""
 
     def __init__(self, view: View, most: int) -> None:
         self.view = view
@@ -153,8 +149,8 @@ class _Limited:
         self.view.row(row)
 
 
-def _say(report: Report, left_out: int) -> None:
-    """What was left out, and what is wrong; the exit code where anything is."""
+def _report(report: Report, left_out: int) -> None:
+    """Print how many rows were left out, and the errors; set the exit code if there are any."""
     if left_out:
         click.echo(f"{count_of(left_out, 'row')} left out; --most 0 shows all", err=True)
     findings = report.findings

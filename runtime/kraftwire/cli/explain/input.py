@@ -1,7 +1,7 @@
-"""What `explain` is asked to explain: bytes that are named in one of several ways.
+"""The bytes that `explain` is asked to explain, named in one of several ways.
 
-Each way becomes a function that makes the rows in a scope. Where bytes can be read in two
-ways, with and without a length prefix, the first one without an error is taken.
+Each way becomes a function that makes the rows in a scope. If bytes can be read in two ways,
+with and without a length prefix, the first one without an error is used.
 """
 
 from __future__ import annotations
@@ -14,47 +14,46 @@ from typing import BinaryIO
 import click
 import construct as c  # type: ignore[import-untyped]
 
-from kraftwire.cli.messages.decode import Options
+from kraftwire.cli.messages.bytes_options import BytesOptions, Way, choose_way
 from kraftwire.cli.messages.input_bytes import (
-    Frame,
+    PREFIX_SIZE,
+    InputFrame,
     parse_input,
     read_input,
     readings,
     request_stream,
 )
-from kraftwire.cli.messages.spec_sets import check_version, find_message, find_response
+from kraftwire.cli.messages.message_lookup import check_version, find_message, find_response
 from kraftwire.console.failures import CouldNotDoIt
+from kraftwire.console.output import print_note
 from kraftwire.construct_schema import Part
 from kraftwire.explain.batches import BatchExplainer
 from kraftwire.explain.files import EXPLAINED, explain_file
 from kraftwire.explain.message_trace import number
 from kraftwire.explain.messages import explain_message, explain_request, explain_response
-from kraftwire.explain.rows import Report, Row, Scope
+from kraftwire.explain.rows import Report, Scope
 from kraftwire.explain.trace import Trace
 from kraftwire.explain.typed import RecordOpener
 from kraftwire.log.directory import find_files
 from kraftwire.log.typed import KEYLESS, log_of_topic
-from kraftwire.printing import printable
 from kraftwire_wire.registry import Registry
 
 Explain = Callable[[Scope], None]
+_ExplainFrame = Callable[[InputFrame, Scope], None]
 
-_PREFIX_SIZE = 4
-
-COMPANIONS = {
-    "request": (frozenset[str](), frozenset({"prefix", "input"})),
-    "response": (frozenset({"name", "version"}), frozenset({"prefix", "input"})),
-    "message": (frozenset({"version", "path"}), frozenset({"prefix", "input"})),
-    "batch": (frozenset[str](), frozenset({"log", "input"})),
-    "record": (frozenset[str](), frozenset({"path", "key", "value", "id", "input"})),
-    "path": (frozenset[str](), frozenset({"log", "position", "offset"})),
+WAYS = {
+    "path": Way("", "log position offset"),
+    "request": Way("", "prefix"),
+    "response": Way("name version", "prefix"),
+    "message": Way("version path", "prefix"),
+    "batch": Way("", "log"),
+    "record": Way("", "path key value id"),
 }
-"""What each way to name bytes needs beside it, and what else goes with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Options):
-    """The options of `decode` that name bytes, and those that only `explain` has."""
+class ExplainOptions(BytesOptions):
+    """The options of one call; files other than FILE are open."""
 
     path: str | None
     batch: BinaryIO | None
@@ -64,152 +63,116 @@ class Asked(Options):
     limit: int
 
     def read_argument(self) -> bytes:
-        """The same for FILE."""
+        """Return the bytes of FILE, which has the form of `--input`."""
         assert self.path is not None
         with click.open_file(self.path, "rb") as file:
             return parse_input(read_input(file), self.input)
 
     @property
     def files(self) -> list[str]:
-        """The names of the files that are read."""
+        """Names of the existing files among the inputs."""
         opened = (self.request, self.response, self.batch, self.key, self.value)
         names = [str(file.name) for file in opened if file is not None]
         names += [self.path] if self.path is not None else []
         return [name for name in names if Path(name).exists()]
 
-    @property
-    def mode(self) -> str:
-        """Which way was used; a usage error where the options do not fit it."""
-        ways = [way for way in COMPANIONS if way != "path" and getattr(self, way) is not None]
-        if len(ways) > 1 or (not ways and self.path is None):
-            raise click.UsageError(
-                "say FILE, or one of --request, --response, --message, --batch and --record"
-            )
-        way = ways[0] if ways else "path"
-        needed, also = COMPANIONS[way]
-        shown = f"--{way}" if way != "path" else "FILE"
-        for name in sorted(needed):
-            if getattr(self, name) is None:
-                raise click.UsageError(f"{shown} needs {_shown(name)}")
-        for name in sorted(frozenset().union(*(a | b for a, b in COMPANIONS.values()))):
-            if name not in needed | also | {way} and getattr(self, name) is not None:
-                raise click.UsageError(f"{_shown(name)} does not go with {shown}")
-        return way
+
+def find_explain(options: ExplainOptions, registry: Registry) -> Explain:
+    """Return the function that makes the rows; raise here if the options are wrong."""
+    return _EXPLAINERS[choose_way(options, WAYS)](options, registry)
 
 
-def _shown(name: str) -> str:
-    return {"path": "FILE", "log": "--as"}.get(name, f"--{name}")
+def _request(options: ExplainOptions, registry: Registry) -> Explain:
+    assert options.request is not None
+    data = options.read(options.request)
+    frames = [] if options.prefix is False else request_stream(data)
 
-
-def find_explain(asked: Asked, registry: Registry) -> Explain:
-    """The function that makes the rows; everything that can be refused before is."""
-    return _WAYS[asked.mode](asked, registry)
-
-
-def _request(asked: Asked, registry: Registry) -> Explain:
-    assert asked.request is not None
-    data = asked.read(asked.request)
-    frames = [] if asked.prefix is False else request_stream(data)
-
-    def one(frame: Frame, scope: Scope) -> None:
+    def explain(frame: InputFrame, scope: Scope) -> None:
         explain_request(registry, frame.data, scope)
 
     if len(frames) < 2:
-        return _first_without_error(data, readings(data, asked.prefix), one)
+        return _first_without_error(data, readings(data, options.prefix), explain)
 
-    def all_of_them(scope: Scope) -> None:
+    def explain_all(scope: Scope) -> None:
         for frame in frames:
-            _explain_frame(data, frame, one, scope)
+            _explain_frame(data, frame, explain, scope)
 
-    return all_of_them
+    return explain_all
 
 
-def _response(asked: Asked, registry: Registry) -> Explain:
-    assert asked.response is not None
-    assert asked.name is not None
-    assert asked.version is not None
-    response, version = find_response(registry, asked.name), asked.version
-    data = asked.read(asked.response)
+def _response(options: ExplainOptions, registry: Registry) -> Explain:
+    assert options.response is not None
+    assert options.name is not None
+    assert options.version is not None
+    response, version = find_response(registry, options.name), options.version
+    data = options.read(options.response)
 
-    def one(frame: Frame, scope: Scope) -> None:
+    def explain(frame: InputFrame, scope: Scope) -> None:
         explain_response(registry, response, version, frame.data, scope)
 
-    return _first_without_error(data, readings(data, asked.prefix), one)
+    return _first_without_error(data, readings(data, options.prefix), explain)
 
 
-def _message(asked: Asked, registry: Registry) -> Explain:
-    assert asked.message is not None
-    assert asked.version is not None
-    message, version = find_message(registry, asked.message), asked.version
+def _message(options: ExplainOptions, registry: Registry) -> Explain:
+    assert options.message is not None
+    assert options.version is not None
+    message, version = find_message(registry, options.message), options.version
     check_version(message, version)
-    data = asked.read_argument()
+    data = options.read_argument()
 
-    def one(frame: Frame, scope: Scope) -> None:
+    def explain(frame: InputFrame, scope: Scope) -> None:
         explain_message(registry, message, version, frame.data, scope)
 
-    # A bare message often starts with a length of its own: it is read as it is first.
-    return _first_without_error(data, readings(data, asked.prefix)[::-1], one)
+    # A bare message often starts with a length of its own: try it without a prefix first.
+    return _first_without_error(data, readings(data, options.prefix)[::-1], explain)
 
 
-def _first_without_error(
-    data: bytes, frames: list[Frame], one: Callable[[Frame, Scope], None]
-) -> Explain:
+def _first_without_error(data: bytes, frames: list[InputFrame], explain: _ExplainFrame) -> Explain:
     chosen = frames[0]
     if len(frames) > 1:
-        chosen = next((frame for frame in frames if not _has_errors(frame, one)), chosen)
-    return lambda scope: _explain_frame(data, chosen, one, scope)
+        chosen = next((frame for frame in frames if not _has_errors(frame, explain)), chosen)
+    return lambda scope: _explain_frame(data, chosen, explain, scope)
 
 
-def _has_errors(frame: Frame, one: Callable[[Frame, Scope], None]) -> bool:
-    report = Report(_nowhere)
-    one(frame, Scope(report))
+def _has_errors(frame: InputFrame, explain: _ExplainFrame) -> bool:
+    report = Report(lambda _: None)
+    explain(frame, Scope(report))
     return bool(report.findings)
 
 
-def _nowhere(_row: Row) -> None:
-    """A sink for rows that nobody wants."""
-
-
-def _explain_frame(
-    data: bytes, frame: Frame, one: Callable[[Frame, Scope], None], scope: Scope
-) -> None:
-    """A frame behind its length, where it has one."""
+def _explain_frame(data: bytes, frame: InputFrame, explain: _ExplainFrame, scope: Scope) -> None:
+    """Explain a frame after its length prefix, if it has one."""
     if frame.start:
-        start = frame.start - _PREFIX_SIZE
+        start = frame.start - PREFIX_SIZE
         prefix = Trace(data[start : frame.start], scope.inside(start, deeper=0))
         prefix.parse(number("frame_size", "int32", c.Int32sb))
-    one(frame, scope.inside(frame.start, deeper=0))
+    explain(frame, scope.inside(frame.start, deeper=0))
 
 
-def _batch(asked: Asked, registry: Registry) -> Explain:
-    assert asked.batch is not None
-    data = asked.read(asked.batch)
+def _batch(options: ExplainOptions, registry: Registry) -> Explain:
+    assert options.batch is not None
+    data = options.read(options.batch)
     if not data:
-        raise CouldNotDoIt("there are no bytes to be explained")
-    reader = BatchExplainer(registry, asked.log, asked.limit)
+        raise CouldNotDoIt("there are no bytes to explain")
+    reader = BatchExplainer(registry, options.log, options.limit)
     return lambda scope: reader.run(scope, data, "batches")
 
 
-def _record(asked: Asked, registry: Registry) -> Explain:
-    log = asked.record
+def _record(options: ExplainOptions, registry: Registry) -> Explain:
+    log = options.record
     assert log is not None
-    if log not in registry.record_ids:
-        registry.record(log, 0)  # says which logs there are
     opener = RecordOpener(registry, log, is_control=False)
+    options.check_record(registry, has_file=options.path is not None)
     if log in KEYLESS:
-        if asked.path is None or asked.key or asked.value or asked.id is not None:
-            raise click.UsageError(f"{log} records have no keys; say FILE alone")
-        parts = [("value", asked.read_argument())]
+        parts = [("value", options.read_argument())]
     else:
-        if asked.path is not None or not (asked.key or asked.value):
-            raise click.UsageError(f"{log} records have keys; say --key, --value or both")
-        if asked.value and not asked.key and asked.id is None:
-            raise click.UsageError("--value needs --key or --id, which say what it is")
-        if asked.id is not None:
-            registry.record(log, asked.id)
-            opener.begin(asked.id)
-        files = [("key", asked.key), ("value", asked.value)]
-        parts = [(name, asked.read(file)) for name, file in files if file is not None]
+        if options.value and not options.key and options.id is None:
+            raise click.UsageError("--value needs --key or --id, which tell what it is")
+        if options.id is not None:
+            registry.record(log, options.id)
+            opener.begin(options.id)
+        files = [("key", options.key), ("value", options.value)]
+        parts = [(name, options.read(file)) for name, file in files if file is not None]
 
     def explain(scope: Scope) -> None:
         for name, data in parts:
@@ -220,13 +183,13 @@ def _record(asked: Asked, registry: Registry) -> Explain:
     return explain
 
 
-def _file(asked: Asked, registry: Registry) -> Explain:
-    assert asked.path is not None
-    if asked.path == "-":
-        raise CouldNotDoIt("a stored file needs its name; say --batch - for record batches")
-    if asked.position is not None and asked.offset is not None:
-        raise click.UsageError("say one of --position and --offset")
-    path = Path(asked.path)
+def _file(options: ExplainOptions, registry: Registry) -> Explain:
+    assert options.path is not None
+    if options.path == "-":
+        raise CouldNotDoIt("a stored file needs its name; read record batches with --batch -")
+    if options.position is not None and options.offset is not None:
+        raise click.UsageError("--position and --offset do not go together")
+    path = Path(options.path)
     path.stat()
     if path.is_dir():
         raise CouldNotDoIt(f"{path} is a directory; name one of its files")
@@ -234,14 +197,14 @@ def _file(asked: Asked, registry: Registry) -> Explain:
     if file.kind not in EXPLAINED:
         raise CouldNotDoIt(f"{path} is text ({file.kind.value}); try: kraftwire log dump {path}")
     if not path.stat().st_size:
-        click.echo(f"{printable(str(path))} is empty: there is nothing to explain", err=True)
-    reader = BatchExplainer(registry, asked.log or log_of_topic(file.topic), asked.limit)
+        print_note(f"{path} is empty: there is nothing to explain")
+    reader = BatchExplainer(registry, options.log or log_of_topic(file.topic), options.limit)
     return lambda scope: explain_file(
-        reader, file, scope, position=asked.position, offset=asked.offset
+        reader, file, scope, position=options.position, offset=options.offset
     )
 
 
-_WAYS: dict[str, Callable[[Asked, Registry], Explain]] = {
+_EXPLAINERS: dict[str, Callable[[ExplainOptions, Registry], Explain]] = {
     "request": _request,
     "response": _response,
     "message": _message,

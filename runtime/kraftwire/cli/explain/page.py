@@ -1,14 +1,15 @@
-"""The rows of `explain` as one HTML page that needs nothing else, not even its script.
+"""The rows of `explain` as one HTML page, which loads no other file and works without its script.
 
-Nested rows fold; pointing at a row marks its bytes, and pointing at bytes their row. Without
-the script, bytes are links to their rows. All text out of the input is escaped, and a policy
-in the page forbids that it loads anything.
+Nested rows fold. Pointing at a row marks its bytes, and pointing at bytes marks their row;
+without the script, bytes are links to their rows. All text from the input is escaped, and a
+content security policy forbids the page to load anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
+from importlib.resources import files
 from typing import TextIO
 
 from kraftwire.cli.explain.text import Cells, cells
@@ -16,7 +17,7 @@ from kraftwire.explain.rows import Row
 from kraftwire.printing import printable
 
 _BYTES_SHOWN = 512
-"""How many bytes of one value are in the page, unless all are wanted."""
+"""How many bytes of one value the page has, unless `full`."""
 
 _HEAD = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
@@ -25,61 +26,15 @@ _HEAD = """<!DOCTYPE html>
  content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 <title>{title}</title>
 <style>
-:root {{ color-scheme: light dark; --back: #fff; --text: #1c2024; --soft: #666d75;
-  --line: #d8dce0; --mark: #ffe08a; --kind: #0b5cad; --bad: #b3261e; --badback: #fde7e5; }}
-@media (prefers-color-scheme: dark) {{ :root {{ --back: #14171a; --text: #e3e6e8;
-  --soft: #98a1a9; --line: #33393f; --mark: #6b5300; --kind: #7db7f5; --bad: #ff9d94;
-  --badback: #4a1c18; }} }}
-* {{ box-sizing: border-box }}
-body {{ margin: 0; padding: 1rem; background: var(--back); color: var(--text);
-  font: 14px/1.5 system-ui, sans-serif }}
-h1 {{ font-size: 1.2rem; margin: 0 0 .5rem; overflow-wrap: anywhere }}
-h2 {{ font-size: .9rem; margin: 1rem 0 .25rem; color: var(--soft); overflow-wrap: anywhere }}
-main {{ display: grid; grid-template-columns: minmax(0, 1fr) 50ch; gap: 1.5rem }}
-.row, .hex {{ font: 13px/1.6 ui-monospace, monospace }}
-.hex {{ width: 48ch; max-width: 100%; overflow-wrap: break-word }}
-aside {{ position: sticky; top: 0; align-self: start; max-height: 100vh; overflow: auto;
-  border-left: 1px solid var(--line); padding-left: 1rem }}
-details {{ margin: 0 }} details > div, details > details {{ margin-left: 1.1rem }}
-.row {{ overflow-wrap: anywhere; white-space: pre-wrap; border-radius: 3px; padding: 0 .3rem }}
-summary {{ cursor: pointer }}
-.at, .type {{ color: var(--soft) }} .type {{ color: var(--kind) }}
-.field {{ font-weight: 600 }}
-a {{ color: inherit; text-decoration: none; border-radius: 2px }}
-.hex a:nth-of-type(even) {{ color: var(--soft) }}
-.on, :target, a:focus, .row:focus {{ background: var(--mark); outline: none }}
-.bad {{ background: var(--badback); color: var(--bad) }}
-.hex b {{ outline: 2px solid var(--bad) }}
-@media (max-width: 60rem) {{ main {{ display: block }} aside {{ position: static; border: 0;
-  padding: 0; max-height: none }} }}
-</style></head><body><h1>{title}</h1>
-"""
-
-_SCRIPT = """<script>
-(function () {
-  var marked = [];
-  function mark(event) {
-    var from = event.target.closest && event.target.closest("[data-r]");
-    marked.forEach(function (one) { one.classList.remove("on"); });
-    marked = from ? [].slice.call(
-      document.querySelectorAll('[data-r="' + from.dataset.r + '"]')) : [];
-    marked.forEach(function (one) { one.classList.add("on"); });
-    if (from && event.type === "focusin") marked.forEach(function (one) {
-      if (one !== from) one.scrollIntoView({block: "nearest"});
-    });
-  }
-  document.addEventListener("mouseover", mark);
-  document.addEventListener("focusin", mark);
-}());
-</script>
+{style}</style></head><body><h1>{title}</h1>
 """
 
 
 class HtmlView:
-    """Writes the page while rows come; the bytes are kept until the end."""
+    """Writes the page row by row; the hex view, which comes last, is kept in memory."""
 
     def __init__(self, open_page: Callable[[], TextIO], title: str, *, full: bool) -> None:
-        """`open_page` is called when there is something to write."""
+        """`open_page` is called before the first row is written."""
         self._open_page = open_page
         self._title = title
         self._full = full
@@ -90,12 +45,10 @@ class HtmlView:
         self._hex: dict[str, list[str]] = {}
 
     def row(self, row: Row) -> None:
-        """See `View.row`."""
         self._write_waiting(row.depth)
         self._waiting = row
 
     def finish(self, note: str = "") -> None:
-        """See `View.finish`."""
         self._write_waiting(-1)
         page = self._start()
         page.write("</details>\n" * len(self._depths))
@@ -105,17 +58,18 @@ class HtmlView:
             page.write(f"<h2>{escape(printable(view)) or 'bytes'}</h2><div class=hex>\n")
             page.writelines(spans)
             page.write("</div>\n")
-        page.write(f"</aside></main>\n{_SCRIPT}</body></html>\n")
+        page.write(f"</aside></main>\n<script>\n{_asset('page.js')}</script>\n</body></html>\n")
 
     def _start(self) -> TextIO:
         if self._page is None:
             self._page = self._open_page()
-            self._page.write(_HEAD.format(title=escape(printable(self._title))))
+            title = escape(printable(self._title))
+            self._page.write(_HEAD.format(title=title, style=_asset("page.css")))
             self._page.write("<main><section>\n")
         return self._page
 
     def _write_waiting(self, next_depth: int) -> None:
-        """The row before; it folds where the next one is deeper."""
+        """Write the previous row, which folds if the next one is deeper."""
         row = self._waiting
         if row is None:
             return
@@ -153,3 +107,7 @@ class HtmlView:
             pairs.append(f"+{len(row.data) - len(shown)}")
         number = self._number
         return f'<a href="#r{number}" data-r="{number}"{bad}>{" ".join(pairs)}</a> \n'
+
+
+def _asset(name: str) -> str:
+    return files("kraftwire.cli.explain").joinpath(name).read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
-"""The rows of `explain` as text: what stands in each cell, and the lines of a table.
+"""The rows of `explain` as JSON, and as the lines of a table.
 
-Lines are printed while the bytes are read, so their columns have widths that are known
-before: a cell that is longer moves the rest of its line.
+Lines are printed while the bytes are read, so the columns have fixed widths: a longer cell moves
+the rest of its line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kraftwire_wire.errors import count_of
 from kraftwire_wire.uuids import format_uuid
 
 _BYTES_SHOWN = 8
-"""How many bytes stand in a line; of longer ranges fewer, and the count of the rest."""
+"""How many bytes a line has; longer ranges get fewer, and the number of the rest."""
 _BYTES_BEFORE_MORE = 5
 _TEXT_SHOWN = 200
 _INDENT = "  "
@@ -45,19 +45,16 @@ _STYLES = {
 
 
 class View(Protocol):
-    """A form in which rows are printed."""
+    """Prints rows."""
 
-    def row(self, row: Row) -> None:
-        """The next row."""
-        ...
+    def row(self, row: Row) -> None: ...
 
     def finish(self) -> None:
-        """There are no more."""
-        ...
+        """Print what is left after the last row."""
 
 
 class Cells(NamedTuple):
-    """What a person reads of a row, printable."""
+    """A row as printable texts."""
 
     range: str
     field: str
@@ -66,7 +63,7 @@ class Cells(NamedTuple):
 
 
 def cells(row: Row, *, full: bool = False) -> Cells:
-    """The row's cells; texts that are long are cut off unless `full`."""
+    """Return the cells of a row; long values are cut off unless `full`."""
     value = value_text(row)
     if len(value) > _TEXT_SHOWN and not full:
         value = f"{value[:_TEXT_SHOWN]}... {len(value) - _TEXT_SHOWN} more"
@@ -82,7 +79,7 @@ def _kind(row: Row) -> str:
 
 
 def range_text(row: Row) -> str:
-    """The first and the last byte; nothing for what has no bytes of its own."""
+    """Return the first and the last byte; nothing for a row without bytes of its own."""
     if not row.is_leaf and row.start == row.end:
         return ""
     if row.end - row.start <= 1:
@@ -102,7 +99,7 @@ def _field(row: Row) -> str:
 
 
 def value_text(row: Row) -> str:
-    """The value with what is to be said of it, or what is wrong."""
+    """Return the value with its time and note, and its error."""
     parts = [] if not row.is_leaf or row.role == "error" else [_plain(row)]
     if row.time_ms is not None:
         parts.append(format_time(row.time_ms))
@@ -129,19 +126,18 @@ def _plain(row: Row) -> str:
 
 
 def _bytes_text(value: bytes) -> str:
-    """How many there are, and the text that they are, if they are text."""
+    """Return the number of bytes, and their text if they are text."""
     count = count_of(len(value), "byte")
     try:
         text = value.decode()
     except UnicodeDecodeError:
         return count
-    return (
-        f"{count}  {json.dumps(text, ensure_ascii=False)}" if text.isprintable() and text else count
-    )
+    is_text = text.isprintable() and text
+    return f"{count}  {json.dumps(text, ensure_ascii=False)}" if is_text else count
 
 
 def json_row(row: Row) -> dict[str, Any]:
-    """The row as JSON; what it does not have is left out."""
+    """Return the row as JSON, without what it does not have."""
     obj: dict[str, Any] = {"start": row.start}
     if row.is_leaf or row.end != row.start:
         obj["end"] = row.end
@@ -177,18 +173,17 @@ class JsonView:
     """A line of JSON for each row."""
 
     def row(self, row: Row) -> None:
-        """See `View.row`."""
         print_json(json_row(row))
 
     def finish(self) -> None:
-        """See `View.finish`."""
+        pass
 
 
 class TextView:
     """A line for each row, coloured on a terminal."""
 
     def __init__(self, *, full: bool, coloured: bool | None = None) -> None:
-        """`full` shows all bytes of a row, on lines of their own."""
+        # With `full`, a row shows all its bytes, on more lines.
         self._full = full
         self._console: Any = None
         if on_terminal() if coloured is None else coloured:
@@ -198,7 +193,6 @@ class TextView:
         self._line(_COLUMNS, "bold")
 
     def row(self, row: Row) -> None:
-        """See `View.row`."""
         cell = cells(row, full=self._full)
         lines = hex_lines(row.data, full=self._full)
         marked = 0 if row.at is None else row.at - row.start
@@ -212,7 +206,7 @@ class TextView:
             self._line(("", more, "", "", ""), style)
 
     def finish(self) -> None:
-        """See `View.finish`."""
+        pass
 
     def _line(self, cell: tuple[str, ...], style: str) -> None:
         padded = [text.ljust(width) for text, width in zip(cell, _WIDTHS, strict=False)]
@@ -229,7 +223,7 @@ class TextView:
 
 
 def hex_lines(data: bytes, *, full: bool) -> Iterator[str]:
-    """The bytes in hex, at least one line."""
+    """Yield bytes as lines of hex, at least one line."""
     if not full and len(data) > _BYTES_SHOWN:
         more = len(data) - _BYTES_BEFORE_MORE
         yield f"{data[:_BYTES_BEFORE_MORE].hex(' ')} +{more}"

@@ -9,10 +9,10 @@ from typing import BinaryIO
 
 import click
 
-from kraftwire.cli.messages import envelope
-from kraftwire.cli.messages.envelope import Envelope
+from kraftwire.cli.messages import decoded_message
+from kraftwire.cli.messages.decoded_message import DecodedMessage
 from kraftwire.cli.messages.input_bytes import read_input
-from kraftwire.cli.messages.spec_sets import (
+from kraftwire.cli.messages.message_lookup import (
     check_version,
     find_message,
     load_registry,
@@ -30,9 +30,9 @@ _SPACE = re.compile(r"\s*")
 
 @click.command()
 @click.argument("file", default="-", type=click.File("rb"))
-@click.option("--message", metavar="NAME", help="FILE holds bare messages of this name.")
+@click.option("--message", metavar="NAME", help="FILE has bare messages of this name.")
 @click.option("--version", type=int, metavar="N", help="The version of --message.")
-@click.option("--prefix", is_flag=True, help="Put the length, 4 bytes, before each message.")
+@click.option("--prefix", is_flag=True, help="Write the length, 4 bytes, before each message.")
 @click.option(
     "-o",
     "--output",
@@ -50,10 +50,10 @@ def encode(
     output: str,
     messages: str,
 ) -> None:
-    """Encode JSON: what decode printed gives the bytes that it was decoded from.
+    """Encode JSON that decode printed to the bytes that it was decoded from.
 
-    FILE holds one object after another, and is standard input unless given. With --message
-    the objects are messages alone; either JSON style will do.
+    FILE has one object after another, and is standard input by default. With --message the
+    objects are bare messages, in either JSON style.
 
     \b
     Examples:
@@ -65,7 +65,7 @@ def encode(
     if (message is None) != (version is None):
         raise click.UsageError("--message and --version go together")
     if output == "binary" and on_terminal():
-        raise CouldNotDoIt("binary is not for terminals; send it to a file, or use -o hex")
+        raise CouldNotDoIt("binary is not for terminals; redirect it to a file, or use -o hex")
     registry = load_registry(messages)
     for number, obj in enumerate(_objects(file), 1):
         try:
@@ -79,14 +79,14 @@ def _encode_object(
     registry: Registry, obj: object, message: str | None, version: int | None
 ) -> bytes:
     if message is None or version is None:
-        return envelope.encode(registry, envelope.from_json(registry, obj))
+        return decoded_message.encode(registry, decoded_message.from_json(registry, obj))
     cls = find_message(registry, message)
     check_version(cls, version)
-    return envelope.encode(registry, Envelope(cls.from_json(obj, version), version))
+    return decoded_message.encode(registry, DecodedMessage(cls.from_json(obj, version), version))
 
 
 def _objects(file: BinaryIO) -> Iterator[object]:
-    """The JSON values that a file holds, one after another."""
+    """Yield the JSON values in a file, one after another."""
     try:
         text = read_input(file).decode("utf-8-sig")
         position = _end_of_space(text, 0)

@@ -1,4 +1,4 @@
-"""The command `fields`: a message's wire layout, of one version or of all."""
+"""The command `fields`: the wire layout of a message, in one version or in all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kraftwire.cli.messages.envelope import HEADERS
+from kraftwire.cli.messages.decoded_message import HEADERS
 from kraftwire.cli.messages.layout_rows import (
     FieldRow,
     json_default,
@@ -16,7 +16,7 @@ from kraftwire.cli.messages.layout_rows import (
     version_rows,
     wire_rows,
 )
-from kraftwire.cli.messages.spec_sets import (
+from kraftwire.cli.messages.message_lookup import (
     check_version,
     find_messages,
     load_registry,
@@ -34,17 +34,16 @@ _FOLDED = ("type", "notes")
 
 @click.command()
 @click.argument("message")
-@click.option("--version", type=int, metavar="N", help="One version, in wire order.")
+@click.option("--version", type=int, metavar="N", help="Show one version, in wire order.")
 @messages_option
 @output_option
 def fields(message: str, version: int | None, messages: str, output: str | None) -> None:
     """Show the wire layout of a message.
 
     MESSAGE is a name in any spelling (VoteRequest, vote_request), or an API (Vote, 52),
-    which shows its request and its response. With --version, the fields are shown in wire
-    order behind their header; `compact` lengths are unsigned varints. Without it, every
-    field has a mark for each version: x there, n there or null, t tagged, and a dot where
-    it is not there.
+    which shows its request and its response. With --version, fields are in wire order after
+    their header; `compact` lengths are unsigned varints. Without it, every field has a mark
+    for each version: x present, n present or null, t tagged, and a dot if it is absent.
 
     \b
     Examples:
@@ -90,7 +89,7 @@ def _show_version(registry: Registry, cls: type[Message], version: int, as_json:
 def _header(
     registry: Registry, cls: type[Message], version: int
 ) -> tuple[type[Message], int] | None:
-    """The header that goes before a request or a response, and its version."""
+    """Return the header of a request or a response, and its version."""
     name = HEADERS.get(cls.LAYOUT.type)
     if name is None or name not in registry:
         return None
@@ -132,10 +131,7 @@ def _wire_json(
     return (
         obj
         | _field_json(row, field)
-        | {
-            "nullable": at in field.nullable,
-            "tag": field.tag if at in field.tagged else None,
-        }
+        | {"nullable": at in field.nullable, "tag": field.tag if at in field.tagged else None}
     )
 
 
@@ -209,7 +205,7 @@ def _field_json(row: FieldRow, field: Field) -> dict[str, Any]:
 
 
 def _kind(cls: type[Message]) -> str:
-    """What a message is, and its number."""
+    """Return the kind of a message, and its number."""
     layout = cls.LAYOUT
     kind = layout.type.replace("-", " ")
     if layout.api_key is None:

@@ -1,10 +1,9 @@
-"""Bytes that people hand over: from a file, as hex, base64 or binary, perhaps with a size.
+"""Input of `decode` and `explain`: a file as hex, base64 or binary, perhaps with a length prefix.
 
-Without `--input`, bytes that are pairs of hex digits and white space are hex, bytes that
-are base64 to the last character are base64, and everything else is itself; nothing but
-white space is no bytes. A length prefix counts as one only where it equals what follows,
-to the byte; even so a message can begin with a number that is its length by chance, so
-`readings` gives both ways to read it.
+Without `--input`, pairs of hex digits and white space are hex, text that is base64 to the last
+character is base64, and everything else is binary; white space alone is empty input. A length
+prefix counts only if it equals the number of bytes after it. Even then a message may begin with
+such a number at random, so `readings` returns both ways to read it.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from kraftwire_wire.framing import split_frames
 
 INPUT_FORMS = ("hex", "base64", "binary")
 
-_PREFIX_SIZE = 4
+MAX_INPUT = 256 << 20
+"""Bytes of input: more than a broker accepts for one request, even written as hex."""
+
+PREFIX_SIZE = 4
+"""Bytes of a length prefix."""
 _MIN_REQUEST_SIZE = 8
 _SPACE = b" \t\n\r\v\f"
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
 
 
-class Frame(NamedTuple):
-    """Bytes of one message, and where in the input they start."""
+class InputFrame(NamedTuple):
+    """Bytes of one message, and where they start in the input."""
 
     data: bytes
     start: int = 0
-
-
-MAX_INPUT = 256 << 20
-"""Bytes of input: more than a broker takes for one request, written as hex."""
 
 
 def read_input(file: IO[bytes]) -> bytes:
@@ -49,7 +48,7 @@ def read_input(file: IO[bytes]) -> bytes:
 
 
 def parse_input(raw: bytes, form: str | None) -> bytes:
-    """The bytes that the content of a file stands for; `form` is the value of `--input`."""
+    """Return the bytes that the content of a file means; `form` is the value of `--input`."""
     if form == "binary":
         return raw
     text = raw.translate(None, _SPACE)
@@ -63,24 +62,24 @@ def parse_input(raw: bytes, form: str | None) -> bytes:
     raise CouldNotDoIt(f"the input is not {form}")
 
 
-def readings(data: bytes, prefix: bool | None) -> list[Frame]:
-    """The ways to read one message, with a length prefix first where there can be one.
+def readings(data: bytes, prefix: bool | None) -> list[InputFrame]:
+    """Return the ways to read one message, the one with a length prefix first.
 
-    `prefix` says whether there is one; None stands for not known.
+    `prefix` is whether there is a prefix, or None if that is unknown.
     """
-    whole = Frame(data)
+    whole = InputFrame(data)
     if prefix is False:
         return [whole]
-    behind = Frame(data[_PREFIX_SIZE:], _PREFIX_SIZE)
-    if len(data) >= _PREFIX_SIZE and int.from_bytes(data[:_PREFIX_SIZE]) == len(behind.data):
-        return [behind] if prefix else [behind, whole]
+    after = InputFrame(data[PREFIX_SIZE:], PREFIX_SIZE)
+    if len(data) >= PREFIX_SIZE and int.from_bytes(data[:PREFIX_SIZE]) == len(after.data):
+        return [after] if prefix else [after, whole]
     if prefix:
-        raise DecodeError("no length prefix that equals the bytes behind it", offset=0)
+        raise DecodeError("no length prefix that equals the number of bytes after it", offset=0)
     return [whole]
 
 
-def request_stream(data: bytes) -> list[Frame]:
-    """The length-prefixed requests that fill the data; none where it is not that."""
+def request_stream(data: bytes) -> list[InputFrame]:
+    """Return the length-prefixed requests that fill the data; none if they do not fill it."""
     try:
         payloads = split_frames(data)
     except DecodeError:
@@ -90,6 +89,6 @@ def request_stream(data: bytes) -> list[Frame]:
     frames = []
     start = 0
     for payload in payloads:
-        frames.append(Frame(payload, start + _PREFIX_SIZE))
-        start += _PREFIX_SIZE + len(payload)
+        frames.append(InputFrame(payload, start + PREFIX_SIZE))
+        start += PREFIX_SIZE + len(payload)
     return frames

@@ -1,8 +1,8 @@
-"""A message's LAYOUT as a person wants to read it: what each version has on the wire.
+"""A message's LAYOUT as rows for people: what each version has on the wire.
 
-`wire_rows` gives one version in wire order: untagged fields as they are declared, then, in
+`wire_rows` yields one version in wire order: untagged fields in the order of the spec, then, in
 a flexible version, the struct's tag section with the tagged fields by ascending tag.
-`version_rows` gives all versions at once: when each field is there, null and tagged.
+`version_rows` yields all versions: in which each field is present, nullable and tagged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A decoded message as the rows of a table: one row for each field, nested ones indented.
 
-The rows are made from the JSON form, so that a table shows what the JSON has, and from
-LAYOUT, which says what each value is.
+The rows show the values of the JSON form; LAYOUT tells what each value is.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kraftwire.cli.messages.envelope import Envelope
+from kraftwire.cli.messages.decoded_message import DecodedMessage
 from kraftwire.cli.messages.named_numbers import with_name
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.json_form import UNKNOWN_TAGS
@@ -26,31 +25,31 @@ _INDENT = "  "
 _MAX_SHOWN_BYTES = 64
 
 
-def title(envelope: Envelope) -> str:
-    """The line above the table."""
-    text = f"{envelope.name} version {envelope.version}"
-    layout = envelope.message.LAYOUT
-    if envelope.record:
-        place = envelope.record
-        return f"{text}, the {place.part} of {place.log} record {place.id}"
+def title(decoded: DecodedMessage) -> str:
+    """Return the line above the table."""
+    text = f"{decoded.name} version {decoded.version}"
+    layout = decoded.message.LAYOUT
+    if decoded.record:
+        record = decoded.record
+        return f"{text}, the {record.part} of {record.log} record {record.id}"
     if layout.type in ("request", "response"):
         return f"{text}, API key {layout.api_key}"
     return text
 
 
-def envelope_rows(envelope: Envelope) -> Iterator[Row]:
-    """The rows of the header, where there is one, and of the message."""
-    message, version = envelope.message, envelope.version
-    if envelope.header is None:
-        yield from _message_rows(message, version, 0)
+def message_rows(decoded: DecodedMessage) -> Iterator[Row]:
+    """Yield the rows of the header, if there is one, and of the message."""
+    message, version = decoded.message, decoded.version
+    if decoded.header is None:
+        yield from _rows(message, version, 0)
         return
-    yield "header", f"{type(envelope.header).__name__} version {envelope.header_version}"
-    yield from _message_rows(envelope.header, envelope.header_version, 1)
+    yield "header", f"{type(decoded.header).__name__} version {decoded.header_version}"
+    yield from _rows(decoded.header, decoded.header_version, 1)
     yield "message", ""
-    yield from _message_rows(message, version, 1)
+    yield from _rows(message, version, 1)
 
 
-def _message_rows(message: Message, version: int, depth: int) -> Iterator[Row]:
+def _rows(message: Message, version: int, depth: int) -> Iterator[Row]:
     return _struct_rows(type(message), type(message), message.to_json(version), depth)
 
 
@@ -102,7 +101,7 @@ def _text(field: Field, value: Any) -> str:
 
 
 def _bytes(value: str) -> str:
-    """Bytes as hex; long ones are cut off, the JSON has them whole."""
+    """Return bytes as hex, cut off if they are long: the JSON has them whole."""
     raw = base64.b64decode(value)
     more = "..." if len(raw) > _MAX_SHOWN_BYTES else ""
     count = count_of(len(raw), "byte")

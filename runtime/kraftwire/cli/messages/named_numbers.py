@@ -1,4 +1,4 @@
-"""Names for the numbers that the protocol names: error codes and API keys."""
+"""Names of error codes and API keys."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from kraftwire_wire.numbers import ApiKey, ErrorCode
 
 
 def with_name(field: str, number: int) -> str:
-    """The number as text, with its name where the field holds numbers that have names.
-
-    `field` is the attribute's name; numbers that nobody has named stay numbers.
-    """
+    """Return a number as text, with its name if it has one; `field` is the attribute's name."""
     name = _name(field, number)
     return f"{number} {name}" if name else str(number)
 

@@ -1,18 +1,15 @@
-"""The option `--messages`, and finding a message by what people call it.
+"""The option `--messages`, and the lookup of messages by the names that people give them.
 
-A message is found by its name in any spelling (`VoteRequest`, `voterequest`,
-`vote_request`); an API by its name or its key (`Vote`, `52`), which is its request and
-its response.
+A message is found by its name in any spelling (`VoteRequest`, `voterequest`, `vote_request`).
+An API is found by its name or its key (`Vote`, `52`), and stands for its request and response.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
@@ -20,27 +17,22 @@ from kraftwire.console.failures import CouldNotDoIt
 from kraftwire_wire.message import Message
 from kraftwire_wire.registry import Registry
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 DEFAULT_MESSAGES = "kraftwire_messages.kafka"
 
 _MAX_KEY_DIGITS = 5
-_SUFFIXES = ("Request", "Response")
 
 
-def messages_option(command: F) -> F:
-    """The option `--messages MODULE`; the parameter is called `messages`."""
-    return click.option(
-        "--messages",
-        default=DEFAULT_MESSAGES,
-        show_default=True,
-        metavar="MODULE",
-        help="The generated package that holds the messages.",
-    )(command)
+messages_option = click.option(
+    "--messages",
+    default=DEFAULT_MESSAGES,
+    show_default=True,
+    metavar="MODULE",
+    help="The generated package of the messages.",
+)
 
 
 def load_registry(module: str) -> Registry:
-    """The registry of a generated package, looked for in the current directory too."""
+    """Return the registry of a generated package; look in the current directory too."""
     here = str(Path.cwd())
     if module != DEFAULT_MESSAGES and here not in sys.path:
         sys.path.append(here)
@@ -49,35 +41,35 @@ def load_registry(module: str) -> Registry:
     except (ImportError, SyntaxError, ValueError, TypeError) as error:
         raise CouldNotDoIt(f"--messages {module}: {error}") from None
     if not isinstance(registry, Registry):
-        raise CouldNotDoIt(f"--messages {module}: not a package that kraftwire generated")
+        raise CouldNotDoIt(f"--messages {module}: this is not a package that kraftwire generated")
     return registry
 
 
 def find_messages(registry: Registry, text: str) -> list[type[Message]]:
-    """The message with a name, or the request and response of an API."""
+    """Return the message of a name, or the request and response of an API."""
     if text.isdecimal() and len(text) <= _MAX_KEY_DIGITS:
         return _by_api_key(registry, int(text))
     names = {_spelling(name): name for name in registry}
-    wanted = _spelling(text)
-    if wanted in names:
-        return [registry.message(names[wanted])]
-    both = [names[key] for suffix in _SUFFIXES if (key := wanted + suffix.lower()) in names]
+    key = _spelling(text)
+    if key in names:
+        return [registry.message(names[key])]
+    both = [names[api] for suffix in ("request", "response") if (api := key + suffix) in names]
     if not both:
-        raise CouldNotDoIt(f"{registry.package} has no message {text!r}{_hint(names, wanted)}")
+        raise CouldNotDoIt(f"{registry.package} has no message {text!r}{_hint(names, key)}")
     return [registry.message(name) for name in both]
 
 
 def find_message(registry: Registry, text: str) -> type[Message]:
-    """The one message that is meant."""
+    """Return the only message of a name; raise `CouldNotDoIt` if it can be two."""
     found = find_messages(registry, text)
     if len(found) > 1:
         names = " or ".join(message.__name__ for message in found)
-        raise CouldNotDoIt(f"{text!r} can be {names}; say which")
+        raise CouldNotDoIt(f"{text!r} is {names}; name one of them")
     return found[0]
 
 
 def find_response(registry: Registry, text: str) -> type[Message]:
-    """The response of an API that is named by its name, its response's, or its key."""
+    """Return the response of an API, given its name, its response's name, or its key."""
     for message in find_messages(registry, text):
         if message.LAYOUT.type == "response":
             return message
@@ -85,7 +77,7 @@ def find_response(registry: Registry, text: str) -> type[Message]:
 
 
 def check_version(message: type[Message], version: int) -> None:
-    """Refuse a version that a message does not have."""
+    """Raise `UnsupportedVersion` if a message does not have a version."""
     message.codec(version)
 
 
@@ -99,13 +91,13 @@ def _spelling(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def _hint(names: dict[str, str], wanted: str) -> str:
-    """The names near to one that does not exist, as the end of a message."""
+def _hint(names: dict[str, str], wrong: str) -> str:
+    """Return similar names as the end of an error message."""
     apis = {
         key.removesuffix("request"): name.removesuffix("Request")
         for key, name in names.items()
         if key.endswith("request")
     }
-    called = apis | names
-    near = [called[key] for key in get_close_matches(wanted, called)]
+    known = apis | names
+    near = [known[key] for key in get_close_matches(wrong, known)]
     return f"; did you mean {', '.join(near)}?" if near else ""
