@@ -121,7 +121,7 @@ def test_the_table_and_the_json_note_it() -> None:
     assert "note" not in answered
     assert "trailing" not in answered
     assert "encodes back to the same bytes: 2 of 2" in result.stderr
-    assert "1 frame has bytes behind its message, which brokers do not read" in result.stderr
+    assert "frames with bytes after the message, which brokers do not read: 1" in result.stderr
     table = run("capture", "decode", "-", "-o", "table", stdin=data)
     assert table.exit_code == 0
     assert table.stdout.splitlines()[0].endswith("bytes  note")

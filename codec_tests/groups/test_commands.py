@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from click.testing import Result
 
-from kraftwire.cli.groups.forms import ranges
+from kraftwire.cli.groups.group_format import ranges
 from kraftwire.groups import StateBatch
 from kraftwire_messages import kafka
 from kraftwire_wire.records import ControlType

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kraftwire.cli.log.forms import timestamp_type
+from kraftwire.cli.log.record_format import timestamp_type
 from kraftwire.log.batch import Batch
 from kraftwire.log.record import Record
 from kraftwire.log.typed import CONTROL, TypedRecord, decode_typed, kafka_json

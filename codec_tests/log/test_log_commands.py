@@ -441,4 +441,4 @@ def test_salvage_writes_only_where_nothing_is(tmp_path: Path) -> None:
         assert result.exit_code == 2, out
     assert run("log", "salvage", str(copy), "--out", str(tmp_path / "new")).exit_code == 0
     again = run("log", "salvage", str(copy), "--out", str(tmp_path / "new"))
-    assert "is there already" in again.stderr
+    assert "exists and is not an empty" in again.stderr

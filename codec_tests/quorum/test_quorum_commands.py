@@ -194,10 +194,10 @@ def test_a_dry_run_changes_nothing_and_finds_what_is_in_the_way() -> None:
         def with_ids(number: int, directory: str) -> list[str]:
             return [ids[0], str(number), ids[2], directory]
 
-        assert "votes already" in run(*add, *with_ids(3, IDS[3])).stderr
+        assert "is a voter with" in run(*add, *with_ids(3, IDS[3])).stderr
         assert "does not observe" in run(*add, *with_ids(8, IDS[3])).stderr
         assert run(*add, *with_ids(8, IDS[3])).exit_code == 1
-        assert "no controller 3" in run(*remove, *with_ids(3, IDS[3])).stderr
+        assert "there is no voter 3" in run(*remove, *with_ids(3, IDS[3])).stderr
         result = done(*remove, *with_ids(3, IDS[2]))
     assert json.loads(result.stdout)["done"] == "would be removed"
     assert not node.asked_for(AddRaftVoterRequest)
@@ -234,10 +234,10 @@ BAD = {
     "neither was given": ("describe",),
     "both were given": ("describe", "--bootstrap-server", "a:1", "--bootstrap-controller", "a:1"),
     "is no address": ("describe", "--bootstrap-server", "nowhere"),
-    "two commands": ("describe", "--status", "--replication", "--bootstrap-server", "a:1"),
-    "is no id": ("remove-controller", "--controller-id", "1", "--directory-id", "x"),
+    "exclude each other": ("describe", "--status", "--replication", "--bootstrap-server", "a:1"),
+    "is not an id": ("remove-controller", "--controller-id", "1", "--directory-id", "x"),
     "is no listener": ("add-controller", "--listener", "host:1"),
-    "who is to vote": ("add-controller", "--bootstrap-server", "a:1"),
+    "which controller?": ("add-controller", "--bootstrap-server", "a:1"),
     "No such file": ("describe", "--bootstrap-server", "a:1", "--command-config", "/nowhere"),
 }
 

@@ -58,7 +58,7 @@ def test_the_three_ways_to_name_voters_exclude_one_another(tmp_path: Path) -> No
     config = write_settings(tmp_path)
     result = run("format", "-t", "tea", "-c", config, "-s", "-N")
     assert result.exit_code == 2
-    assert "exclude one another" in result.stderr
+    assert "exclude each other" in result.stderr
 
 
 def test_what_an_option_says_is_checked(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_info_of_directories_with_problems_is_a_finding(tmp_path: Path) -> None:
     assert [row["problems"] for row in rows(result)] == [
         [
             "it belongs to node 2, this is 1",
-            "it has no directory.id; a node gives it one when it starts",
+            "it has no directory.id; a node adds one when it starts",
         ],
         ["it is from before KRaft (version 0): kraftwire cannot take it over"],
         ["there is no such directory"],

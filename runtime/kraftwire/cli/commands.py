@@ -16,126 +16,77 @@ Shell completion, as a line for ~/.bashrc (or ~/.zshrc with zsh_source):
 Exit codes: 0 done, 1 findings, 2 could not do it.
 """
 
+
+def _group(name: str, text: str, **commands: str) -> Group:
+    """Make a group whose commands are in modules and functions of their own names."""
+    entries = [
+        Command(command, f"kraftwire.cli.{name}.{command}:{command}", help_text)
+        for command, help_text in commands.items()
+    ]
+    return Group(name, text, entries)
+
+
+def _generator(name: str, target: str, text: str) -> Command:
+    return Command(name, f"kraftwire_generator.{target}", text)
+
+
+_STORAGE = (
+    Command("format", "kraftwire.cli.storage.format:format_", "Format a node's directories."),
+    Command("info", "kraftwire.cli.storage.info:info", "Show a node's directories."),
+    Command("random-uuid", "kraftwire.cli.storage.info:random_uuid", "Print a new id."),
+)
+_QUORUM = (
+    Command("describe", "kraftwire.cli.quorum.describe:describe", "Show leader and replicas."),
+    Command("add-controller", "kraftwire.cli.quorum.change:add", "Make a controller a voter."),
+    Command("remove-controller", "kraftwire.cli.quorum.change:remove", "Remove a voter."),
+)
+
 COMMANDS = (
-    Command(
-        "generate",
-        "kraftwire_generator.cli:generate",
-        "Write the Python codecs of message specs.",
-    ),
-    Command(
-        "check",
-        "kraftwire_generator.cli:check",
-        "Show where generated code differs from its specs.",
-    ),
-    Command(
-        "lint",
-        "kraftwire_generator.linting.lint_cli:lint",
-        "Look for mistakes in message specs, in files and on pages.",
-    ),
-    Command(
-        "specs",
-        "kraftwire_generator.specs_cli:specs",
-        "Import message specs, and show what changed between two sets.",
-    ),
-    Command(
-        "evolve",
-        "kraftwire_generator.comparing.evolve_cli:evolve",
-        "Check whether a change of specs breaks the wire format.",
-    ),
-    Command(
-        "docs",
-        "kraftwire_generator.guide.docs_cli:docs",
-        "Write a protocol guide of message specs, as static pages.",
-    ),
+    _generator("generate", "cli:generate", "Write the Python codecs of message specs."),
+    _generator("check", "cli:check", "Show where generated code differs from its specs."),
+    _generator("lint", "linting.lint_cli:lint", "Look for mistakes in message specs."),
+    _generator("specs", "specs_cli:specs", "Import message specs, or compare two sets."),
+    _generator("evolve", "comparing.evolve_cli:evolve", "Check that new specs keep the wire form."),
+    _generator("docs", "guide.docs_cli:docs", "Write a protocol guide, as static pages."),
     Command("fields", "kraftwire.cli.messages.fields:fields", "Show the wire layout of a message."),
     Command("decode", "kraftwire.cli.messages.decode:decode", "Decode bytes to JSON or a table."),
-    Command(
-        "encode", "kraftwire.cli.messages.encode:encode", "Encode the JSON that decode prints."
-    ),
-    Command(
-        "explain", "kraftwire.cli.explain.command:explain", "Annotate every byte, as a hex view."
-    ),
-    Group(
+    Command("encode", "kraftwire.cli.messages.encode:encode", "Encode JSON as decode prints it."),
+    Command("explain", "kraftwire.cli.explain.command:explain", "Show what each byte means."),
+    _group(
         "capture",
         "Captured traffic: decode, record, replay.",
-        [
-            Command("decode", "kraftwire.cli.capture.decode:decode", "Decode recorded frames."),
-            Command("proxy", "kraftwire.cli.capture.proxy:proxy", "Record traffic to a cassette."),
-            Command(
-                "replay", "kraftwire.cli.capture.replay:replay", "Serve a recording as a broker."
-            ),
-        ],
+        decode="Decode recorded frames.",
+        proxy="Record live traffic to a cassette.",
+        replay="Serve a recording as a broker.",
     ),
-    Command(
-        "simulate",
-        "kraftwire.cli.simulate:simulate",
-        "Run clusters of replicas with faults, and check Raft's rules.",
+    Command("simulate", "kraftwire.cli.simulate:simulate", "Check replicas against faults."),
+    Group("storage", "Directories of a node: format and inspect them.", _STORAGE),
+    _group(
+        "node", "A KRaft node: a voter or an observer.", run="Run a node until SIGTERM or Ctrl-C."
     ),
-    Group(
-        "storage",
-        "Directories of a node: format and inspect them.",
-        [
-            Command(
-                "format", "kraftwire.cli.storage.format:format_", "Format a node's directories."
-            ),
-            Command("info", "kraftwire.cli.storage.info:info", "Show a node's directories."),
-            Command("random-uuid", "kraftwire.cli.storage.info:random_uuid", "Print a new id."),
-        ],
-    ),
-    Group(
-        "node",
-        "A KRaft node: a voter or an observer.",
-        [Command("run", "kraftwire.cli.node.run:run", "Run a node until SIGTERM or Ctrl-C.")],
-    ),
-    QuorumGroup(
-        "quorum",
-        "Quorums of controllers: describe, add, remove.",
-        [
-            Command(
-                "describe", "kraftwire.cli.quorum.describe:describe", "Show leader and replicas."
-            ),
-            Command(
-                "add-controller", "kraftwire.cli.quorum.change:add", "Make a controller a voter."
-            ),
-            Command("remove-controller", "kraftwire.cli.quorum.change:remove", "Remove a voter."),
-        ],
-    ),
-    Command(
-        "observe", "kraftwire.cli.metadata.observe:observe", "Replicate a running quorum's log."
-    ),
+    QuorumGroup("quorum", "Quorums of controllers: describe, add, remove.", _QUORUM),
+    Command("observe", "kraftwire.cli.metadata.observe:observe", "Replicate a quorum's log."),
     Command("doctor", "kraftwire.cli.doctor:doctor", "Show engine, versions, and what is missing."),
-    Group(
+    _group(
         "log",
         "Kafka's files: dump, scan, check, repair.",
-        [
-            Command(
-                "dump", "kraftwire.cli.log.dump:dump", "Print records, batches, index entries."
-            ),
-            Command("scan", "kraftwire.cli.log.scan:scan", "Count records by batch headers alone."),
-            Command("fsck", "kraftwire.cli.log.fsck:fsck", "Check files against one another."),
-            Command("salvage", "kraftwire.cli.log.salvage:salvage", "Copy what damage has left."),
-        ],
+        dump="Print records, batches, index entries.",
+        scan="Count records by batch headers alone.",
+        fsck="Check files against one another.",
+        salvage="Copy what is readable of damaged logs.",
     ),
-    Group(
+    _group(
         "groups",
         "Consumer groups from __consumer_offsets: state, history.",
-        [
-            Command("show", "kraftwire.cli.groups.show:show", "Print members and offsets."),
-            Command("history", "kraftwire.cli.groups.history:history", "Print what happened."),
-        ],
+        show="Print members and offsets.",
+        history="Print what happened to groups.",
     ),
-    Group(
+    _group(
         "metadata",
         "Cluster metadata at any offset: show, compare, history.",
-        [
-            Command("show", "kraftwire.cli.metadata.show:show", "Print the metadata at an offset."),
-            Command(
-                "diff", "kraftwire.cli.metadata.diff:diff", "Compare two offsets or two nodes."
-            ),
-            Command(
-                "history", "kraftwire.cli.metadata.history:history", "Print what records changed."
-            ),
-        ],
+        show="Print the metadata at an offset.",
+        diff="Compare two offsets or two nodes.",
+        history="Print what each record changed.",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""The command `doctor`: what is installed here, and what of kraftwire it makes work."""
+"""The command `doctor`: what is installed, and which parts of kraftwire work with it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from typing import NamedTuple
 import click
 
 from kraftwire.console.failures import EXTRAS
-from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.console.output import output_option, print_rows
 from kraftwire_wire.engine import ENGINE, VARIABLE, native_codec
 
 _SECONDS = 10
-_NOT_COMPILED = "the native part is not compiled: install kraftwire where there is a C compiler"
+_NOT_COMPILED = "the native engine is not compiled: install kraftwire with a C compiler"
 _LEAST_JAVA = 17
-"""The oldest Java that Spark 4 runs on."""
+"""Oldest Java that Spark 4 supports."""
 _DATA_SOURCE = "pyspark_kraftwire"
-"""By name, since it is in the layer above this one, and may lack what it needs."""
+"""By name: it is in the layer above this one, and its dependencies may be missing."""
 _NEEDED = ("click", "rich", "construct", "cramjam", "crc32c")
 
 
-class Row(NamedTuple):
-    """One thing: what there is of it, and what it is for or how it is had."""
+class Checkup(NamedTuple):
+    """What was found of one requirement, and what it is for or how to get it."""
 
     what: str
     found: str | None
@@ -41,45 +41,43 @@ class Row(NamedTuple):
 @click.command()
 @output_option
 def doctor(output: str | None) -> None:
-    """Show which engine runs, and the versions of all that kraftwire can use.
+    """Show which engine runs, and the versions of everything that kraftwire can use.
 
-    The engine is native where kraftwire was installed with a C compiler at hand, and plain
-    Python elsewhere, which does the same. Put the output into a bug report.
+    The engine is native if kraftwire was installed with a C compiler, and plain Python, which
+    does the same, if not. Put the output into a bug report.
 
     \b
     Examples:
       kraftwire doctor
       KRAFTWIRE_ENGINE=python kraftwire doctor -o json
     """
-    rows = list(_rows())
-    if wants_json(output):
-        for row in rows:
-            print_json({"what": row.what, "found": row.found, "remark": row.remark})
-    else:
-        print_table(("what", "found", "remark"), rows, folded=("found", "remark"))
+    rows = [(row._asdict(), row) for row in _rows()]
+    print_rows(output, Checkup._fields, rows, folded=("found", "remark"))
 
 
-def _rows() -> Iterator[Row]:
-    yield Row("kraftwire", _version("kraftwire"), "")
-    yield Row("engine", ENGINE, _why())
-    yield Row("columns", *_columns())
-    yield Row("python", platform.python_version(), platform.platform())
+def _rows() -> Iterator[Checkup]:
+    yield Checkup("kraftwire", _version("kraftwire"), "")
+    yield Checkup("engine", ENGINE, _why())
+    yield Checkup("columns", *_columns())
+    yield Checkup("python", platform.python_version(), platform.platform())
     compiler = os.environ.get("CC") or "cc"
-    yield Row("C compiler", _first_line(compiler, "--version"), "for the native engine, at install")
+    yield Checkup(
+        "C compiler", _first_line(compiler, "--version"), "for the native engine, at install"
+    )
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else "java"
     line = _first_line(java, "-version")
-    yield Row("java", line, "for Spark, and to test against Kafka itself")
-    yield Row("spark", *_spark(line, "JAVA_HOME" if home else "PATH"))
+    yield Checkup("java", line, "for Spark, and to test against Kafka itself")
+    yield Checkup("spark", *_spark(line, "JAVA_HOME" if home else "PATH"))
     for name in _NEEDED:
-        yield Row(name, _version(name), "")
+        yield Checkup(name, _version(name), "")
     for name, extra in EXTRAS.items():
-        yield Row(name, _version(name), f"pip install 'kraftwire[{extra}]'")
-    yield Row("pyspark", _version("pyspark"), "")
+        yield Checkup(name, _version(name), f"pip install 'kraftwire[{extra}]'")
+    yield Checkup("pyspark", _version("pyspark"), "")
 
 
 def _why() -> str:
-    """Why this engine runs."""
+    """Return why this engine runs."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return f"{VARIABLE}={chosen}"
@@ -89,7 +87,7 @@ def _why() -> str:
 
 
 def _columns() -> tuple[str | None, str]:
-    """Which engine makes columns, and why."""
+    """Return which engine makes columns, and why."""
     try:
         from kraftwire.columns.engine import NATIVE
     except ModuleNotFoundError as error:
@@ -98,9 +96,9 @@ def _columns() -> tuple[str | None, str]:
 
 
 def _spark(java: str | None, java_is_of: str) -> tuple[str | None, str]:
-    """On what Spark can run with the format `kraftwire`, and a remark; None and what mends it.
+    """Return what Spark would run on, and a remark; if it cannot run, None and the cure.
 
-    `java` is what the Java says that Spark would run.
+    `java` is the version that Spark's Java prints.
     """
     pyspark = _version("pyspark")
     if pyspark is None or _version("pyarrow") is None:
@@ -112,12 +110,12 @@ def _spark(java: str | None, java_is_of: str) -> tuple[str | None, str]:
     found = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', java or "")
     if found is None or int(found[2]) < _LEAST_JAVA:
         there = f"Java {found[1]} of {java_is_of}" if found else "no Java"
-        return None, f"{there}, and Spark needs {_LEAST_JAVA} or newer: {_java_mended()}"
+        return None, f"{there}, and Spark needs {_LEAST_JAVA} or newer: {_java_cure()}"
     return f"pyspark {pyspark}, Java {found[1]} of {java_is_of}", _workers()
 
 
 def _no_data_source(pyspark: str) -> str | None:
-    """Why Spark would not find the format `kraftwire` in this Python; None where it would."""
+    """Return why Spark would not find the format `kraftwire`, None if it would."""
     if int(pyspark.partition(".")[0]) < 4:
         return f"pyspark {pyspark} has no data sources in Python: pip install 'kraftwire[spark]'"
     try:
@@ -130,8 +128,8 @@ def _no_data_source(pyspark: str) -> str | None:
     return None
 
 
-def _java_mended() -> str:
-    """How Spark gets a Java; `make setup` leaves one in the environment where it had to."""
+def _java_cure() -> str:
+    """Return how to give Spark a Java; `make setup` may have put one into the environment."""
     home = Path(sys.prefix) / "java"
     if (home / "bin" / "java").exists():
         return f"export JAVA_HOME={home}"
@@ -139,7 +137,7 @@ def _java_mended() -> str:
 
 
 def _workers() -> str:
-    """A remark where Spark would start its Python workers with another Python than this."""
+    """Return a remark if Spark would start its workers with another Python than this one."""
     chosen = os.environ.get("PYSPARK_PYTHON") or "python3"
     found = shutil.which(chosen)
     # Not resolved: an environment's Python is a link to the one that all share.
@@ -166,7 +164,7 @@ def _distribution_version(name: str) -> str | None:
 
 
 def _first_line(program: str, option: str) -> str | None:
-    """The first line that a program prints of itself; None where there is no such program."""
+    """Return the first line that a program prints; None if there is no such program."""
     found = shutil.which(program)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""The command `simulate`: replicas in a world of faults, many runs, and what broke."""
+"""The command `simulate`: many runs of replicas with faults, and the rules that broke."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from kraftwire.simulation.transcript import HOLDS, format_transcript, parse_tran
 from kraftwire_wire.errors import count_of
 
 _COLUMNS = ("seed", "voters", "observers", "events", "rule", "seen", "steps", "transcript")
-_TELL_EVERY_S = 10.0
+_REPORT_EVERY_S = 10.0
 
 
-class _Result(NamedTuple):
-    """A run in a few words, which come from another process."""
+class _RunResult(NamedTuple):
+    """A summary of a run, which comes from another process."""
 
     seed: int
     voters: int
@@ -45,15 +45,15 @@ class _Result(NamedTuple):
 @click.option("--seeds", default=100, show_default=True, type=click.IntRange(1), metavar="N")
 @click.option("--start", default=0, show_default=True, type=click.IntRange(0), metavar="S")
 @click.option("--events", default=EVENTS, show_default=True, type=click.IntRange(1), metavar="N")
-@click.option("--hours", type=float, metavar="H", help="Go on with new seeds for so long.")
+@click.option("--hours", type=float, metavar="H", help="Run new seeds for so long.")
 @click.option("--codecs/--no-codecs", default=True, help="Encode and decode every message.")
-@click.option("--stranger", is_flag=True, help="Somebody sends requests of any kind as well.")
+@click.option("--stranger", is_flag=True, help="A stranger sends requests of any kind, too.")
 @click.option("--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), metavar="N")
 @click.option(
     "--transcripts",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Where the shortest steps go that break the rule of a seed.",
+    help="Write the shortest steps that break the rule of a seed here.",
 )
 @click.option(
     "--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw the run of one seed."
@@ -72,12 +72,12 @@ def simulate(
     svg: Path | None,
     output: str | None,
 ) -> None:
-    """Run clusters of replicas in a world that loses, repeats, reorders, cuts, crashes.
+    """Run clusters of replicas while messages are lost, repeated, reordered, and nodes crash.
 
-    Every seed is a cluster, its clients and its faults, and gives the same run each time.
-    Behind every event the rules of Raft and of KRaft are checked, and in the quiet at the end
-    the cluster must recover. A row for each seed that breaks a rule; standard error gets the
-    totals. With a transcript in the place of seeds, that is replayed and printed.
+    Every seed is a cluster, its clients and its faults, and gives the same run each time. The
+    rules of Raft and KRaft are checked after every event, and in the quiet at the end the
+    cluster must recover. Each seed that breaks a rule gets a row; totals go to standard error.
+    Instead of seeds, REPLAYED is a transcript to replay and print.
 
     Exit codes: 0 every rule held, 1 one did not, 2 could not do it.
 
@@ -93,7 +93,7 @@ def simulate(
         _replay(replayed)
         return
     if svg is not None and seeds != 1:
-        raise CouldNotDoIt("--svg draws one run: --seeds 1 --start S")
+        raise CouldNotDoIt("--svg draws one run; use --seeds 1 --start S")
     pictures = {} if svg is None else {start: svg}
     one = partial(
         _run,
@@ -111,7 +111,7 @@ def simulate(
 
 
 def _replay(path: Path) -> None:
-    # What is no text is no transcript either, and its first line says so.
+    # A file that is not text is refused as a transcript, by its first line.
     kept = parse_transcript(path.read_text(encoding="utf-8", errors="replace"), str(path))
     text = format_transcript(kept.title, kept.scenario, kept.steps, in_quiet=kept.in_quiet)
     click.echo(text, nl=False)
@@ -126,13 +126,13 @@ def _run(
     stranger: bool,
     transcripts: Path | None,
     pictures: dict[int, Path],
-) -> _Result:
-    """A run, and where it has broken a rule the shortest that does; its picture, if wanted."""
+) -> _RunResult:
+    """Run a seed; write its picture, and the shortest steps if it breaks a rule."""
     run = simulate_seed(seed, events, codecs=codecs, stranger=stranger)
     if seed in pictures:
         pictures[seed].write_text(draw_timeline(run.scenario, run.steps), encoding="utf-8")
     scenario = run.scenario
-    result = _Result(seed, scenario.voters, scenario.observers, run.events)
+    result = _RunResult(seed, scenario.voters, scenario.observers, run.events)
     if run.broken is None:
         return result
     seen = str(run.broken).removeprefix(f"{run.broken.rule}: ")
@@ -155,9 +155,9 @@ def _write_shortest(run: Run, path: Path, *, codecs: bool) -> int:
 
 
 def _results(
-    one: partial[_Result], seeds: Iterator[int], jobs: int, until: float | None
-) -> Iterator[_Result]:
-    """What came of each seed, in their order, until there are no more or the time is over."""
+    one: partial[_RunResult], seeds: Iterator[int], jobs: int, until: float | None
+) -> Iterator[_RunResult]:
+    """Yield the result of each seed, in their order, until the seeds or the time run out."""
     if jobs == 1:
         for seed in seeds:
             yield one(seed)
@@ -176,13 +176,13 @@ def _results(
 
 
 def _leave_interrupts() -> None:
-    """Let the process that began this one stop it, and print nothing about that."""
+    """Leave Ctrl-C to the parent process, which stops this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _print_results(results: Iterator[_Result], as_json: bool) -> int:
-    """Print what is broken, and totals on standard error; how many seeds are broken."""
-    began = told = time.monotonic()
+def _print_results(results: Iterator[_RunResult], as_json: bool) -> int:
+    """Print broken seeds, and totals on standard error; return how many seeds are broken."""
+    began = reported = time.monotonic()
     runs = events = broken = 0
     rows = []
     for result in results:
@@ -194,8 +194,8 @@ def _print_results(results: Iterator[_Result], as_json: bool) -> int:
                 print_json(result._asdict())
             else:
                 rows.append(result)
-        if time.monotonic() - told > _TELL_EVERY_S:
-            told = time.monotonic()
+        if time.monotonic() - reported > _REPORT_EVERY_S:
+            reported = time.monotonic()
             click.echo(f"{_totals(runs, events, broken)}, at seed {result.seed}", err=True)
     if rows:
         print_table(_COLUMNS, rows, folded=("seen",))

@@ -1,17 +1,16 @@
 """`capture decode`: the frames of a cassette or a packet capture, one row each.
 
-After the frames, standard error gets how many there were, whether each could be read and
-written back, and what of a packet capture was not read and why. A frame that cannot be
-decoded, or does not encode back to the same bytes, is a finding, and so are bytes that are
-missing: all else is printed all the same, and the exit code is 1. Requests are read as a broker
-reads them (see `pairing`); what is unusual about a frame is a note, which is no finding.
+After the frames, standard error gets counts: frames decoded and encoded back to the same bytes,
+and what of a packet capture was not read and why. A frame that cannot be decoded, or does not
+encode back to the same bytes, is a finding, and so are missing bytes: decoding goes on, and the
+exit code is 1. Requests are read as a broker reads them (see `pairing`); what is unusual about a
+frame is a note, not a finding.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -22,18 +21,18 @@ from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame, decode_frames
 from kraftwire.capture.redacting import redact_frame
 from kraftwire.capture.selection import Selection
-from kraftwire.cli.capture.forms import (
+from kraftwire.cli.capture.frame_format import (
     COLUMNS,
     FOLDED,
     OPTIONAL,
-    Verdict,
-    cells,
+    FrameVerdict,
+    frame_cells,
     frame_json,
     judge,
     print_whole,
 )
-from kraftwire.cli.capture.input import Recording, open_recording
-from kraftwire.cli.messages.spec_sets import find_messages, load_registry, messages_option
+from kraftwire.cli.capture.recording import Recording, open_recording
+from kraftwire.cli.messages.message_lookup import find_messages, load_registry, messages_option
 from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt, Finding
 from kraftwire.console.output import (
     output_option,
@@ -65,7 +64,7 @@ _ROWS_AT_ONCE = 1000
     "--save",
     type=click.Path(path_type=Path),
     metavar="CASSETTE",
-    help="Write the frames that are shown as a cassette.",
+    help="Write the printed frames to a cassette.",
 )
 @click.option("--redact", is_flag=True, help="Leave out secrets: SASL, SCRAM, tokens, settings.")
 @messages_option
@@ -84,11 +83,11 @@ def decode(
     """Decode traffic: a table on a terminal, JSON Lines when piped.
 
     FILE is a packet capture (pcap or pcapng, as tcpdump and Wireshark write them), a cassette
-    (JSON Lines as a recording proxy writes them), or - for standard input. Connections are
-    found on any port. The JSON has each frame's header and message in full, passwords
-    included where clients log in without TLS, unless --redact is given.
+    (JSON Lines, as a recording proxy writes them), or - for standard input. Connections are
+    found on any port. The JSON has each frame's header and message in full, with the passwords
+    of clients that log in without TLS, unless --redact is given.
 
-    A request and its response stay together: filters look at both.
+    Filters apply to a request and its response together.
 
     \b
     Examples:
@@ -110,84 +109,77 @@ def decode(
         if number is not None:
             _print_one(shown, number, recording.name, registry, wants_json(output), selection)
             return
-        report = Report(recording, registry, wants_json(output))
+        printer = FramePrinter(recording, registry, wants_json(output))
         if save is None:
-            deque(report.print_frames(shown), maxlen=0)
+            deque(printer.print_frames(shown), maxlen=0)
         else:
-            _save(save, report.print_frames(shown), recording.name, registry)
-        report.print_summary()
+            _save(save, printer.print_frames(shown), recording.name, registry)
+        printer.print_summary()
 
 
-@dataclass
-class Summary:
-    """Counts what the shown frames were."""
+class FrameSummary:
+    """Counts the printed frames by what they are."""
 
-    frames: int = 0
-    decoded: int = 0
-    encoded_back: int = 0
-    tokens: int = 0
-    trailing: int = 0
-    not_canonical: int = 0
-    connections: set[int] = field(default_factory=set)
-    directions: Counter[str] = field(default_factory=Counter)
-    versions: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._connections: set[int] = set()
+        self._versions: set[tuple[str, int]] = set()
 
-    def add(self, decoded: DecodedFrame, registry: Registry) -> Verdict:
-        """Count a frame; return what is wrong with it."""
-        self.frames += 1
-        self.tokens += decoded.is_token
-        self.trailing += bool(decoded.trailing)
-        self.connections.add(decoded.frame.connection)
-        self.directions[decoded.frame.direction] += 1
-        if decoded.api is not None and decoded.version is not None:
-            self.versions[decoded.api].add(decoded.version)
+    def add(self, decoded: DecodedFrame, registry: Registry) -> FrameVerdict:
+        """Count a frame, and return its verdict."""
         verdict = judge(decoded, registry)
-        self.decoded += decoded.error is None
-        self.encoded_back += verdict.error is None
-        self.not_canonical += bool(verdict.deviations)
+        self._connections.add(decoded.frame.connection)
+        if decoded.api is not None and decoded.version is not None:
+            self._versions.add((decoded.api, decoded.version))
+        facts = {
+            "frame": True,
+            decoded.frame.direction: True,
+            "token": decoded.is_token,
+            "trailing": bool(decoded.trailing),
+            "decoded": decoded.error is None,
+            "encoded back": verdict.error is None,
+            "not canonical": bool(verdict.deviations),
+        }
+        self._counts.update(name for name, is_so in facts.items() if is_so)
         return verdict
 
     @property
     def has_findings(self) -> bool:
         """Whether something was wrong with a frame."""
-        return self.encoded_back < self.frames
+        return self._counts["encoded back"] < self._counts["frame"]
 
     def lines(self) -> Iterator[str]:
-        """The summary, for people to read."""
-        requests, responses = self.directions["request"], self.directions["response"]
+        """Yield the summary for people."""
+        counts, frames = self._counts, self._counts["frame"]
         yield (
-            f"{count_of(self.frames, 'frame')} of "
-            f"{count_of(len(self.connections), 'connection')}: "
-            f"{count_of(requests, 'request')}, {count_of(responses, 'response')}"
+            f"{count_of(frames, 'frame')} of {count_of(len(self._connections), 'connection')}: "
+            + ", ".join(count_of(counts[kind], kind) for kind in ("request", "response"))
         )
-        if self.tokens:
-            yield f"{count_of(self.tokens, 'frame')} of them are SASL tokens without a header"
-        if self.trailing:
-            have = (
-                "has bytes behind its message"
-                if self.trailing == 1
-                else ("have bytes behind their messages")
-            )
-            yield f"{count_of(self.trailing, 'frame')} {have}, which brokers do not read"
-        count = sum(map(len, self.versions.values()))
-        yield f"{count_of(len(self.versions), 'API')}, {count_of(count, 'version')} of them"
-        yield f"decoded: {self.decoded} of {self.frames}"
-        yield f"encodes back to the same bytes: {self.encoded_back} of {self.frames}"
-        if self.not_canonical:
-            yield f"not canonical, so that encoding writes other bytes: {self.not_canonical}"
+        if counts["token"]:
+            yield f"{count_of(counts['token'], 'frame')} of them are SASL tokens without a header"
+        if counts["trailing"]:
+            after = "bytes after the message, which brokers do not read"
+            yield f"frames with {after}: {counts['trailing']}"
+        apis = {api for api, _ in self._versions}
+        versions = count_of(len(self._versions), "version")
+        yield f"{count_of(len(apis), 'API')}, {versions} of them"
+        yield f"decoded: {counts['decoded']} of {frames}"
+        yield f"encodes back to the same bytes: {counts['encoded back']} of {frames}"
+        if counts["not canonical"]:
+            yield f"not canonical, so that encoding writes other bytes: {counts['not canonical']}"
 
 
-class Report:
-    """Prints frames as they come, and what there is to say about them in the end."""
+class FramePrinter:
+    """Prints frames as they come, and a summary at the end."""
 
     def __init__(self, recording: Recording, registry: Registry, as_json: bool) -> None:
         self._recording = recording
         self._registry = registry
         self._as_json = as_json
-        self._summary = Summary()
+        self._summary = FrameSummary()
 
     def print_frames(self, shown: Iterator[DecodedFrame]) -> Iterator[Frame]:
-        """Print frames in short, or in full as JSON; gives those that were printed."""
+        """Print frames as rows, or in full as JSON; yield those that were printed."""
         if self._as_json:
             for decoded in shown:
                 print_json(frame_json(decoded, self._summary.add(decoded, self._registry)))
@@ -195,40 +187,18 @@ class Report:
             return
         while decoded_frames := list(islice(shown, _ROWS_AT_ONCE)):
             rows = [
-                cells(decoded, self._summary.add(decoded, self._registry))
+                frame_cells(decoded, self._summary.add(decoded, self._registry))
                 for decoded in decoded_frames
             ]
             print_table(*without_empty(COLUMNS, rows, OPTIONAL), folded=FOLDED)
             yield from (decoded.frame for decoded in decoded_frames)
 
     def print_summary(self) -> None:
-        """The counts, on standard error; ends the command with 1 where there are findings."""
-        for line in (*self._capture_lines(), *self._summary.lines()):
+        """Print counts on standard error; end the command with 1 if there are findings."""
+        for line in (*self._recording.summary(), *self._summary.lines()):
             print_note(line)
-        if self._summary.has_findings or self._capture_has_findings:
+        if self._summary.has_findings or self._recording.has_findings:
             raise click.exceptions.Exit(EXIT_FINDINGS)
-
-    def _capture_lines(self) -> Iterator[str]:
-        traffic, pcap = self._recording.traffic, self._recording.pcap
-        if traffic is None or pcap is None:
-            return
-        yield (
-            f"{count_of(traffic.packets, 'packet')}, "
-            f"{count_of(traffic.connections, 'TCP connection')} with data, "
-            f"{traffic.kafka_connections} of Kafka"
-        )
-        yield from traffic.losses.lines()
-        if pcap.error is not None:
-            yield str(pcap.error)
-        if not traffic.kafka_connections:
-            yield f"{pcap.name}: no Kafka connection was found"
-
-    @property
-    def _capture_has_findings(self) -> bool:
-        traffic, pcap = self._recording.traffic, self._recording.pcap
-        if traffic is None or pcap is None:
-            return False
-        return bool(traffic.losses.lost or pcap.error) or not traffic.kafka_connections
 
 
 def _find_api(registry: Registry, text: str) -> int:
@@ -246,10 +216,10 @@ def _print_one(
     as_json: bool,
     selection: Selection,
 ) -> None:
-    """One frame in full."""
+    """Print one frame in full."""
     decoded = next((frame for frame in shown if frame.number == number), None)
     if decoded is None:
-        chosen = "" if selection == Selection() else " that the filters let through"
+        chosen = "" if selection == Selection() else " that matches the filters"
         raise CouldNotDoIt(f"{name} has no frame {number}{chosen}")
     verdict = judge(decoded, registry)
     if as_json:
@@ -261,7 +231,7 @@ def _print_one(
 
 
 def _save(path: Path, frames: Iterator[Frame], name: str, registry: Registry) -> None:
-    """Write frames as a cassette, which must not be there yet."""
+    """Write frames to a new cassette."""
     recorded_by = f"kraftwire capture decode, out of {Path(name).name}"
     with path.open("xb") as stream:
         count = write_cassette(stream, CassetteHeader(recorded_by, registry.release), frames)

@@ -1,15 +1,13 @@
 """`capture replay`: a recording served as a broker, until it is interrupted.
 
-The first thing on standard output is where clients bootstrap. Every request that was not
-recorded is a finding, printed when it comes; at the end, standard error says how much was
-answered and what nobody asked for. The exit code is 1 where there were findings.
+The first line on standard output is where clients bootstrap. Every request that was not
+recorded is a finding, printed when it arrives. At the end, standard error gets the number of
+answers and what nobody asked for. The exit code is 1 if there were findings.
 """
 
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
 from typing import Any
 
 import click
@@ -19,11 +17,12 @@ from kraftwire.capture.replay.miss import Miss
 from kraftwire.capture.replay.replay import Replay
 from kraftwire.capture.replay.server import ReplayServer
 from kraftwire.capture.replay.tape import describe_unused
-from kraftwire.cli.capture.input import open_recording
-from kraftwire.cli.messages.spec_sets import load_registry, messages_option
-from kraftwire.cli.options.listen import listen_option, naming_host
+from kraftwire.cli.capture.recording import open_recording
+from kraftwire.cli.messages.message_lookup import load_registry, messages_option
+from kraftwire.cli.options.listen import listen_option, naming_host, print_bootstrap
+from kraftwire.cli.options.signals import stop_event
 from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
-from kraftwire.console.output import output_option, print_json, print_note, wants_json
+from kraftwire.console.output import flush_output, output_option, print_json, print_note, wants_json
 from kraftwire.difference import split_pattern
 from kraftwire.printing import printable
 from kraftwire_wire.errors import count_of
@@ -31,7 +30,9 @@ from kraftwire_wire.errors import count_of
 _MAX_PROBLEMS = 10
 
 
-def _to_patterns(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+def _check_patterns(
+    _: click.Context, __: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
     try:
         for text in value:
             split_pattern(text)
@@ -42,27 +43,27 @@ def _to_patterns(_: click.Context, __: click.Parameter, value: tuple[str, ...]) 
 
 @click.command("replay")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@listen_option
+@listen_option("Where clients bootstrap; port 0 picks a free one.")
 @click.option(
     "--ignore",
     multiple=True,
     metavar="MESSAGE.PATH",
-    callback=_to_patterns,
-    help="A field that may differ; repeatable, * for any text.",
+    callback=_check_patterns,
+    help="A field that may differ; repeatable, * matches any text.",
 )
 @click.option(
     "--on-miss",
     type=click.Choice(["close", "error"]),
     default="close",
     show_default=True,
-    help="What a client gets for what was not recorded.",
+    help="The answer to a request that was not recorded.",
 )
 @click.option(
     "--timing",
     type=click.Choice(["fast", "recorded"]),
     default="fast",
     show_default=True,
-    help="Answer at once, or as late as the broker did.",
+    help="Answer immediately, or after the delay of the broker.",
 )
 @messages_option
 @output_option
@@ -78,12 +79,11 @@ def replay(
     """Serve recorded traffic as a broker would, with no broker.
 
     FILE is a cassette, a packet capture, or - for standard input. Requests are matched to
-    recorded ones by their decoded fields; what a client or the clock makes up (timestamps,
-    member ids, epochs, timeouts) may differ, and --ignore names more of that. Records are
-    matched one by one, however a producer batches them, and are fetched no earlier than they
-    are produced. There is a listener for each recorded broker, and addresses in answers are
-    rewritten to them. Runs until it is interrupted; exit code 1 where something was asked
-    that was not recorded.
+    recorded ones by their decoded fields. Fields that depend on the client or the clock may
+    differ (timestamps, member ids, epochs, timeouts); --ignore adds more. Records are matched
+    one by one, however a producer batches them, and are fetched no earlier than they are
+    produced. Each recorded broker has a listener, and addresses in responses are rewritten to
+    it. Runs until it is interrupted; the exit code is 1 if a request was not recorded.
 
     \b
     Examples:
@@ -99,15 +99,15 @@ def replay(
         print_note(f"not replayed: {problem}")
     if len(core.tape.problems) > _MAX_PROBLEMS:
         more = len(core.tape.problems) - _MAX_PROBLEMS
-        click.echo(f"not replayed: {more} more; capture decode shows them", err=True)
+        print_note(f"not replayed: {more} more; capture decode shows them")
     if not core.tape.responses:
-        raise CouldNotDoIt(f"{recording.name}: no response in it that can be replayed")
-    findings = _Findings(as_json)
-    core.on_miss = findings.tell
+        raise CouldNotDoIt(f"{recording.name} has no response that can be replayed")
+    misses = _MissPrinter(as_json)
+    core.on_miss = misses.print
     with naming_host(listen):
         asyncio.run(_serve(core, listen, timing == "recorded", as_json))
     _summarize(core)
-    findings.close()
+    misses.close()
     if core.missed:
         raise click.exceptions.Exit(EXIT_FINDINGS)
 
@@ -115,37 +115,23 @@ def replay(
 async def _serve(core: Replay, listen: Address, with_delays: bool, as_json: bool) -> None:
     """Listen until SIGINT or SIGTERM."""
     server = ReplayServer(core, with_delays=with_delays)
-    interrupted = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupted.set)
-    bootstrap = str(await server.start(listen))
+    stopped = stop_event()
+    bootstrap = await server.start(listen)
     try:
-        if as_json:
-            print_json({"bootstrap": bootstrap, "brokers": len(core.addresses())})
-        else:
-            click.echo(f"bootstrap.servers={bootstrap}")
-        _flush()
-        await interrupted.wait()
+        print_bootstrap(bootstrap, {"brokers": len(core.addresses())}, as_json=as_json)
+        await stopped.wait()
     finally:
         await server.close()
 
 
-def _flush() -> None:
-    """Let whoever reads through a pipe see it now."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
-
-
-class _Findings:
-    """Prints misses while somebody reads them; the replay goes on for its clients."""
+class _MissPrinter:
+    """Prints misses until the reader goes away; the replay goes on for its clients."""
 
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
         self._error: BrokenPipeError | None = None
 
-    def tell(self, miss: Miss) -> None:
-        """Print one."""
+    def print(self, miss: Miss) -> None:
         if self._error is None:
             try:
                 _print_miss(miss, self._as_json)
@@ -153,7 +139,7 @@ class _Findings:
                 self._error = error
 
     def close(self) -> None:
-        """Raise the `BrokenPipeError` that there was."""
+        """Raise the `BrokenPipeError` if there was one."""
         if self._error is not None:
             raise self._error
 
@@ -164,7 +150,7 @@ def _print_miss(miss: Miss, as_json: bool) -> None:
     else:
         for line in f"not recorded: {miss}".splitlines():
             click.echo(printable(line))
-    _flush()
+    flush_output()
 
 
 def _miss_json(miss: Miss) -> dict[str, Any]:
@@ -181,9 +167,7 @@ def _miss_json(miss: Miss) -> dict[str, Any]:
 
 
 def _summarize(core: Replay) -> None:
-    click.echo(
-        f"{count_of(core.answered, 'request')} answered, {core.missed} not recorded", err=True
-    )
+    print_note(f"{count_of(core.answered, 'request')} answered, {core.missed} not recorded")
     unused = describe_unused(core.tape.unused())
     if unused:
-        click.echo(f"nobody asked for: {unused}", err=True)
+        print_note(f"nobody asked for: {unused}")

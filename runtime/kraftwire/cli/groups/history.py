@@ -6,8 +6,13 @@ from pathlib import Path
 
 import click
 
-from kraftwire.cli.groups.forms import GroupForms, batches_text, client_text, subscription_text
-from kraftwire.cli.groups.options import check_found, group_option, replay
+from kraftwire.cli.groups.group_format import (
+    GroupFormat,
+    batches_text,
+    client_text,
+    subscription_text,
+)
+from kraftwire.cli.groups.reading import check_groups_exist, group_option, replay
 from kraftwire.cli.options.stored import limit_option, paths_argument, time_option
 from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.findings import Findings
@@ -18,6 +23,7 @@ from kraftwire.groups.reading import find_group_logs
 from kraftwire.groups.replay import Groups
 from kraftwire.groups.share_state import SharePartition
 from kraftwire.groups.state import (
+    Assignment,
     Classic,
     CommittedOffset,
     Epochs,
@@ -27,7 +33,6 @@ from kraftwire.groups.state import (
 )
 
 _COLUMNS = ("in", "offset", "time", "group", "event", "of", "what")
-_ASSIGNED = (What.ASSIGNMENT_CHANGED, What.TARGET_CHANGED)
 
 
 @click.command()
@@ -36,12 +41,12 @@ _ASSIGNED = (What.ASSIGNMENT_CHANGED, What.TARGET_CHANGED)
 @click.option("--topic", metavar="NAME", help="Only offsets of this topic.")
 @click.option("--partition", type=int, metavar="N", help="Only offsets of this partition of it.")
 @time_option("--since", "The earliest time: 2026-11-21T10:00Z, or milliseconds.")
-@time_option("--until", "The first time not wanted any more.")
+@time_option("--until", "Stop before this time.")
 @limit_option
 @output_option
 def history(
     paths: tuple[Path, ...],
-    wanted: tuple[str, ...],
+    names: tuple[str, ...],
     topic: str | None,
     partition: int | None,
     since: int | None,
@@ -52,9 +57,9 @@ def history(
     """Print what happened to groups: a table on a terminal, JSON Lines when piped.
 
     PATH is as for `kraftwire groups show`. The order is that of the log, partition after
-    partition; a group lies in one of them. What was committed in a transaction happened when
-    the transaction ended, and what was aborted never did. Compaction removes what is not the
-    newest: of old times, expect gaps.
+    partition; a group is in one of them. Offsets committed in a transaction count from its end,
+    and those of an aborted transaction never. Compaction removes all but the newest records, so
+    expect gaps in the past.
 
     Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
 
@@ -65,51 +70,51 @@ def history(
       kraftwire groups history data --since 2026-11-21T10:00Z -o json
     """
     if partition is not None and topic is None:
-        raise CouldNotDoIt("--partition goes with --topic")
+        raise CouldNotDoIt("--partition needs --topic")
     findings = Findings()
     logs = find_group_logs(paths, limit=limit)
-    groups = Groups(frozenset(wanted) if wanted else None)
+    groups = Groups(frozenset(names) if names else None)
     seen: set[str] = set()
     as_json = wants_json(output)
-    forms = GroupForms(groups.topic_names)
-    table = _Table(forms)
+    group_format = GroupFormat(groups.topic_names)
+    table = _EventTable(group_format)
     for event in replay(logs, groups, until, findings, "history", prints=True):
         seen.add(event.group)
         if since is not None and event.timestamp < since:
             continue
-        if topic is not None and not _is_about(event.change, topic, partition, forms):
+        if topic is not None and not _is_about(event.change, topic, partition, group_format):
             continue
         if as_json:
-            print_json(forms.event(event))
+            print_json(group_format.event_json(event))
         else:
             table.add(event)
     table.flush()
-    check_found(wanted, seen, until)
+    check_groups_exist(names, seen, until)
     findings.exit()
 
 
-def _is_about(change: Change, topic: str, partition: int | None, forms: GroupForms) -> bool:
-    if change.partition is None or forms.name(change.topic, change.topic_id) != topic:
+def _is_about(change: Change, topic: str, partition: int | None, group_format: GroupFormat) -> bool:
+    if change.partition is None or group_format.topic_name(change.topic, change.topic_id) != topic:
         return False
     return partition is None or change.partition == partition
 
 
-class _Table:
-    """Events as rows, printed in pieces."""
+class _EventTable:
+    """Prints events as rows, in pieces."""
 
-    def __init__(self, forms: GroupForms) -> None:
-        self.forms = forms
+    def __init__(self, group_format: GroupFormat) -> None:
+        self._format = group_format
         self._table = PiecewiseTable(
             _COLUMNS, folded=("in", "time", "group", "event", "of", "what")
         )
         self.flush = self._table.flush
 
     def add(self, event: Event) -> None:
-        """Add an event."""
         change = event.change
+        number = "?" if event.log_partition is None else event.log_partition
         self._table.add(
             (
-                _log(event),
+                f"{event.topic}-{number}",
                 event.offset,
                 format_time(event.timestamp),
                 event.group,
@@ -121,12 +126,12 @@ class _Table:
 
     def _subject(self, change: Change) -> str | None:
         if change.partition is not None:
-            topic = self.forms.topic(change.topic, change.topic_id)
-            return f"{topic['topic'] or topic['topicId']}-{change.partition}"
+            topic = self._format.topic_text(change.topic, change.topic_id)
+            return f"{topic}-{change.partition}"
         return change.member or change.regex
 
     def _what(self, change: Change) -> str | None:
-        """What is new, and what was before where that says more."""
+        """Return what is new, and what it was before if that differs."""
         if change.what is What.GROUP_DELETED:
             return None
         before, after = (
@@ -158,34 +163,26 @@ class _Table:
                 return f"epoch {part.epoch}"
 
     def _member(self, member: Member, what: What) -> str | None:
-        if what in _ASSIGNED:
-            current = member.current
-            part = member.target if what is What.TARGET_CHANGED else None
-            if what is What.ASSIGNMENT_CHANGED and current is not None:
-                part = current.assigned
-            text = None if part is None else self.forms.assignment_text(part) or "nothing"
-            if (
-                what is What.ASSIGNMENT_CHANGED
-                and current is not None
-                and current.epoch is not None
-            ):
-                return f"{text}, epoch {current.epoch}"
-            return text
-        info = member.info
+        current, info = member.current, member.info
+        if what is What.TARGET_CHANGED:
+            return self._assignment(member.target)
+        if what is What.ASSIGNMENT_CHANGED:
+            text = self._assignment(None if current is None else current.assigned)
+            has_epoch = current is not None and current.epoch is not None
+            return f"{text}, epoch {current.epoch}" if current and has_epoch else text
         if info is None:
             return None
-        wants = subscription_text(info)
-        return client_text(info) + (f" for {wants}" if wants else "")
+        topics = subscription_text(info)
+        return client_text(info) + (f" for {topics}" if topics else "")
+
+    def _assignment(self, assignment: Assignment | None) -> str | None:
+        return None if assignment is None else self._format.assignment_text(assignment) or "nothing"
 
     def _share_topics(self, topics: ShareTopics) -> str:
-        parts = {
-            "initializing": topics.initializing,
-            "initialized": topics.initialized,
-            "deleting": topics.deleting,
-        }
-        texts = [
-            f"{name} {self.forms.assignment_text(part)}" for name, part in parts.items() if part
+        parts = [
+            (name, getattr(topics, name)) for name in ("initializing", "initialized", "deleting")
         ]
+        texts = [f"{name} {self._format.assignment_text(part)}" for name, part in parts if part]
         return "; ".join(texts) or "none"
 
 
@@ -193,9 +190,3 @@ def _share_state(part: SharePartition) -> str:
     texts = [] if part.start_offset is None else [f"start offset {part.start_offset}"]
     texts += [batches_text(part.batches)] if part.batches else []
     return "; ".join(texts) or "not started"
-
-
-def _log(event: Event) -> str:
-    """The partition that an event stands in, by its directory's name."""
-    number = "?" if event.log_partition is None else event.log_partition
-    return f"{event.topic}-{number}"

@@ -1,4 +1,4 @@
-"""The command `groups show`: groups as their logs leave them."""
+"""The command `groups show`: the groups at the end of their logs, or at a time."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any
 
 import click
 
-from kraftwire.cli.groups.forms import (
-    GroupForms,
+from kraftwire.cli.groups.group_format import (
+    GroupFormat,
     batches_text,
     client_text,
     member_state,
     subscription_text,
 )
-from kraftwire.cli.groups.options import check_found, group_option, replay
+from kraftwire.cli.groups.reading import check_groups_exist, group_option, replay
 from kraftwire.cli.options.stored import limit_option, paths_argument, time_option
 from kraftwire.console.findings import Findings
 from kraftwire.console.output import (
     output_option,
     print_json,
+    print_note,
     print_table,
     wants_json,
     without_empty,
@@ -45,14 +46,14 @@ _SHARED = ("group", "topic", "partition", "start offset", "complete", "epochs", 
 @click.option(
     "--only",
     type=click.Choice(["groups", "members", "offsets"]),
-    help="One table, or one list in the JSON, instead of all.",
+    help="Only one table, or one list in the JSON.",
 )
-@time_option("--until", "Groups as they were at a time: 2026-11-21T10:00Z, or milliseconds.")
+@time_option("--until", "The groups at this time: 2026-11-21T10:00Z, or milliseconds.")
 @limit_option
 @output_option
 def show(
     paths: tuple[Path, ...],
-    wanted: tuple[str, ...],
+    names: tuple[str, ...],
     only: str | None,
     until: int | None,
     limit: int,
@@ -60,10 +61,10 @@ def show(
 ) -> None:
     """Print groups with members and offsets: tables on a terminal, JSON Lines when piped.
 
-    PATH is a data directory, or partitions or segments of __consumer_offsets. Where
-    __share_group_state lies below it too, the offsets of share groups are printed; where
-    __cluster_metadata does, all topics have names. Offsets of transactions that have not
-    ended are pending: consumers do not see them yet.
+    PATH is a data directory, or partitions or segments of __consumer_offsets. If it has
+    __share_group_state too, the offsets of share groups are printed; if it has
+    __cluster_metadata, all topics have names. Offsets of transactions that have not ended are
+    pending: consumers do not see them yet.
 
     Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
 
@@ -77,47 +78,44 @@ def show(
     logs = find_group_logs(paths, limit=limit)
     groups = Groups()
     for _ in replay(logs, groups, until, findings, "groups"):
-        pass  # what counts is how the groups are in the end
-    names = sorted(set(wanted or groups.by_name) & groups.by_name.keys())
-    shown = [groups[name] for name in names]
-    forms = GroupForms(groups.topic_names)
+        pass  # only the final state counts
+    shown = [groups[name] for name in sorted(set(names or groups.by_name) & groups.by_name.keys())]
+    group_format = GroupFormat(groups.topic_names)
     if wants_json(output):
         for group in shown:
-            print_json(_json(group, forms, only))
+            print_json(_json(group, group_format, only))
     else:
-        _print_tables(shown, forms, only)
-    click.echo(count_of(len(shown), "group"), err=True)
-    check_found(wanted, groups.by_name, until)
+        _print_tables(shown, group_format, only)
+    print_note(count_of(len(shown), "group"))
+    check_groups_exist(names, groups.by_name, until)
     findings.exit()
 
 
-def _json(group: GroupState, forms: GroupForms, only: str | None) -> dict[str, Any]:
-    obj = forms.group(group)
+def _json(group: GroupState, group_format: GroupFormat, only: str | None) -> dict[str, Any]:
+    obj = group_format.group_json(group)
     if only in (None, "members"):
-        obj |= forms.members(group)
+        obj |= group_format.members_json(group)
     if only in (None, "offsets"):
-        obj |= forms.offsets(group)
+        obj |= group_format.offsets_json(group)
     return obj
 
 
-def _print_tables(groups: list[GroupState], forms: GroupForms, only: str | None) -> None:
-    tables: dict[str, list[tuple[tuple[str, ...], Iterable[Row]]]] = {
-        "groups": [(_GROUPS, map(_group_row, groups))],
-        "members": [(_MEMBERS, _member_rows(groups, forms))],
-        "offsets": [(_OFFSETS, _offset_rows(groups)), (_SHARED, _shared_rows(groups, forms))],
-    }
-    first = True
-    for name, parts in tables.items():
-        if only not in (None, name):
-            continue
-        for columns, rows in parts:
-            filled = list(rows)
-            if not filled:
-                continue
-            if not first:
-                click.echo()
-            first = False
-            print_table(*without_empty(columns, filled))
+def _print_tables(groups: list[GroupState], group_format: GroupFormat, only: str | None) -> None:
+    tables: list[tuple[str, tuple[str, ...], Iterable[Row]]] = [
+        ("groups", _GROUPS, map(_group_row, groups)),
+        ("members", _MEMBERS, _member_rows(groups, group_format)),
+        ("offsets", _OFFSETS, _offset_rows(groups)),
+        ("offsets", _SHARED, _shared_rows(groups, group_format)),
+    ]
+    filled = [
+        (columns, found)
+        for name, columns, rows in tables
+        if only in (None, name) and (found := list(rows))
+    ]
+    for number, (columns, found) in enumerate(filled):
+        if number:
+            click.echo()
+        print_table(*without_empty(columns, found))
 
 
 def _group_row(group: GroupState) -> Row:
@@ -139,13 +137,13 @@ def _group_row(group: GroupState) -> Row:
     )
 
 
-def _member_rows(groups: Iterable[GroupState], forms: GroupForms) -> Iterator[Row]:
+def _member_rows(groups: Iterable[GroupState], group_format: GroupFormat) -> Iterator[Row]:
     for group in groups:
         for member in group.members.values():
-            yield _member_row(group, member, forms)
+            yield _member_row(group, member, group_format)
 
 
-def _member_row(group: GroupState, member: Member, forms: GroupForms) -> Row:
+def _member_row(group: GroupState, member: Member, group_format: GroupFormat) -> Row:
     info, current, target = member.info, member.current, member.target
     name, client, rack, subscription = member.id, None, None, None
     if info is not None:
@@ -161,12 +159,12 @@ def _member_row(group: GroupState, member: Member, forms: GroupForms) -> Row:
             state = member_state(group.type, current.state) or current.state
             epoch = f"{current.epoch} {state}"
         if current.assigned is not None:
-            assignment = forms.assignment_text(current.assigned)
+            assignment = group_format.assignment_text(current.assigned)
         elif current.assigned_bytes is not None:
             assignment = count_of(len(current.assigned_bytes), "byte")
     differs = target is not None and (current is None or target != current.assigned)
-    wanted = forms.assignment_text(target) if differs and target is not None else None
-    return group.name, name, client, rack, subscription, epoch, assignment, wanted
+    goal = group_format.assignment_text(target) if differs and target is not None else None
+    return group.name, name, client, rack, subscription, epoch, assignment, goal
 
 
 def _offset_rows(groups: Iterable[GroupState]) -> Iterator[Row]:
@@ -193,14 +191,13 @@ def _offset_rows(groups: Iterable[GroupState]) -> Iterator[Row]:
             )
 
 
-def _shared_rows(groups: Iterable[GroupState], forms: GroupForms) -> Iterator[Row]:
+def _shared_rows(groups: Iterable[GroupState], group_format: GroupFormat) -> Iterator[Row]:
     for group in groups:
         for at, state in sorted(group.share_partitions.items()):
-            topic = forms.topic(None, at.topic_id)
             part = state.get()
             yield (
                 group.name,
-                topic["topic"] or topic["topicId"],
+                group_format.topic_text(None, at.topic_id),
                 at.partition,
                 part.start_offset,
                 part.delivery_complete_count,

@@ -1,1 +1,1 @@
-"""Commands for what Kafka keeps on disk; `record_json` and `output` are `log dump`'s forms."""
+"""Commands for what Kafka keeps on disk; `record_format` and `output` are `log dump`'s forms."""

@@ -1,8 +1,8 @@
-"""The command `log dump`: everything that Kafka's files hold, record by record.
+"""The command `log dump`: everything in Kafka's files, record by record.
 
-In directories, the segments in use are printed; a file that is named is printed whatever it
-is. Damage does not end the dump: it goes to standard error with file, position and reason,
-reading goes on behind it, and the exit code is 1.
+Of directories, the segments in use are printed; a file named on the command line is always
+printed. Damage does not end the dump: file, position and reason go to standard error, the dump
+goes on after the damage, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 import click
 
 from kraftwire.cli.log.files import file_rows
-from kraftwire.cli.log.forms import BYTES_FORMS, Forms, Found
-from kraftwire.cli.log.output import JsonOutput, Output, ParquetOutput, TableOutput, finished
+from kraftwire.cli.log.output import DumpOutput, JsonOutput, ParquetOutput, TableOutput, closing
+from kraftwire.cli.log.record_format import BYTES_FORMS, RecordContent, RecordFormat
 from kraftwire.cli.options.stored import check_range, limit_option, paths_argument, time_option
 from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.findings import Findings
-from kraftwire.console.output import on_terminal
+from kraftwire.console.output import on_terminal, output_choice, print_note
 from kraftwire.console.progress import progress
 from kraftwire.log.batch import Batch
 from kraftwire.log.directory import LogFile, Partition, find_partitions
@@ -31,13 +31,12 @@ from kraftwire.log.order import in_order
 from kraftwire.log.segment import Damage, scan_headers
 from kraftwire.log.selection import Selection, select_batches, select_segments, start_position
 from kraftwire.log.typed import LOGS, decode_typed, log_of_topic
-from kraftwire.printing import printable
 from kraftwire_wire.errors import KraftwireError
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """The options of one call that say what is read and printed."""
+class DumpOptions:
+    """The options that select what to read and print."""
 
     selection: Selection
     committed: bool
@@ -54,22 +53,22 @@ class Options:
 @click.option(
     "--headers-only", is_flag=True, help="Batches by their headers; CRCs are not checked."
 )
-@click.option("--from-offset", type=int, metavar="N", help="The first offset wanted.")
-@click.option("--to-offset", type=int, metavar="N", help="The first offset not wanted any more.")
+@click.option("--from-offset", type=int, metavar="N", help="The first offset to print.")
+@click.option("--to-offset", type=int, metavar="N", help="Stop before this offset.")
 @time_option("--since", "The earliest timestamp: 2026-11-21T10:00Z, or milliseconds.")
-@time_option("--until", "The first timestamp not wanted any more.")
+@time_option("--until", "Stop before this timestamp.")
 @click.option(
     "--isolation",
     type=click.Choice(["read_uncommitted", "read_committed"]),
     default="read_uncommitted",
     show_default=True,
-    help="Whether aborted and open transactions are left out.",
+    help="Whether to leave out aborted and open transactions.",
 )
 @click.option(
     "--bytes",
     "bytes_form",
     type=click.Choice(BYTES_FORMS),
-    help="How bytes are printed; utf8 in tables and base64 elsewhere unless given.",
+    help="How to print bytes; the default is utf8 in tables, base64 elsewhere.",
 )
 @click.option(
     "--style",
@@ -79,26 +78,22 @@ class Options:
     help="Typed records as `kraftwire decode` prints them, or Kafka's dump-log tool.",
 )
 @click.option(
-    "--as", "log", type=click.Choice(LOGS), help="What the records are, whatever the path."
+    "--as", "log", type=click.Choice(LOGS), help="What the records are, regardless of the path."
 )
-@click.option("--all", "all_files", is_flag=True, help="In directories, every file of Kafka's.")
+@click.option(
+    "--all", "all_files", is_flag=True, help="Of directories, print every file of Kafka's."
+)
 @click.option("--redact", is_flag=True, help="Leave out secrets: SCRAM, tokens, passwords.")
 @click.option("--redact-payloads", is_flag=True, help="Leave out secrets and all untyped bytes.")
 @limit_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["json", "table", "parquet"]),
-    help="How to print; a table on a terminal and JSON Lines elsewhere unless given.",
-)
+@output_choice("json", "table", "parquet")
 @click.option("--out", type=click.Path(path_type=Path), help="The file for -o parquet.")
 def dump(paths: tuple[Path, ...], output: str | None, out: Path | None, **given: Any) -> None:
     """Print what Kafka's files hold: a table on a terminal, JSON Lines when piped.
 
     PATH is a data directory, a partition directory, or a file: a segment, an index, a
-    snapshot, a checkpoint. What records mean is found from the path; records of
-    __cluster_metadata, __consumer_offsets and the other topics of Kafka's own are printed as
-    the messages that they are.
+    snapshot, a checkpoint. The path tells what records mean: those of __cluster_metadata,
+    __consumer_offsets and Kafka's other internal topics are decoded and printed as messages.
 
     Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
 
@@ -117,40 +112,41 @@ def dump(paths: tuple[Path, ...], output: str | None, out: Path | None, **given:
     named = {path for path in paths if path.is_file()}
     total = sum(file.size for p in partitions for file in p.segments)
     if out is not None and any(out.exists() and out.samefile(path) for path in named):
-        raise CouldNotDoIt(f"{out} is what is to be read")
+        raise CouldNotDoIt(f"{out} is an input of the dump; name another file with --out")
     printed = _open_output(output, out, options, given)
-    dumping = _Dump(options, printed, findings)
-    with finished(printed), progress(total, "dump", prints=out is None) as done:
+    dump = _Dump(options, printed, findings)
+    with closing(printed), progress(total, "dump", prints=out is None) as done:
         for partition in partitions:
             for file in _files(partition, options, named):
-                dumping.file(partition, file)
+                dump.print_file(partition, file)
                 done(file.size)
     findings.exit()
 
 
 def _open_output(
-    output: str | None, out: Path | None, options: Options, given: dict[str, Any]
-) -> Output:
-    """Where the rows go; a combination of options that makes no sense is refused."""
+    output: str | None, out: Path | None, options: DumpOptions, given: dict[str, Any]
+) -> DumpOutput:
     if (output == "parquet") != (out is not None):
         raise CouldNotDoIt("-o parquet and --out FILE go together")
     as_table = output == "table" or (output is None and on_terminal())
-    forms = Forms(
+    record_format = RecordFormat(
         given["bytes_form"] or ("utf8" if as_table else "base64"),
         kafka_style=given["style"] == "kafka",
         redact=given["redact"] or given["redact_payloads"],
         redact_payloads=given["redact_payloads"],
     )
     if out is None:
-        return TableOutput(forms) if as_table else JsonOutput(forms)
+        return TableOutput(record_format) if as_table else JsonOutput(record_format)
     if options.batches or options.all_files:
-        raise CouldNotDoIt("-o parquet holds records; the rest is printed as json or table")
-    return ParquetOutput(out, forms)
+        raise CouldNotDoIt(
+            "-o parquet writes records only; print the rest with -o json or -o table"
+        )
+    return ParquetOutput(out, record_format)
 
 
-def _options(given: dict[str, Any]) -> Options:
+def _options(given: dict[str, Any]) -> DumpOptions:
     bounds = {name: given[name] for name in ("from_offset", "to_offset", "since", "until")}
-    return Options(
+    return DumpOptions(
         Selection(**bounds),
         committed=given["isolation"] == "read_committed",
         batches=not given["records"] or given["headers_only"],
@@ -161,32 +157,31 @@ def _options(given: dict[str, Any]) -> Options:
     )
 
 
-def _files(partition: Partition, options: Options, named: set[Path]) -> Iterator[LogFile]:
-    """The files to print, in the order of their offsets."""
-    wanted = set(select_segments(partition, options.selection))
+def _files(partition: Partition, options: DumpOptions, named: set[Path]) -> Iterator[LogFile]:
+    """Yield the files to print, in the order of their offsets."""
+    selected = set(select_segments(partition, options.selection))
     for file in partition.files:
         whole = options.all_files or file.path in named
-        if file in wanted or (whole and (file.kind is not FileKind.SEGMENT or not file.in_use)):
+        if file in selected or (whole and (file.kind is not FileKind.SEGMENT or not file.in_use)):
             yield file
 
 
 class _Dump:
-    """The dump of one call, file by file."""
+    """Prints file by file, and remembers the transactions of each directory."""
 
-    def __init__(self, options: Options, output: Output, findings: Findings) -> None:
+    def __init__(self, options: DumpOptions, output: DumpOutput, findings: Findings) -> None:
         self._options = options
         self._output = output
         self._findings = findings
         self._transactions: dict[Path, Transactions] = {}
 
-    def file(self, partition: Partition, file: LogFile) -> None:
-        """Print what a file holds."""
+    def print_file(self, partition: Partition, file: LogFile) -> None:
         try:
             if file.kind in BATCH_FILES:
                 self._batches(partition, file)
             else:
-                for row in file_rows(file):
-                    self._output.row(row)
+                for obj in file_rows(file):
+                    self._output.entry(obj)
         except CorruptBatch as error:
             self._findings.add(error)
 
@@ -216,20 +211,18 @@ class _Dump:
                     self._records(file, item, selection)
 
     def _transactions_of(self, partition: Partition, file: LogFile) -> Transactions:
-        """The transactions of all segments beside one: they may end in a later one."""
+        """Return the transactions of the whole partition: they may end in a later segment."""
         directory = file.path.parent
-        found = self._transactions.get(directory)
-        if found is None:
+        if directory not in self._transactions:
             beside = find_partitions([directory], report=lambda _: None) if partition.name else []
-            whole = next(iter(beside), partition) if partition.name else None
-            segments = whole.segments if whole is not None else partition.segments
-            found = self._transactions[directory] = find_transactions(segments)
+            whole = beside[0] if beside else partition
+            found = self._transactions[directory] = find_transactions(whole.segments)
             for problem in found.problems:
                 self._findings.add(f"{problem} (while looking for transactions)")
             for producer, offset in found.open.items():
-                what = f"the transaction of producer {producer} from offset {offset} on is open"
-                click.echo(f"{printable(str(directory))}: {what}", err=True)
-        return found
+                what = f"producer {producer} has an open transaction from offset {offset} on"
+                print_note(f"{directory}: {what}")
+        return self._transactions[directory]
 
     def _records(self, file: LogFile, batch: Batch, selection: Selection) -> None:
         try:
@@ -238,7 +231,7 @@ class _Dump:
             self._findings.add(error)
             return
         schema = self._options.log or log_of_topic(file.topic)
-        # Without a topic nothing tells whether the bytes are those of messages with secrets.
+        # Without a topic, the bytes may be those of messages with secrets.
         has_schema = schema is not None or file.topic is None or batch.header.is_control
         for record in records:
             typed = None
@@ -246,7 +239,7 @@ class _Dump:
                 typed = decode_typed(schema, batch, record)
             except KraftwireError as error:
                 self._findings.add(f"{file.path}, offset {record.offset}: {error}")
-            self._output.record(file, batch, record, Found(typed, has_schema))
+            self._output.record(file, batch, record, RecordContent(typed, has_schema))
 
     def _damage(self, file: LogFile, damage: Damage) -> None:
         self._findings.add(damage.error(str(file.path)))

@@ -1,13 +1,11 @@
-"""The small files of a data directory as rows: indexes, checkpoints, snapshots, properties.
-
-Each reader gives JSON objects; a table shows their values below their keys.
-"""
+"""The small files of a data directory as JSON objects: indexes, checkpoints, snapshots."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from kraftwire.console.output import pick_fields
 from kraftwire.log import checkpoints, indexes, properties
 from kraftwire.log.directory import LogFile
 from kraftwire.log.errors import CorruptBatch
@@ -21,7 +19,7 @@ Rows = Iterator[dict[str, Any]]
 
 
 def file_rows(file: LogFile) -> Rows:
-    """What a file holds that has no record batches; `CorruptBatch` where it is damaged."""
+    """Yield the entries of a file that has no record batches; raise `CorruptBatch` if damaged."""
     reader = _READERS.get(file.kind)
     if reader is None:
         return
@@ -70,12 +68,7 @@ def _partition_metadata(file: LogFile) -> Rows:
 
 def _meta_properties(file: LogFile) -> Rows:
     found = properties.decode_meta_properties(file.read(), str(file.path))
-    yield {
-        "version": found.version,
-        "clusterId": found.cluster_id,
-        "nodeId": found.node_id,
-        "directoryId": found.directory_id,
-    }
+    yield pick_fields(found, "version cluster_id node_id directory_id")
 
 
 def _quorum_state(file: LogFile) -> Rows:
@@ -84,12 +77,12 @@ def _quorum_state(file: LogFile) -> Rows:
 
 
 def _clean_shutdown(file: LogFile) -> Rows:
-    """Empty before KIP-966, a JSON object since."""
+    # Empty before KIP-966, a JSON object since.
     data = file.read()
     try:
         obj = parse_json(data) if data.strip() else {}
     except ValueError as error:
-        raise CorruptBatch(str(file.path), 0, f"this is no JSON: {error}") from None
+        raise CorruptBatch(str(file.path), 0, f"not JSON: {error}") from None
     yield {str(key): value for key, value in obj.items()} if isinstance(obj, dict) else {}
 
 

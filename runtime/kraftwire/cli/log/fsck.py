@@ -1,21 +1,21 @@
-"""The command `log fsck`: every file of Kafka's against itself and its neighbours."""
+"""The command `log fsck`: every file of Kafka's checked against itself and its neighbours."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 
 import click
 
 from kraftwire.cli.options.stored import limit_option, paths_argument
 from kraftwire.console.failures import EXIT_FINDINGS
-from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.console.output import output_option, pick_fields, print_json, print_table, wants_json
 from kraftwire.console.progress import progress
 from kraftwire.log.directory import find_partitions
 from kraftwire.log.fsck import Check, Finding, Identity, Severity, not_read
 
 _COLUMNS = ("severity", "check", "file", "byte", "finding")
 _ID_COLUMNS = ("id of", "id", "found in")
+_ID_FIELDS = "directory cluster_id node_id directory_id topic topic_id"
 
 
 @click.command()
@@ -25,15 +25,15 @@ _ID_COLUMNS = ("id of", "id", "found in")
 def fsck(paths: tuple[Path, ...], limit: int, output: str | None) -> None:
     """Check what Kafka stored: findings as a table on a terminal, JSON Lines when piped.
 
-    Every batch is read: CRC, records, offsets and leader epochs that go up. Each index is
-    held against its segment, producer snapshots and checkpoints against the batches, and the
-    ids of clusters, directories and topics against one another; the ids come first. Nothing
-    is written. Run it on a stopped broker: a live one is always a little ahead of its files.
+    Reads every batch: CRC, records, offsets and leader epochs that go up. Compares each index
+    with its segment, producer snapshots and checkpoints with the batches, and the ids of
+    clusters, directories and topics with one another; the ids are printed first. Nothing is
+    written. Run it on a stopped broker: a live one is always a little ahead of its files.
 
     An error is lost data, or something that Kafka refuses or answers wrongly. A warning is
-    something that Kafka repairs or lives with. An info is worth knowing and nothing is wrong,
-    such as an index that Kafka rebuilds. Missing offsets are an error in __cluster_metadata
-    alone: other logs may be compacted, or may have been before.
+    something that Kafka repairs or lives with. An info is worth knowing although nothing is
+    wrong, such as an index that Kafka rebuilds. Missing offsets are an error in
+    __cluster_metadata alone: other logs may be compacted, or may have been before.
 
     Exit codes: 0 clean or nothing but infos, 1 errors or warnings, 2 could not read.
 
@@ -42,12 +42,12 @@ def fsck(paths: tuple[Path, ...], limit: int, output: str | None) -> None:
       kraftwire log fsck /var/kafka/data
       kraftwire log fsck /disk1/kafka /disk2/kafka -o json | jq 'select(.severity == "error")'
     """
-    found: list[Finding] = []
-    partitions = find_partitions(paths, report=lambda problem: found.append(not_read(problem)))
+    unread: list[Finding] = []
+    partitions = find_partitions(paths, report=lambda problem: unread.append(not_read(problem)))
     total = sum(file.size for partition in partitions for file in partition.segments)
     check = Check(limit)
     with progress(total, "fsck") as done:
-        findings = found + list(check.run(partitions, done))
+        findings = unread + list(check.run(partitions, done))
     if wants_json(output):
         _print_json(check.identities, findings)
     else:
@@ -61,29 +61,11 @@ def fsck(paths: tuple[Path, ...], limit: int, output: str | None) -> None:
 
 
 def _print_json(identities: list[Identity], findings: list[Finding]) -> None:
-    for row in identities:
-        print_json(
-            {
-                "type": "identity",
-                "directory": row.directory,
-                "clusterId": row.cluster_id,
-                "nodeId": row.node_id,
-                "directoryId": row.directory_id,
-                "topic": row.topic,
-                "topicId": row.topic_id,
-            }
-        )
+    for identity in identities:
+        print_json({"type": "identity", **pick_fields(identity, _ID_FIELDS)})
     for finding in findings:
-        print_json(
-            {
-                "type": "finding",
-                "severity": finding.severity.value,
-                "check": finding.check,
-                "file": finding.file,
-                "position": finding.position,
-                "reason": finding.reason,
-            }
-        )
+        obj = {"type": "finding", "severity": finding.severity.value}
+        print_json(obj | pick_fields(finding, "check file position reason"))
 
 
 def _print_tables(identities: list[Identity], findings: list[Finding]) -> None:
@@ -100,17 +82,16 @@ def _print_tables(identities: list[Identity], findings: list[Finding]) -> None:
 
 def _id_rows(identities: list[Identity]) -> list[tuple[str, str, str]]:
     """Every id once: clusters, then directories, then topics, and where each was found."""
-    places: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for row in identities:
-        if row.cluster_id is not None:
-            places["cluster", row.cluster_id].append(row.directory)
-    for row in identities:
-        if row.directory_id is not None:
-            places[f"directory of node {row.node_id}", row.directory_id].append(row.directory)
-    for row in identities:
-        if row.topic_id is not None:
-            places[f"topic {row.topic}", row.topic_id].append(row.directory)
+    ids = [("cluster", row.cluster_id, row.directory) for row in identities]
+    ids += [
+        (f"directory of node {row.node_id}", row.directory_id, row.directory) for row in identities
+    ]
+    ids += [(f"topic {row.topic}", row.topic_id, row.directory) for row in identities]
+    places: dict[tuple[str, str], list[str]] = {}
+    for owner, text, directory in ids:
+        if text is not None:
+            places.setdefault((owner, text), []).append(directory)
     return [
-        (what, text, found[0] if len(found) == 1 else f"{len(found)} directories")
-        for (what, text), found in places.items()
+        (owner, text, found[0] if len(found) == 1 else f"{len(found)} directories")
+        for (owner, text), found in places.items()
     ]

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from kraftwire.cli.log.forms import Forms, Found, batch_json, timestamp_type
+from kraftwire.cli.log.record_format import RecordContent, RecordFormat, batch_json, timestamp_type
 from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.output import PiecewiseTable, print_json
 from kraftwire.console.times import format_time
@@ -18,36 +18,31 @@ from kraftwire.log.header import BatchHeader
 from kraftwire.log.record import HEADER_KEY_ERRORS, Record
 
 _ROWS_AT_ONCE = 1000
-"""How many records are put into Parquet at a time."""
+"""How many records are written to Parquet at a time."""
 
 
-class Output(Protocol):
-    """What the dump hands its rows to."""
+class DumpOutput:
+    """Receives what `log dump` reads; each output prints the part that it can."""
 
-    def record(self, file: LogFile, batch: Batch, record: Record, found: Found) -> None:
-        """One record."""
-        ...
+    def record(self, file: LogFile, batch: Batch, record: Record, content: RecordContent) -> None:
+        """Print a record."""
 
-    def batch(self, file: LogFile, header: BatchHeader, valid: bool | None) -> None:
-        """One batch; `valid` says whether its CRC matches, None that it was not looked at."""
-        ...
+    def batch(self, file: LogFile, header: BatchHeader, crc_valid: bool | None) -> None:
+        """Print a batch; `crc_valid` is None if the CRC was not checked."""
 
-    def row(self, row: dict[str, Any]) -> None:
-        """An entry of another file, as a JSON object."""
-        ...
+    def entry(self, obj: dict[str, Any]) -> None:
+        """Print an entry of another file, such as an index."""
 
     def close(self) -> None:
-        """Print what is still held back."""
-        ...
+        """Print what is still buffered."""
 
     def give_up(self) -> None:
-        """Leave nothing behind that looks whole."""
-        ...
+        """Leave no file behind that looks complete."""
 
 
 @contextmanager
-def finished(output: Output) -> Iterator[None]:
-    """Close an output where all went well, and give it up elsewhere."""
+def closing(output: DumpOutput) -> Iterator[None]:
+    """Close an output at the end, or give it up if the dump fails."""
     try:
         yield
     except BaseException:
@@ -56,62 +51,49 @@ def finished(output: Output) -> Iterator[None]:
     output.close()
 
 
-class JsonOutput:
+class JsonOutput(DumpOutput):
     """A line of JSON for each row."""
 
-    def __init__(self, forms: Forms) -> None:
-        """`forms` says how records are written."""
-        self._forms = forms
+    def __init__(self, record_format: RecordFormat) -> None:
+        self._format = record_format
 
-    def record(self, file: LogFile, batch: Batch, record: Record, found: Found) -> None:
-        """See `Output.record`."""
-        print_json(self._forms.record(file, batch, record, found))
+    def record(self, file: LogFile, batch: Batch, record: Record, content: RecordContent) -> None:
+        print_json(self._format.record_json(file, batch, record, content))
 
-    def batch(self, file: LogFile, header: BatchHeader, valid: bool | None) -> None:
-        """See `Output.batch`."""
-        print_json(batch_json(file, header, valid))
+    def batch(self, file: LogFile, header: BatchHeader, crc_valid: bool | None) -> None:
+        print_json(batch_json(file, header, crc_valid))
 
-    def row(self, row: dict[str, Any]) -> None:
-        """See `Output.row`."""
-        print_json(row)
-
-    def close(self) -> None:
-        """Nothing is held back."""
-
-    def give_up(self) -> None:
-        """What was printed is whole lines."""
+    def entry(self, obj: dict[str, Any]) -> None:
+        print_json(obj)
 
 
-class TableOutput:
-    """Tables: rows of the same columns together, a new table where the columns change."""
+class TableOutput(DumpOutput):
+    """Tables: rows with the same columns together, a new table when the columns change."""
 
     _RECORD = ("partition", "offset", "time", "type", "key", "value", "headers")
-    _TYPED = ("key", "value")
-    _BATCH = ("partition", "position", "bytes", "offsets", "records", "largest time", "codec")
-    _MORE = ("leader epoch", "producer", "sequences", "flags")
+    _BATCH = (
+        *("partition", "position", "bytes", "offsets", "records", "largest time", "codec"),
+        *("leader epoch", "producer", "sequences", "flags"),
+    )
 
-    def __init__(self, forms: Forms) -> None:
-        """`forms` says how records are written."""
-        self._forms = forms
+    def __init__(self, record_format: RecordFormat) -> None:
+        self._format = record_format
         self._columns: tuple[str, ...] = ()
         self._table = PiecewiseTable(())
 
-    def record(self, file: LogFile, batch: Batch, record: Record, found: Found) -> None:
-        """See `Output.record`."""
-        obj = self._forms.record(file, batch, record, found)
-        where = f"{obj['topic']}-{obj['partition']}" if "topic" in obj else obj["file"]
-        cells = [_cell(obj[part]) for part in self._TYPED]
+    def record(self, file: LogFile, batch: Batch, record: Record, content: RecordContent) -> None:
+        obj = self._format.record_json(file, batch, record, content)
+        place = f"{obj['topic']}-{obj['partition']}" if "topic" in obj else obj["file"]
         time = format_time(record.timestamp) if batch.header.magic else None
-        name = found.typed.name if found.typed is not None else None
+        name = content.typed.name if content.typed is not None else None
         headers = ", ".join(
             key if value is None else f"{key}={value}" for key, value in obj["headers"]
         )
-        self._add(self._RECORD, (where, record.offset, time, name, *cells, headers))
+        cells = _cell(obj["key"]), _cell(obj["value"]), headers
+        self._add(self._RECORD, (place, record.offset, time, name, *cells))
 
-    def batch(self, file: LogFile, header: BatchHeader, valid: bool | None) -> None:
-        """See `Output.batch`."""
-        obj = batch_json(file, header, valid)
-        where = f"{obj['topic']}-{obj['partition']}" if file.partition else obj["file"]
+    def batch(self, file: LogFile, header: BatchHeader, crc_valid: bool | None) -> None:
+        obj = batch_json(file, header, crc_valid)
         flags = [name for name in ("transactional", "control") if obj[name]]
         if header.delete_horizon is not None:
             flags.append(f"delete horizon {format_time(header.delete_horizon)}")
@@ -121,9 +103,9 @@ class TableOutput:
         if header.base_sequence >= 0:
             sequences = f"{header.base_sequence}-{header.last_sequence}"
         self._add(
-            self._BATCH + self._MORE,
+            self._BATCH,
             (
-                where,
+                f"{obj['topic']}-{obj['partition']}" if file.partition else obj["file"],
                 header.position,
                 header.size,
                 f"{header.base_offset}-{header.last_offset}",
@@ -137,16 +119,14 @@ class TableOutput:
             ),
         )
 
-    def row(self, row: dict[str, Any]) -> None:
-        """See `Output.row`."""
-        self._add(tuple(row), tuple(map(_cell, row.values())))
+    def entry(self, obj: dict[str, Any]) -> None:
+        self._add(tuple(obj), tuple(map(_cell, obj.values())))
 
     def close(self) -> None:
-        """See `Output.close`."""
         self._table.flush()
 
     def give_up(self) -> None:
-        """The rows that were read are true: print them."""
+        """Print the rows so far: they are correct."""
         self.close()
 
     def _add(self, columns: tuple[str, ...], row: tuple[object, ...]) -> None:
@@ -158,7 +138,7 @@ class TableOutput:
 
 
 def _cell(value: object) -> object:
-    """A value in a cell: messages as their JSON, the rest as it is."""
+    """Return a cell: messages as their JSON, the rest as it is."""
     if isinstance(value, dict):
         value = value.get("message", value)
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -167,20 +147,20 @@ def _cell(value: object) -> object:
     return value
 
 
-class ParquetOutput:
+class ParquetOutput(DumpOutput):
     """A Parquet file of records, with the columns of Spark's Kafka source and a few more.
 
     Typed records have their JSON in the columns `key_json` and `value_json`, beside the
-    bytes, which are null there when secrets are to be left out.
+    bytes, which are null if secrets are to be left out. Batches and entries of other files
+    are not written.
     """
 
-    def __init__(self, path: Path, forms: Forms) -> None:
-        """The file is written anew."""
+    def __init__(self, path: Path, record_format: RecordFormat) -> None:
         import pyarrow
         import pyarrow.parquet
 
         self._arrow = pyarrow
-        self._forms = forms
+        self._format = record_format
         header = pyarrow.struct([("key", pyarrow.string()), ("value", pyarrow.binary())])
         self._schema = pyarrow.schema(
             [
@@ -211,13 +191,11 @@ class ParquetOutput:
             raise CouldNotDoIt(f"{path}: pyarrow writes only names that are UTF-8") from None
         self._rows: list[dict[str, Any]] = []
 
-    def record(self, file: LogFile, batch: Batch, record: Record, found: Found) -> None:
-        """See `Output.record`."""
-        row = self._forms.record(file, batch, record, found)
-        hidden = self._forms.hides_bytes(found)
+    def record(self, file: LogFile, batch: Batch, record: Record, content: RecordContent) -> None:
+        row = self._format.record_json(file, batch, record, content)
+        hidden = self._format.hides_bytes(content)
         for part, raw in (("key", record.key), ("value", record.value)):
-            content = row[part]
-            row[f"{part}_json"] = json.dumps(content) if isinstance(content, dict) else None
+            row[f"{part}_json"] = json.dumps(row[part]) if isinstance(row[part], dict) else None
             row[part] = None if hidden else raw
         row["headers"] = [
             {
@@ -232,20 +210,13 @@ class ParquetOutput:
         if len(self._rows) >= _ROWS_AT_ONCE:
             self._flush()
 
-    def batch(self, file: LogFile, header: BatchHeader, valid: bool | None) -> None:
-        """There is no place for batches in the file."""
-
-    def row(self, row: dict[str, Any]) -> None:
-        """There is no place for entries of other files."""
-
     def close(self) -> None:
-        """See `Output.close`."""
         self._flush()
         self._writer.close()
         self._part.replace(self._path)
 
     def give_up(self) -> None:
-        """Remove what was written: a Parquet file of half the records looks like any other."""
+        """Remove the file: with half the records it looks like any other."""
         self._writer.close()
         self._part.unlink(missing_ok=True)
 
@@ -257,5 +228,5 @@ class ParquetOutput:
             table = self._arrow.Table.from_pylist(rows, self._schema)
         except (OverflowError, ValueError) as error:
             place = f"offsets {rows[0]['offset']} to {rows[-1]['offset']}"
-            raise CouldNotDoIt(f"{place} hold what does not fit into Parquet: {error}") from None
+            raise CouldNotDoIt(f"{place} do not fit into Parquet: {error}") from None
         self._writer.write_table(table)

@@ -1,4 +1,4 @@
-"""The command `log salvage`: what can be read of damaged logs, into clean segments."""
+"""The command `log salvage`: the readable batches of damaged logs, copied to clean segments."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import click
 
 from kraftwire.cli.options.stored import paths_argument
 from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
-from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.console.output import output_option, pick_fields, print_note, print_rows
 from kraftwire.console.progress import progress
 from kraftwire.log.directory import Partition, find_partitions
 from kraftwire.log.errors import UnreadableFile
 from kraftwire.log.file_names import FileKind
 from kraftwire.log.salvage import Salvage
 from kraftwire.log.salvage_files import Loss, copy_files
-from kraftwire.printing import printable
 from kraftwire_wire.errors import KraftwireError, count_of
 
 _COLUMNS = ("file", "bytes", "lost offsets", "reason")
@@ -28,16 +27,15 @@ _COLUMNS = ("file", "bytes", "lost offsets", "reason")
     type=click.Path(path_type=Path),
     required=True,
     metavar="DIR",
-    help="Where to write; a new directory, or an empty one.",
+    help="Where to write: a new or an empty directory.",
 )
 @output_option
 def salvage(paths: tuple[Path, ...], out: Path, output: str | None) -> None:
-    """Save what can be read of damaged logs: clean segments with new indexes.
+    """Copy what is readable of damaged logs to clean segments with new indexes.
 
-    The batches whose CRC matches are copied, behind damage too; a line for each stretch of
-    bytes that was lost says from where to where, and which offsets are lost with it. What is
-    at PATH is only read. Below DIR the partitions have the names that they have at PATH, and
-    a broker can be started on it.
+    Batches whose CRC matches are copied, also those after damage. A line for each lost range
+    of bytes gives the offsets that are lost with it. PATH is only read. Below DIR, partitions
+    keep their names, and a broker can be started on it.
 
     Exit codes: 0 nothing was lost, 1 something was, 2 could not do it.
 
@@ -60,13 +58,13 @@ def salvage(paths: tuple[Path, ...], out: Path, output: str | None) -> None:
                 continue
             work = Salvage(partition, out / _name(partition))
             losses += work.run(done)
-            _tell_open_transactions(partition, work)
+            _report_open_transactions(partition, work)
             segments += work.saved.segments
             batches += work.saved.batches
             size += work.saved.size
-    _print(losses, wants_json(output))
+    _print(losses, output)
     kept = f"{count_of(segments, 'segment')}, {batches} batches, {count_of(size, 'byte')}"
-    click.echo(f"saved: {kept}; stretches lost: {len(losses)}", err=True)
+    print_note(f"saved: {kept}; ranges lost: {len(losses)}")
     if losses:
         raise click.exceptions.Exit(EXIT_FINDINGS)
 
@@ -78,21 +76,21 @@ def _not_read(problem: KraftwireError) -> Loss:
 
 
 def _check_target(out: Path, paths: tuple[Path, ...]) -> None:
-    """Refuse to write where something is, or within what is read."""
+    """Refuse a directory that has files, or that is below an input."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise CouldNotDoIt(f"{out} is there already and is not an empty directory")
+        raise CouldNotDoIt(f"{out} exists and is not an empty directory")
     for path in paths:
         if out.resolve().is_relative_to(path.resolve()):
-            raise CouldNotDoIt(f"{out} lies within {path}, which must not be touched")
+            raise CouldNotDoIt(f"{out} is within {path}, which must stay as it is")
 
 
 def _is_data_directory(partition: Partition) -> bool:
-    """Whether the files are a data directory's own, which go to the top of what is written."""
+    """Whether the files are a data directory's own, which go to the top of the output."""
     return partition.name is None and not partition.segments
 
 
 def _check_names(partitions: list[Partition]) -> None:
-    """Refuse beforehand what would be written to one place twice."""
+    """Refuse inputs whose outputs would overwrite each other."""
     places: dict[str, Partition] = {}
     for partition in partitions:
         name = "" if _is_data_directory(partition) else _name(partition)
@@ -100,48 +98,36 @@ def _check_names(partitions: list[Partition]) -> None:
         if other is not partition:
             both = f"{other.directory} and {partition.directory}"
             what = f"the same partition, {name}" if name else "the files of a data directory"
-            raise CouldNotDoIt(f"{both} both hold {what}; save them one by one")
+            raise CouldNotDoIt(f"{both} both have {what}; salvage them one by one")
     for partition in partitions:
         segments = [file for file in partition.files if file.kind is FileKind.SEGMENT]
         if len(partition.segments) < sum(file.in_use for file in segments):
             raise CouldNotDoIt(
                 f"{partition.directory}: several segments begin with the same offset; "
-                "save them one by one"
+                "salvage them one by one"
             )
 
 
-def _tell_open_transactions(partition: Partition, work: Salvage) -> None:
+def _report_open_transactions(partition: Partition, work: Salvage) -> None:
     for producer, offset in work.open_transactions.items():
         what = f"the transaction of producer {producer} from offset {offset} on has no end"
-        click.echo(
-            f"{printable(partition.label)}: {what}; readers of what is committed stop there",
-            err=True,
-        )
+        print_note(f"{partition.label}: {what}; read_committed consumers stop there")
 
 
 def _name(partition: Partition) -> str:
     return partition.directory.resolve().name
 
 
-def _print(losses: list[Loss], as_json: bool) -> None:
-    if not as_json:
-        if losses:
-            rows = [
-                (loss.file, f"{loss.start}-{loss.end}", _lost(loss), loss.reason) for loss in losses
-            ]
-            print_table(_COLUMNS, rows, folded=("file", "reason"))
-        return
-    for loss in losses:
-        print_json(
-            {
-                "file": loss.file,
-                "start": loss.start,
-                "end": loss.end,
-                "firstOffset": loss.first_offset,
-                "lastOffset": loss.last_offset,
-                "reason": loss.reason,
-            }
+def _print(losses: list[Loss], output: str | None) -> None:
+    rows = [
+        (
+            pick_fields(loss, "file start end first_offset last_offset reason"),
+            (loss.file, f"{loss.start}-{loss.end}", _lost(loss), loss.reason),
         )
+        for loss in losses
+    ]
+    if rows:
+        print_rows(output, _COLUMNS, rows, folded=("file", "reason"))
 
 
 def _lost(loss: Loss) -> str:

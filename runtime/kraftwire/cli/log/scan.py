@@ -1,4 +1,4 @@
-"""The command `log scan`: what partitions hold, by headers alone."""
+"""The command `log scan`: what partitions contain, from the headers of batches alone."""
 
 from __future__ import annotations
 
@@ -9,14 +9,21 @@ import click
 
 from kraftwire.cli.options.stored import paths_argument
 from kraftwire.console.findings import Findings
-from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.console.output import (
+    output_option,
+    pick_fields,
+    print_json,
+    print_note,
+    print_table,
+    wants_json,
+)
 from kraftwire.console.progress import progress
 from kraftwire.console.times import format_time
 from kraftwire.log.directory import Partition, find_partitions
 from kraftwire.log.scan import MAX_LISTED, Summary, scan_partition
 from kraftwire_wire.errors import count_of
 
-# What a line of 80 characters has room for; the JSON has all.
+# What fits into 80 characters; the JSON has everything.
 _COLUMNS = ("partition", "segments", "bytes", "records", "offsets", "newest", "codecs", "gaps")
 _FOLDED = ("partition", "codecs", "gaps")
 
@@ -25,10 +32,10 @@ _FOLDED = ("partition", "codecs", "gaps")
 @paths_argument
 @output_option
 def scan(paths: tuple[Path, ...], output: str | None) -> None:
-    """Count what partitions hold: a row for each, and a total on standard error.
+    """Count what partitions contain: a row for each, and a total on standard error.
 
-    Only the headers of the batches are read, and so they are believed: `kraftwire log fsck`
-    checks them. Gaps are offsets that no batch has: compaction leaves them.
+    Only the headers of batches are read, and they are not checked: `kraftwire log fsck` does
+    that. Gaps are offsets that no batch has, as compaction leaves them.
 
     Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
 
@@ -58,11 +65,8 @@ def scan(paths: tuple[Path, ...], output: str | None) -> None:
     if not as_json:
         count = len(_COLUMNS) - (not any(row[-1] for row in rows))
         print_table(_COLUMNS[:count], [row[:count] for row in rows], folded=_FOLDED)
-    click.echo(
-        f"{count_of(len(partitions), 'partition')}, {count_of(records, 'record')}, "
-        f"{count_of(bytes_, 'byte')}",
-        err=True,
-    )
+    totals = count_of(len(partitions), "partition"), count_of(records, "record")
+    print_note(", ".join((*totals, count_of(bytes_, "byte"))))
     findings.exit()
 
 
@@ -76,29 +80,19 @@ def _json(partition: Partition, summary: Summary) -> dict[str, Any]:
         "bytes": summary.size,
         "batches": summary.batches,
         "records": None if summary.unknown_counts else summary.records,
-        "firstOffset": summary.first_offset,
-        "nextOffset": summary.next_offset,
-        "firstTimestamp": summary.first_timestamp,
-        "lastTimestamp": summary.last_timestamp,
+        **pick_fields(summary, "first_offset next_offset first_timestamp last_timestamp"),
         "codecs": dict(summary.codecs),
         "magics": {str(magic): count for magic, count in summary.magics.items()},
         "maxBatchBytes": summary.max_batch_size,
-        "controlBatches": summary.control_batches,
-        "transactionalBatches": summary.transactional_batches,
+        **pick_fields(summary, "control_batches transactional_batches"),
         "leaderEpochs": {str(epoch): start for epoch, start in summary.leader_epochs.items()},
         "producerCount": len(summary.producers),
         "producers": sorted(summary.producers)[:MAX_LISTED],
-        "gapCount": summary.gap_count,
-        "missingOffsets": summary.missing_offsets,
+        **pick_fields(summary, "gap_count missing_offsets"),
         "gaps": [list(gap) for gap in summary.gaps],
         "damages": [
-            {
-                "file": file,
-                "start": damage.start,
-                "end": damage.end,
-                "kind": damage.kind.value,
-                "reason": damage.reason,
-            }
+            {"file": file, "start": damage.start, "end": damage.end}
+            | {"kind": damage.kind.value, "reason": damage.reason}
             for file, damage in summary.damages
         ],
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,13 @@ from kraftwire.cli.metadata.options import (
     check_topics,
     kinds_of,
     load,
-    note,
     only_option,
     secrets_option,
     topic_option,
 )
 from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
 from kraftwire.console.findings import Findings
-from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.console.output import output_option, print_json, print_note, print_table, wants_json
 from kraftwire.metadata.describe import added_text, value_text
 from kraftwire.metadata.diff import Change, diff_images
 from kraftwire.metadata.image import MetadataImage
@@ -37,13 +36,13 @@ _COLUMNS = ("change", "kind", "entity", "field", "before", "after")
     "--from-offset",
     type=OFFSET,
     metavar="N",
-    help="Which state of A; the end of its log unless given.",
+    help="The state of A; the default is the end of its log.",
 )
 @click.option(
     "--to-offset",
     type=OFFSET,
     metavar="N",
-    help="Which state of B, or of A without B; the end of the log unless given.",
+    help="The state of B, or of A without B; the default is the end of its log.",
 )
 @only_option
 @topic_option
@@ -61,10 +60,10 @@ def diff(
 ) -> None:
     """Compare the metadata at two offsets, of two nodes, or in two snapshots.
 
-    A and B are paths as of `kraftwire metadata show`. Without B, two offsets of A are
-    compared. The JSON has one object a line for each thing that was added, removed or
-    changed: change, kind, entity, before, after; of what changed, before and after have the
-    fields that differ. A topic that was deleted and created again is one removed, one added.
+    A and B are paths as for `kraftwire metadata show`. Without B, two offsets of A are
+    compared. The JSON has an object a line for each entity that was added, removed or changed:
+    change, kind, entity, before, after. If it changed, before and after have the fields that
+    differ. A topic that was deleted and created again is one removed, one added.
 
     Exit codes: 0 equal, 1 something differs or is damaged, 2 could not do it.
 
@@ -75,7 +74,7 @@ def diff(
       kraftwire metadata diff data --from-offset 90 --to-offset 120 --only partitions
     """
     if second is None and from_offset is None:
-        raise CouldNotDoIt("name B, or the offset to start from with --from-offset")
+        raise CouldNotDoIt("give B, or --from-offset to compare two offsets of A")
     findings = Findings()
     before = load(first, from_offset, findings)
     after = load(second or first, to_offset, findings)
@@ -83,21 +82,19 @@ def diff(
     _note_clusters(before, after)
     found = diff_images(before, after, kinds_of(only), topics=topics, secrets=secrets)
     counts: Counter[str] = Counter()
-    shown = _counted(found, counts)
+    counted = _count(found, counts)
     if wants_json(output):
-        for change in shown:
+        for change in counted:
             print_json(change_json(change))
-    else:
-        rows = [row for change in shown for row in _rows(change)]
-        if rows:
-            print_table(_COLUMNS, rows, folded=("entity", "before", "after"))
-    note(_summary(before, after, counts))
+    elif rows := [row for change in counted for row in _rows(change)]:
+        print_table(_COLUMNS, rows, folded=("entity", "before", "after"))
+    print_note(_summary(before, after, counts))
     if counts or findings.count:
         raise click.exceptions.Exit(EXIT_FINDINGS)
 
 
 def change_json(change: Change) -> dict[str, Any]:
-    """A change as the JSON of `diff` and `history`."""
+    """Return a change as `diff` and `history` print it."""
     before, after = change.before, change.after
     if before is not None and after is not None:
         before = {name: before[name] for name in change.changed}
@@ -112,7 +109,7 @@ def change_json(change: Change) -> dict[str, Any]:
 
 
 def _rows(change: Change) -> Iterator[tuple[object, ...]]:
-    """A row for each field that differs, or one for what was added or removed."""
+    """Yield a row for each field that differs, or one for an added or removed entity."""
     place = change.verb, change.kind.value, change.label
     if change.before is None or change.after is None:
         before = None if change.before is None else added_text(change.kind, change.before)
@@ -124,7 +121,7 @@ def _rows(change: Change) -> Iterator[tuple[object, ...]]:
         yield *place, name, before, after
 
 
-def _counted(changes: Iterable[Change], counts: Counter[str]) -> Iterator[Change]:
+def _count(changes: Iterator[Change], counts: Counter[str]) -> Iterator[Change]:
     for change in changes:
         counts[change.verb] += 1
         yield change
@@ -133,7 +130,7 @@ def _counted(changes: Iterable[Change], counts: Counter[str]) -> Iterator[Change
 def _note_clusters(before: MetadataImage, after: MetadataImage) -> None:
     first, second = before.provenance.cluster_id, after.provenance.cluster_id
     if first is not None and second is not None and first != second:
-        note(f"these are two clusters: {first} and {second}")
+        print_note(f"A and B are different clusters: {first} and {second}")
 
 
 def _summary(before: MetadataImage, after: MetadataImage, counts: Counter[str]) -> str:

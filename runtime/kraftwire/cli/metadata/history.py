@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from kraftwire.cli.metadata.diff import change_json
-from kraftwire.cli.metadata.options import (
-    OFFSET,
-    PATH,
-    note,
-    note_open_transaction,
-    secrets_option,
-)
+from kraftwire.cli.metadata.options import OFFSET, PATH, note_open_transaction, secrets_option
 from kraftwire.cli.options.stored import check_range
 from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.findings import Findings
-from kraftwire.console.output import PiecewiseTable, output_option, print_json, wants_json
+from kraftwire.console.output import (
+    PiecewiseTable,
+    output_option,
+    print_json,
+    print_note,
+    wants_json,
+)
 from kraftwire.console.times import format_time
 from kraftwire.metadata.describe import value_text
 from kraftwire.metadata.diff import Change
@@ -37,20 +37,19 @@ _STATE = {
     "eligibleLeaderReplicas": "ELR",
     "lastKnownElr": "last ELR",
 }
-_HIDDEN, _TOLD = "hidden", "told"
 _PARTITION_COLUMNS = ("offset", "time", "partition", *_STATE.values(), "what")
 
 
 @click.command()
 @click.argument("path", type=PATH)
-@click.option("--from-offset", type=OFFSET, metavar="N", help="The first offset wanted.")
-@click.option("--to-offset", type=OFFSET, metavar="N", help="The first offset not wanted any more.")
+@click.option("--from-offset", type=OFFSET, metavar="N", help="The first offset to print.")
+@click.option("--to-offset", type=OFFSET, metavar="N", help="Stop before this offset.")
 @click.option("--topic", metavar="NAME", help="Only this topic: its partitions' leaders, ISR, ELR.")
 @click.option(
-    "--partition", type=click.IntRange(min=0), metavar="N", help="Only this one of --topic."
+    "--partition", type=click.IntRange(min=0), metavar="N", help="Only this partition of --topic."
 )
 @click.option("--broker", type=int, metavar="ID", help="Only this broker's registrations, fencing.")
-@click.option("--no-ops", is_flag=True, help="Print the records that do nothing, too.")
+@click.option("--no-ops", is_flag=True, help="Print no-op records, too.")
 @secrets_option
 @output_option
 def history(
@@ -64,15 +63,14 @@ def history(
     secrets: bool,
     output: str | None,
 ) -> None:
-    """Tell what each metadata record changed: a table on a terminal, JSON Lines when piped.
+    """Print what each metadata record changed: a table on a terminal, JSON Lines when piped.
 
-    PATH is a data directory, a __cluster_metadata-0 directory or a segment (.log). Records of
-    transactions are printed when the transaction has ended, those of aborted ones are not.
-    The last records of a log may not be committed: which are is in no file.
+    PATH is a data directory, a __cluster_metadata-0 directory or a segment (.log). Records of a
+    transaction are printed when it has ended, and never if it was aborted. The last records of
+    a log may not be committed: no file tells.
 
     The JSON has, for each record, offset, timestamp, epoch, type, description, and changes as
-    `kraftwire metadata diff` prints them; with --topic, the partitions of that topic that
-    changed are there in full.
+    `kraftwire metadata diff` prints them; with --topic, also the changed partitions in full.
 
     Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
 
@@ -86,10 +84,10 @@ def history(
         raise CouldNotDoIt("--partition needs --topic")
     check_range(from_offset, to_offset)
     findings = Findings()
-    told = History(path, from_offset, to_offset, secrets=secrets, report=findings.add)
-    _note_start(told, from_offset)
-    found: Counter[str] = Counter()
-    steps = _wanted(told, topic, partition, broker, no_ops, found)
+    log = History(path, from_offset, to_offset, secrets=secrets, report=findings.add)
+    _note_start(log, from_offset)
+    counts = _Counts()
+    steps = _select(log, topic, partition, broker, no_ops, counts)
     if wants_json(output):
         for step in steps:
             print_json(_json(step, topic, partition))
@@ -97,51 +95,53 @@ def history(
         _print_partitions(steps, topic, partition)
     else:
         _print_steps(steps)
-    end = told.image.provenance.offset
+    end = log.image.provenance.offset
     if from_offset is not None and from_offset > end:
-        raise CouldNotDoIt(f"{path}: offset {from_offset} is not there yet: the log ends at {end}")
-    _note_end(told, found)
+        raise CouldNotDoIt(f"{path}: the log ends at {end}, before offset {from_offset}")
+    note_open_transaction(log.image.provenance.transaction)
+    if counts.hidden:
+        print_note(f"not shown: {count_of(counts.hidden, 'no-op record')} (--no-ops)")
+    if not counts.shown:
+        print_note("no record matches")
     findings.exit()
 
 
-def _note_start(told: History, from_offset: int | None) -> None:
-    if not told.knows_state:
-        note(f"there is no state before offset {told.start}: names of topics may be unknown")
-    elif told.start > (from_offset or 0):
-        note(f"the history starts at offset {told.start}, the earliest state that can be rebuilt")
+@dataclass
+class _Counts:
+    shown: int = 0
+    hidden: int = 0
 
 
-def _note_end(told: History, found: Counter[str]) -> None:
-    note_open_transaction(told.image.provenance.transaction)
-    if found[_HIDDEN]:
-        note(f"not shown: {count_of(found[_HIDDEN], 'no-op record')} (--no-ops)")
-    if not found[_TOLD]:
-        note("no record that was asked for")
+def _note_start(log: History, from_offset: int | None) -> None:
+    if not log.knows_state:
+        print_note(f"the state before offset {log.start} is missing: topics may have no names")
+    elif log.start > (from_offset or 0):
+        print_note(f"the history starts at offset {log.start}: no older state can be rebuilt")
 
 
-def _wanted(
-    told: History,
+def _select(
+    log: History,
     topic: str | None,
     partition: int | None,
     broker: int | None,
     no_ops: bool,
-    found: Counter[str],
+    counts: _Counts,
 ) -> Iterator[Step]:
-    """The steps that were asked for; counts them and the no-ops that are left out."""
-    for step in told:
+    """Yield the selected steps; count them, and the no-ops that are left out."""
+    for step in log:
         if topic is not None and not about_partition(step, topic, partition):
             continue
         if broker is not None and not about_broker(step, broker):
             continue
         if step.is_no_op and not no_ops:
-            found[_HIDDEN] += 1
+            counts.hidden += 1
             continue
-        found[_TOLD] += 1
+        counts.shown += 1
         yield step
 
 
 def _partitions(step: Step, topic: str, partition: int | None) -> Iterator[Change]:
-    """The changes of a topic's partitions that are still there."""
+    """Yield the changes of a topic's partitions, except removals."""
     for change in step.changes:
         state = change.after
         if change.kind is not Kind.PARTITION or state is None or state["topic"] != topic:
@@ -172,7 +172,7 @@ def _print_steps(steps: Iterator[Step]) -> None:
 
 
 def _print_partitions(steps: Iterator[Step], topic: str, partition: int | None) -> None:
-    """A row for each partition that changed, as it was then; and for what else there was."""
+    """Print a row for each changed partition, with its new state, and for other records."""
     table = PiecewiseTable(_PARTITION_COLUMNS, folded=("what",))
     for step in steps:
         place = step.offset, format_time(step.timestamp)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -14,9 +12,10 @@ from uuid import uuid4
 import click
 
 from kraftwire.cli.metadata.show import image_lines
-from kraftwire.cli.options.connection import Target, quorum_options
+from kraftwire.cli.options.connection import QuorumTarget, quorum_options
+from kraftwire.cli.options.signals import stop_event
 from kraftwire.console.findings import Findings
-from kraftwire.console.output import print_json
+from kraftwire.console.output import flush_output, print_json
 from kraftwire.log.typed import record_type_name
 from kraftwire.metadata.replay import Entry
 from kraftwire.node.disk.files import replace_file
@@ -24,7 +23,6 @@ from kraftwire.node.disk.replica_disk import DiskStore
 from kraftwire.node.node import Node, NodeSettings
 from kraftwire.node.observer import MetadataObserver
 from kraftwire.node.storage.formatting import LOG_NAME
-from kraftwire.quorum.admin import describe_quorum
 from kraftwire.raft.state.config import Config
 from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire.redaction import redact as without_secrets
@@ -36,20 +34,20 @@ _LOOK_EVERY_S = 0.05
 
 @click.command("observe")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--follow", is_flag=True, help="Go on; print committed records as JSON Lines.")
+@click.option("--follow", is_flag=True, help="Go on, and print committed records as JSON Lines.")
 @click.option("--redact", is_flag=True, help="Leave out secrets: SCRAM, tokens, passwords.")
 @click.option(
     "--image",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Keep the current metadata there, as `metadata show` prints it in JSON.",
+    help="Keep the current metadata in this file, as `metadata show -o json` prints it.",
 )
 @click.option(
     "--node-id",
     default=_NOBODY,
     type=click.IntRange(_NOBODY),
     metavar="N",
-    help="Be known to the quorum by this id, which no other node may have.",
+    help="The id of this observer in the quorum, which no other node may have.",
 )
 @quorum_options
 def observe(
@@ -59,15 +57,15 @@ def observe(
     redact: bool,
     image: Path | None,
     node_id: int,
-    target: Target,
+    target: QuorumTarget,
 ) -> None:
     """Replicate the metadata log of a running quorum to DIRECTORY, as one of its observers.
 
-    It ends when everything is there that was committed when it began; with --follow it goes on
-    until Ctrl-C, and prints records as they are committed, from where DIRECTORY ended before.
-    What DIRECTORY has then, `kraftwire metadata` and `kraftwire log` read, and a node of Kafka.
+    It ends when DIRECTORY has everything that was committed at the start. With --follow it goes
+    on until Ctrl-C, and prints records as they are committed, from the old end of DIRECTORY on.
+    `kraftwire metadata`, `kraftwire log` and nodes of Kafka can read DIRECTORY.
 
-    Exit codes: 0 done, 1 records that could not be read, 2 could not do it.
+    Exit codes: 0 done, 1 some records could not be decoded, 2 could not do it.
 
     \b
     Examples:
@@ -75,14 +73,12 @@ def observe(
       kraftwire observe copy --bootstrap-controller localhost:9093 --follow | jq .type
     """
     if target.are_brokers:
-        raise click.UsageError("brokers have no metadata log to give: --bootstrap-controller")
+        raise click.UsageError("brokers do not serve the metadata log; use --bootstrap-controller")
     findings = Findings()
-    machine = MetadataObserver(findings.add, _printer(redact) if follow else _nothing)
+    machine = MetadataObserver(findings.add, _printer(redact) if follow else lambda _: None)
 
     async def run() -> None:
-        quorum = await describe_quorum(
-            target.servers, security=target.security, timeout_s=target.timeout_s
-        )
+        quorum = await target.describe()
         config = Config(
             key=ReplicaKey(node_id, uuid4()),
             can_vote=False,
@@ -110,26 +106,25 @@ async def _replicate(
     image: Path | None,
     cluster_id: str | None,
 ) -> None:
-    """Go on up to a goal, or until told to stop, and keep the image up to date meanwhile."""
-    asked = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, asked.set)
+    """Go on to an offset, or until a signal, and keep the image up to date meanwhile."""
+    stopped, loop = stop_event(), asyncio.get_running_loop()
     written, at = -1, 0.0
-    while not asked.is_set() and not node.ended.done() and (goal is None or node.applied_to < goal):
+    while not stopped.is_set() and not node.ended.done():
+        if goal is not None and node.applied_to >= goal:
+            break
         await asyncio.sleep(_LOOK_EVERY_S)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        flush_output()
         if image is not None and node.applied_to > written and loop.time() >= at:
-            written, at = _keep(machine, image, node, cluster_id), loop.time() + _IMAGE_EVERY_S
+            written = _write_image(machine, image, node, cluster_id)
+            at = loop.time() + _IMAGE_EVERY_S
     if node.ended.done():
         await node.ended
     if image is not None:
-        _keep(machine, image, node, cluster_id)
+        _write_image(machine, image, node, cluster_id)
 
 
-def _keep(machine: MetadataObserver, file: Path, node: Node, cluster_id: str | None) -> int:
-    """Write the image; up to which offset it goes."""
+def _write_image(machine: MetadataObserver, file: Path, node: Node, cluster_id: str | None) -> int:
+    """Write the image, and return its offset."""
     origin = machine.image.provenance
     origin.offset, origin.cluster_id = node.applied_to, cluster_id
     lines = [json.dumps(line, default=str) for line in image_lines(machine.image)]
@@ -138,8 +133,6 @@ def _keep(machine: MetadataObserver, file: Path, node: Node, cluster_id: str | N
 
 
 def _printer(is_redacted: bool) -> Callable[[Entry], None]:
-    """What prints records, without their secrets where that is wanted."""
-
     def show(entry: Entry) -> None:
         message, version = entry.message, entry.version
         name = type(message).__name__
@@ -156,7 +149,3 @@ def _printer(is_redacted: bool) -> Callable[[Entry], None]:
         )
 
     return show
-
-
-def _nothing(entry: Entry) -> None:
-    """Without --follow nothing is printed."""

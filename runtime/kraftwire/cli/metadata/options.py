@@ -1,10 +1,9 @@
-"""What the commands of `metadata` share: paths, options, how an image is loaded."""
+"""What the commands of `metadata` share: arguments, options, loading an image."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
@@ -18,8 +17,6 @@ from kraftwire.metadata.load import load_image
 from kraftwire.metadata.source import find_metadata
 from kraftwire_wire.errors import count_of
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 KINDS = {kind.section: kind for kind in Kind}
 PATH = click.Path(exists=True, path_type=Path)
 OFFSET = click.IntRange(min=0)
@@ -31,28 +28,26 @@ secrets_option = click.option(
     help="Print SCRAM salts and keys, and settings like passwords.",
 )
 topic_option = click.option(
-    "--topic", "topics", multiple=True, metavar="NAME", help="Only what is about this topic."
+    "--topic", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
 )
 
 
-def only_option(command: F) -> F:
-    """The option `--only SECTION`, which can be given again; the parameter is called `only`."""
-    return click.option(
-        "--only",
-        multiple=True,
-        type=click.Choice(list(KINDS)),
-        metavar="SECTION",
-        help=f"Only this section: {', '.join(KINDS)}.",
-    )(command)
+only_option = click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice(list(KINDS)),
+    metavar="SECTION",
+    help=f"Only this section: {', '.join(KINDS)}.",
+)
 
 
 def kinds_of(only: Collection[str]) -> list[Kind]:
-    """The kinds that `--only` names; all where it was not given."""
+    """Return the kinds that `--only` names, by default all."""
     return [kind for section, kind in KINDS.items() if not only or section in only]
 
 
 def load(path: Path, offset: int | None, findings: Findings) -> MetadataImage:
-    """The image at an offset; what is wrong on the way is reported and counted."""
+    """Load the image at an offset; add damage on the way to the findings."""
     source = find_metadata(path, findings.add)
     with progress(source.size, "metadata") as done:
         image = load_image(source, offset, report=findings.add, done=done)
@@ -61,23 +56,18 @@ def load(path: Path, offset: int | None, findings: Findings) -> MetadataImage:
 
 
 def note_open_transaction(transaction: OpenTransaction | None) -> None:
-    """Say that records wait for the end of their transaction."""
+    """Print a note about records that were not applied, since their transaction is open."""
     if transaction is not None:
         name = f" {transaction.name!r}" if transaction.name else ""
         records = count_of(transaction.records, "record")
-        note(
+        print_note(
             f"not applied: {records} of the transaction{name} that begins at offset"
             f" {transaction.offset} and has not ended before the offset that was reached"
         )
 
 
-def note(text: str) -> None:
-    """A line on standard error that is no finding."""
-    print_note(text)
-
-
 def check_topics(topics: Collection[str], *images: MetadataImage) -> None:
-    """Refuse topics that none of the images has."""
+    """Raise `CouldNotDoIt` for a topic that none of the images has."""
     for name in topics:
         if all(image.topics.named(name) is None for image in images):
             offsets = " or ".join(str(image.provenance.offset) for image in images)

@@ -1,4 +1,4 @@
-"""The command `metadata show`: the metadata of a cluster at one offset."""
+"""The command `metadata show`: the metadata of a cluster at an offset."""
 
 from __future__ import annotations
 
@@ -19,9 +19,15 @@ from kraftwire.cli.metadata.options import (
     secrets_option,
     topic_option,
 )
-from kraftwire.cli.metadata.tree import Node, print_tree
+from kraftwire.cli.metadata.tree import TreeNode, print_tree
 from kraftwire.console.findings import Findings
-from kraftwire.console.output import on_terminal, print_json, print_table, without_empty
+from kraftwire.console.output import (
+    on_terminal,
+    output_choice,
+    print_json,
+    print_table,
+    without_empty,
+)
 from kraftwire.console.times import format_time
 from kraftwire.metadata.describe import value_text
 from kraftwire.metadata.entities import Entity, Kind, entities
@@ -58,7 +64,7 @@ _COLUMNS: dict[Kind, tuple[str, ...]] = {
     Kind.TOKEN: ("tokenId", "owner", "requester", "renewers", "expirationTimestamp"),
     Kind.PRODUCER_IDS: ("nextProducerId",),
 }
-"""The fields that fit into a table; the JSON has all."""
+"""The fields that fit into a table; the JSON has them all."""
 
 _SECRET_COLUMNS = {Kind.SCRAM: ("salt", "storedKey", "serverKey")}
 
@@ -70,7 +76,7 @@ _HEADS = {
     "expirationTimestamp": "expires",
 }
 _OPTIONAL = frozenset({"rack", "renewers", "eligibleLeaderReplicas", "lastKnownElr"})
-"""Columns that are left out where no row has anything there."""
+"""Columns that are left out if they are empty."""
 
 _TIMES = frozenset({"issueTimestamp", "maxTimestamp", "expirationTimestamp"})
 _FOLDED = frozenset({"name", "value", "endpoints", "features", "logDirs", "resourceName", "entity"})
@@ -82,17 +88,12 @@ _FOLDED = frozenset({"name", "value", "endpoints", "features", "logDirs", "resou
     "--offset",
     type=OFFSET,
     metavar="N",
-    help="The state before the record with this offset; the end of the log unless given.",
+    help="The state before the record with this offset; the default is the end of the log.",
 )
 @only_option
 @topic_option
 @secrets_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "tree", "json"]),
-    help="How to print; a table on a terminal and JSON Lines elsewhere unless given.",
-)
+@output_choice("table", "tree", "json")
 def show(
     path: Path,
     offset: int | None,
@@ -104,13 +105,12 @@ def show(
     """Print the metadata of a cluster: tables on a terminal, JSON Lines when piped.
 
     PATH is a data directory, a __cluster_metadata-0 directory, a snapshot (.checkpoint) or a
-    segment (.log). The state is rebuilt from the newest snapshot that ends at the offset or
-    before, and the log after it. The last records of a log may not be committed: which are
-    is in no file.
+    segment (.log). The state is rebuilt from the newest snapshot that ends at or before the
+    offset, and the log after it. The last records of a log may not be committed: no file tells.
 
-    The JSON is one object a line, which "kind" tells apart: first a line of kind "image"
-    (offset, epoch, cluster id, leader), then a line for every feature, voter, controller,
-    broker, topic, partition, config, quota, acl, scram, token, producer-ids.
+    The JSON has an object a line with its "kind": first "image" (offset, epoch, cluster id,
+    leader), then every feature, voter, controller, broker, topic, partition, config, quota,
+    acl, scram, token, producer-ids.
 
     Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
 
@@ -140,14 +140,14 @@ def show(
 def image_lines(
     image: MetadataImage, shown: Iterable[Entity] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """An image as lines of JSON; all of it but for secrets, unless given what is shown."""
+    """Yield an image as objects: the entities in `shown`, by default all, without secrets."""
     yield {"kind": "image", **_facts(image)}
     for entity in entities(image, tuple(Kind)) if shown is None else shown:
         yield {"kind": entity.kind.value, **entity.fields}
 
 
 def _facts(image: MetadataImage) -> dict[str, Any]:
-    """What an image says of itself."""
+    """Return where the image comes from."""
     origin = image.provenance
     return {
         "clusterId": origin.cluster_id,
@@ -177,7 +177,7 @@ def _headline(image: MetadataImage) -> str:
 def _print_tables(
     image: MetadataImage, shown: Iterable[Entity], secrets: bool, only: Collection[str]
 ) -> None:
-    """A table for each kind that there is any of, or that was asked for by name."""
+    """Print a table for each kind that has entities, or that `--only` names."""
     print_table((_headline(image),), ())
     found = {kind: list(group) for kind, group in groupby(shown, lambda entity: entity.kind)}
     for kind in Kind:
@@ -207,14 +207,14 @@ def _cell(name: str, value: Any) -> str:
     return value_text(value)
 
 
-def _tree(image: MetadataImage, shown: Iterable[Entity]) -> Node:
-    """Sections, their entities, fields; partitions stand below their topics."""
-    root = Node(_headline(image))
-    topics: dict[object, Node] = {}
+def _tree(image: MetadataImage, shown: Iterable[Entity]) -> TreeNode:
+    """Return a tree of sections, entities and fields, with partitions below their topics."""
+    root = TreeNode(_headline(image))
+    topics: dict[object, TreeNode] = {}
     for kind, group in groupby(shown, key=lambda entity: entity.kind):
-        section = Node(kind.section)
+        section = TreeNode(kind.section)
         for entity in group:
-            node = Node(entity.label, list(_leaves(entity)))
+            node = TreeNode(entity.label, list(_leaves(entity)))
             parent = topics.get(entity.fields.get("topic")) if kind is Kind.PARTITION else None
             (parent or section).children.append(node)
             if kind is Kind.TOPIC:
@@ -224,7 +224,7 @@ def _tree(image: MetadataImage, shown: Iterable[Entity]) -> Node:
     return root
 
 
-def _leaves(entity: Entity) -> Iterator[Node]:
+def _leaves(entity: Entity) -> Iterator[TreeNode]:
     for name, value in entity.fields.items():
         if cell := _cell(name, value):
-            yield Node(f"{name}: {cell}")
+            yield TreeNode(f"{name}: {cell}")

@@ -1,45 +1,37 @@
-"""What commands share that read a node's `server.properties`."""
+"""The option of commands that read a node's `server.properties`, and how its errors are shown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from kraftwire.console.failures import CouldNotDoIt
+from kraftwire.console.output import print_note
 from kraftwire.node.settings.property_reader import InvalidProperties
 from kraftwire.node.storage.directories import UnusableDirectories
-from kraftwire.printing import printable
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def config_option(command: F) -> F:
-    """The option `-c`; the parameter is called `config`."""
-    return click.option(
-        "-c",
-        "--config",
-        required=True,
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="The node's server.properties.",
-    )(command)
+config_option = click.option(
+    "-c",
+    "--config",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The node's server.properties.",
+)
 
 
 @contextmanager
-def telling_all() -> Iterator[None]:
-    """Print a line for each of several things that are wrong."""
+def reporting_problems() -> Iterator[None]:
+    """Print every problem of settings and directories, each on a line of its own."""
     try:
         yield
-    except InvalidProperties as error:
-        *others, last = error.findings
-    except UnusableDirectories as error:
-        *others, last = map(str, error.problems)
-    else:
-        return
-    for line in others:
-        click.echo(f"Error: {printable(line)}", err=True)
-    raise CouldNotDoIt(last)
+    except (InvalidProperties, UnusableDirectories) as error:
+        *others, last = map(
+            str, error.findings if isinstance(error, InvalidProperties) else error.problems
+        )
+        for line in others:
+            print_note(f"Error: {line}")
+        raise CouldNotDoIt(last) from None

@@ -1,12 +1,11 @@
-"""What the commands of `quorum` share: where the quorum is, and how to connect to it."""
+"""Options that say where a quorum is and how to connect to it, and the parsers of quorum ids."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import click
@@ -17,12 +16,9 @@ from kraftwire.net.security import PLAINTEXT, ClientSecurity
 from kraftwire.net.settings import client_security
 from kraftwire.node.settings.listeners import parse_endpoints, parse_routable
 from kraftwire.node.settings.property_reader import parse_words
-from kraftwire.quorum.admin import TIMEOUT_S
+from kraftwire.quorum.admin import TIMEOUT_S, Quorum, describe_quorum
 from kraftwire.raft.state.voters import Listener
 from kraftwire_wire.uuids import format_uuid, parse_uuid
-
-T = TypeVar("T")
-
 
 _OPTIONS = (
     click.option(
@@ -43,7 +39,7 @@ _OPTIONS = (
         "--bootstrap-server",
         multiple=True,
         metavar="HOST:PORT",
-        help="A broker, which forwards; several with commas or repeated.",
+        help="A broker, which forwards requests; several with commas or repeated.",
     ),
     click.option(
         "--bootstrap-controller",
@@ -54,8 +50,8 @@ _OPTIONS = (
 )
 
 
-class Target(NamedTuple):
-    """A quorum, as the command line says it."""
+class QuorumTarget(NamedTuple):
+    """Where a quorum is, as given on the command line."""
 
     servers: tuple[Address, ...]
     are_brokers: bool
@@ -63,9 +59,13 @@ class Target(NamedTuple):
     security: ClientSecurity
     timeout_s: float
 
+    async def describe(self) -> Quorum:
+        """Ask for the state of the quorum."""
+        return await describe_quorum(self.servers, security=self.security, timeout_s=self.timeout_s)
+
 
 def quorum_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that say where a quorum is; the command gets them as `target`."""
+    """Add the options that say where a quorum is; the command gets them as `target`."""
 
     @wraps(command)
     def with_target(
@@ -76,7 +76,9 @@ def quorum_options(command: Callable[..., None]) -> Callable[..., None]:
         timeout: float,
         **others: Any,
     ) -> None:
-        target = _target(bootstrap_controller, bootstrap_server, command_config, timeout)
+        servers = _servers(bootstrap_controller, bootstrap_server)
+        security = read_security(command_config)
+        target = QuorumTarget(servers, bool(bootstrap_server), command_config, security, timeout)
         command(target=target, **others)
 
     for option in _OPTIONS:
@@ -84,70 +86,57 @@ def quorum_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_target
 
 
-def _target(
-    bootstrap_controller: tuple[str, ...],
-    bootstrap_server: tuple[str, ...],
-    command_config: Path | None,
-    timeout: float,
-) -> Target:
-    if bool(bootstrap_controller) == bool(bootstrap_server):
-        both = "both were given" if bootstrap_server else "neither was given"
-        raise click.UsageError(f"one of --bootstrap-controller and --bootstrap-server, and {both}")
-    option = "--bootstrap-controller" if bootstrap_controller else "--bootstrap-server"
-    servers: list[Address] = []
-    for text in bootstrap_controller + bootstrap_server:
-        try:
-            servers += map(parse_routable, parse_words(text))
-        except ValueError as error:
-            raise click.BadParameter(str(error), param_hint=option) from None
-    return Target(
-        tuple(servers), bool(bootstrap_server), command_config, security_of(command_config), timeout
-    )
+def _servers(controllers: tuple[str, ...], brokers: tuple[str, ...]) -> tuple[Address, ...]:
+    if bool(controllers) == bool(brokers):
+        both = "both were given" if brokers else "neither was given"
+        raise click.UsageError(f"give --bootstrap-controller or --bootstrap-server: {both}")
+    option = "--bootstrap-controller" if controllers else "--bootstrap-server"
+    try:
+        words = [word for text in controllers + brokers for word in parse_words(text)]
+        return tuple(map(parse_routable, words))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=option) from None
 
 
-def security_of(command_config: Path | None) -> ClientSecurity:
-    """What a file of a client's settings says; PLAINTEXT without one."""
+def read_security(command_config: Path | None) -> ClientSecurity:
+    """Read a client's settings from a file; without one, connections are PLAINTEXT."""
     if command_config is None:
         return PLAINTEXT
     entries = read_entries(command_config.read_bytes())
     return client_security({entry.key: entry.value for entry in entries})
 
 
-def to_directory(_: click.Context, __: click.Parameter, value: str | None) -> UUID | None:
-    """A directory's id, as Kafka prints it; for `callback`."""
+def parse_directory_id(_: click.Context, __: click.Parameter, value: str | None) -> UUID | None:
+    """Parse the id of a directory as Kafka prints it; for `callback`."""
     if value is None:
         return None
     try:
         return parse_uuid(value)
     except ValueError:
-        raise click.BadParameter(f"{value[:60]!r} is no id; 22 characters of base64 are") from None
+        reason = f"{value[:60]!r} is not an id, which has 22 characters of base64"
+        raise click.BadParameter(reason) from None
 
 
-def to_listeners(
+def parse_listeners(
     _: click.Context, __: click.Parameter, value: str | None
 ) -> tuple[Listener, ...] | None:
-    """Listeners, as settings have them; for `callback`."""
+    """Parse listeners as server.properties has them; for `callback`."""
     if value is None:
         return None
     try:
-        found = tuple(Listener(name, *address) for name, address in parse_endpoints(value, 1))
-        for one in found:
-            parse_routable(str(Address(one.host, one.port)))
+        listeners = tuple(Listener(name, *address) for name, address in parse_endpoints(value, 1))
+        for listener in listeners:
+            parse_routable(str(Address(listener.host, listener.port)))
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
-    return found
+    return listeners
 
 
-def endpoint(listener: Listener) -> str:
-    """A listener as settings have it."""
+def format_listener(listener: Listener) -> str:
+    """Return a listener as server.properties has it."""
     return f"{listener.name}://{Address(listener.host, listener.port)}"
 
 
-def directory_text(directory: UUID | None) -> str | None:
-    """A directory's id as Kafka prints it; None where it is not known."""
+def format_directory_id(directory: UUID | None) -> str | None:
+    """Return the id of a directory as Kafka prints it, None if it is unknown."""
     return None if directory is None else format_uuid(directory)
-
-
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end."""
-    return asyncio.run(work)

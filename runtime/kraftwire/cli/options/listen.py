@@ -11,44 +11,54 @@ import click
 
 from kraftwire.address import Address, host_problem
 from kraftwire.console.failures import CouldNotDoIt
+from kraftwire.console.output import flush_output, print_json
 from kraftwire.node.settings.listeners import parse_address
 
 F = TypeVar("F", bound=Callable[..., Any])
-LOOPBACK = "127.0.0.1"
+_LOOPBACK = "127.0.0.1"
 
 
-def _to_listen(_: click.Context, __: click.Parameter, value: str) -> Address:
-    host, port = _parse(value, least_port=0)
-    return Address(host or LOOPBACK, port)
-
-
-def listen_option(command: F) -> F:
-    """`--listen HOST:PORT`: port 0 for a free one, no host for loopback."""
+def listen_option(text: str) -> Callable[[F], F]:
+    """Make the option `--listen HOST:PORT`: port 0 for a free one, no host for loopback."""
     return click.option(
         "--listen",
-        default=f"{LOOPBACK}:0",
+        default=f"{_LOOPBACK}:0",
         show_default=True,
         metavar="HOST:PORT",
-        callback=_to_listen,
-        help="Where clients bootstrap; port 0 picks a free one.",
-    )(command)
+        callback=_parse_listen,
+        help=text,
+    )
 
 
-def to_upstream(_: click.Context, __: click.Parameter, value: str) -> Address:
-    """HOST:PORT to connect to; for `callback`."""
+def parse_upstream(_: click.Context, __: click.Parameter, value: str) -> Address:
+    """Parse HOST:PORT to connect to; for `callback`."""
     host, port = _parse(value, least_port=1)
     if not host:
-        raise click.BadParameter(f"{value[:80]!r} has no host; host:port is wanted")
+        raise click.BadParameter(f"{value[:80]!r} has no host; write HOST:PORT")
     return Address(host, port)
 
 
 @contextmanager
 def naming_host(listen: Address) -> Iterator[None]:
-    """Say which host it was that nobody knows, which the system's own error does not."""
+    """Add the address to the system's error about an unknown host, which lacks it."""
     try:
         yield
     except socket.gaierror as error:
         raise CouldNotDoIt(f"--listen {listen}: {error.strerror}") from None
+
+
+def print_bootstrap(address: Address, facts: dict[str, object], *, as_json: bool) -> None:
+    """Print where clients bootstrap; in JSON with more facts. A program may wait for it."""
+    if as_json:
+        print_json({"bootstrap": str(address), **facts})
+    else:
+        click.echo(f"bootstrap.servers={address}")
+    flush_output()
+
+
+def _parse_listen(_: click.Context, __: click.Parameter, value: str) -> Address:
+    host, port = _parse(value, least_port=0)
+    return Address(host or _LOOPBACK, port)
 
 
 def _parse(value: str, least_port: int) -> tuple[str, int]:
@@ -57,5 +67,5 @@ def _parse(value: str, least_port: int) -> tuple[str, int]:
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
     if host and host_problem(host) is not None:
-        raise click.BadParameter(f"{host[:80]!r} is no name of a host")
+        raise click.BadParameter(f"{host[:80]!r} is not a host name")
     return host, port

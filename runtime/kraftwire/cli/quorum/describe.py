@@ -1,11 +1,12 @@
 """The command `quorum describe`: who leads, and how far each replica has come.
 
-Names are those of `kafka-metadata-quorum`, and of KIP-856 where the command is spelled as
-there; JSON has them with a small letter first.
+Names are those of `kafka-metadata-quorum`, or of KIP-856 if the command is spelled as there; in
+JSON they begin with a small letter.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from typing import Any
@@ -13,22 +14,21 @@ from typing import Any
 import click
 
 from kraftwire.cli.options.connection import (
-    Target,
-    directory_text,
-    endpoint,
+    QuorumTarget,
+    format_directory_id,
+    format_listener,
     quorum_options,
-    run,
 )
-from kraftwire.console.output import output_option, print_json, print_table, wants_json
-from kraftwire.quorum.admin import Quorum, ReplicaStatus, describe_quorum
+from kraftwire.console.output import output_option, print_json, print_rows, print_table, wants_json
+from kraftwire.quorum.admin import Quorum, ReplicaStatus
 
 _OTHER_NAMES = {"NodeId": "ReplicaId", "DirectoryId": "ReplicaUuid"}
 
 
 @click.command("describe")
-@click.option("--status", is_flag=True, help="Show the quorum as a whole; the default.")
+@click.option("--status", is_flag=True, help="Show the state of the quorum; the default.")
 @click.option("--replication", is_flag=True, help="Show a row for each replica.")
-@click.option("--human-readable", is_flag=True, help="Show times as how long ago they were.")
+@click.option("--human-readable", is_flag=True, help="Show how long ago a time was.")
 @click.option("--kip-856", "is_kip", is_flag=True, hidden=True)
 @quorum_options
 @output_option
@@ -37,13 +37,13 @@ def describe(
     replication: bool,
     human_readable: bool,
     is_kip: bool,
-    target: Target,
+    target: QuorumTarget,
     output: str | None,
 ) -> None:
-    """Show who leads a quorum, who votes and who observes, and how far they have come.
+    """Show the leader, voters and observers of a quorum, and how far they have come.
 
-    Observers are brokers, and controllers that do not vote. An offset or a time that the leader
-    does not know is left out.
+    Observers are brokers, and controllers that are not voters. An offset or a time is left out
+    if the leader does not know it.
 
     Exit codes: 0 done, 2 could not do it.
 
@@ -53,24 +53,19 @@ def describe(
       kraftwire quorum describe --replication --bootstrap-server broker:9092 -o json
     """
     if status and replication:
-        raise click.UsageError("--status and --replication are two commands")
-    quorum = run(
-        describe_quorum(target.servers, security=target.security, timeout_s=target.timeout_s)
-    )
+        raise click.UsageError("--status and --replication exclude each other")
+    quorum = asyncio.run(target.describe())
     if not replication:
         _print_status(status_of(quorum, is_kip=is_kip), as_json=wants_json(output))
         return
     now = time.time_ns() // 1_000_000 if human_readable else None
     rows = [_renamed(replica_row(one, role, now), is_kip) for one, role in replicas_of(quorum)]
-    if wants_json(output):
-        for row in rows:
-            print_json(_json(row))
-    else:
-        print_table(list(rows[0]) if rows else [], [list(row.values()) for row in rows])
+    cells = [(_json(row), list(row.values())) for row in rows]
+    print_rows(output, list(rows[0]) if rows else [], cells)
 
 
 def status_of(quorum: Quorum, *, is_kip: bool) -> dict[str, Any]:
-    """The quorum as a whole."""
+    """Return the state of the quorum as a row."""
     behind, leader = quorum.furthest_behind, quorum.leader
     row: dict[str, Any] = {
         "ClusterId": quorum.cluster_id,
@@ -86,7 +81,7 @@ def status_of(quorum: Quorum, *, is_kip: bool) -> dict[str, Any]:
         row["CouldBeVoters"] = [_key(one, "uuid") for one in could_be]
     else:
         row["CurrentVoters"] = [
-            {**_key(one, "directoryId"), "endpoints": [endpoint(at) for at in one.listeners]}
+            {**_key(one, "directoryId"), "endpoints": [format_listener(at) for at in one.listeners]}
             for one in quorum.voters
         ]
         row["CurrentObservers"] = [_key(one, "directoryId") for one in quorum.observers]
@@ -94,7 +89,7 @@ def status_of(quorum: Quorum, *, is_kip: bool) -> dict[str, Any]:
 
 
 def _lag_ms(leader: ReplicaStatus | None, behind: ReplicaStatus | None) -> int | None:
-    """How long the voter that is furthest behind has not caught up."""
+    """Lag of the slowest voter, in ms."""
     if leader is None or behind is None:
         return None
     if leader is behind:
@@ -104,11 +99,11 @@ def _lag_ms(leader: ReplicaStatus | None, behind: ReplicaStatus | None) -> int |
 
 
 def _key(one: ReplicaStatus, name: str) -> dict[str, Any]:
-    return {"id": one.replica_id, name: directory_text(one.directory_id)}
+    return {"id": one.replica_id, name: format_directory_id(one.directory_id)}
 
 
 def replicas_of(quorum: Quorum) -> list[tuple[ReplicaStatus, str]]:
-    """All replicas and what they are, the leader first."""
+    """Return all replicas with their roles, the leader first."""
     leader = quorum.leader
     found = [] if leader is None else [(leader, "Leader")]
     found += [(one, "Follower") for one in quorum.voters if one is not leader]
@@ -116,10 +111,10 @@ def replicas_of(quorum: Quorum) -> list[tuple[ReplicaStatus, str]]:
 
 
 def replica_row(one: ReplicaStatus, role: str, now: int | None) -> dict[str, Any]:
-    """A replica; its times are how long before `now`, if that is given."""
+    """Return a replica as a row; with `now`, its times are how long ago they were."""
     return {
         "NodeId": one.replica_id,
-        "DirectoryId": directory_text(one.directory_id),
+        "DirectoryId": format_directory_id(one.directory_id),
         "LogEndOffset": one.log_end_offset,
         "Lag": one.lag,
         "LastFetchTimestamp": _time(one.last_fetch_timestamp, now),

@@ -1,4 +1,4 @@
-"""The command `storage format`."""
+"""The command `storage format`: meta.properties for each directory, and the first voters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import click
 
-from kraftwire.cli.options.config import config_option, telling_all
-from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.cli.options.config import config_option, reporting_problems
+from kraftwire.console.output import output_option, print_rows
 from kraftwire.node.settings.property_reader import parse_number
 from kraftwire.node.settings.storage_properties import StorageProperties, read_storage_properties
 from kraftwire.node.storage.directories import FILE_NAME
@@ -39,17 +39,24 @@ _MAX_LEVEL = 0x7FFF
     "-I",
     "--initial-controllers",
     metavar="VOTERS",
-    help="The first voters, id@host:port:directory-id,...; the same for each of them.",
+    help="The first voters, id@host:port:directory-id,...; the same on each of them.",
 )
-@click.option("-N", "--no-initial-controllers", is_flag=True, help="Voters are found by asking.")
-@click.option("-g", "--ignore-formatted", is_flag=True, help="Leave what is formatted as it is.")
+@click.option(
+    "-N",
+    "--no-initial-controllers",
+    is_flag=True,
+    help="Find the voters by asking bootstrap servers.",
+)
+@click.option(
+    "-g", "--ignore-formatted", is_flag=True, help="Leave formatted directories as they are."
+)
 @click.option(
     "-r",
     "--release-version",
     default=NEWEST.name,
     show_default=True,
     metavar="RELEASE",
-    help=f"The Kafka that is to start on it, such as 4.3, or {_NO_RELEASE}.",
+    help=f"The release of Kafka that will start on it, such as 4.3, or {_NO_RELEASE}.",
 )
 @click.option(
     "-f",
@@ -57,9 +64,9 @@ _MAX_LEVEL = 0x7FFF
     "features",
     multiple=True,
     metavar="NAME=LEVEL",
-    help="A feature's level, where it is not to be that of the release.",
+    help="A feature's level, if it differs from that of the release.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Change nothing; only print what would be done.")
 @output_option
 def format_(
     cluster_id: str,
@@ -73,18 +80,18 @@ def format_(
     dry_run: bool,
     output: str | None,
 ) -> None:
-    """Make directories a node's own, and name the first voters.
+    """Format the directories of a node, and name the first voters.
 
-    The directories are those of log.dirs and metadata.log.dir; they are made where only they
-    are missing. Each gets an id, in meta.properties. What is written is what kafka-storage
-    writes, and a node of Kafka can start on it. With --release-version none there is nothing in
-    it for Kafka's controller: the log is that of another state machine.
+    The directories are those of log.dirs and metadata.log.dir; missing ones are created if
+    their parents exist. Each gets an id, in meta.properties. The files are those that
+    kafka-storage writes, and a node of Kafka can start on them. With --release-version none
+    there are no records for Kafka's controller: the log belongs to another state machine.
 
     \b
     A controller needs controller.quorum.voters in its settings, or one of
       --standalone, --initial-controllers, --no-initial-controllers
 
-    Exit codes: 0 done, 2 could not do it, and then nothing has changed.
+    Exit codes: 0 done, 2 could not do it; then nothing has changed.
 
     \b
     Examples:
@@ -93,8 +100,8 @@ def format_(
     """
     if standalone + (initial_controllers is not None) + no_initial_controllers > 1:
         names = "--standalone, --initial-controllers and --no-initial-controllers"
-        raise click.UsageError(f"{names} exclude one another")
-    with telling_all():
+        raise click.UsageError(f"{names} exclude each other")
+    with reporting_problems():
         properties = read_storage_properties(config)
         options = FormatOptions(
             cluster_id=_parsed("-t", cluster_id, parse_cluster_id),
@@ -107,7 +114,7 @@ def format_(
         plan = plan_format(properties, options, time.time_ns() // 1_000_000)
         if not dry_run:
             write_format(plan)
-    _print(plan, "would be formatted" if dry_run else "formatted", as_json=wants_json(output))
+    _print(plan, "would be formatted" if dry_run else "formatted", output)
 
 
 def _voters(
@@ -137,19 +144,15 @@ def _parse_release(text: str) -> MetadataVersion | None:
 def _parse_feature(text: str) -> tuple[str, int]:
     name, equals, level = text.partition("=")
     if not equals:
-        raise ValueError(f"{text[:60]!r} is no feature; name=level is, such as group.version=1")
+        raise ValueError(f"{text[:60]!r} is not name=level, such as group.version=1")
     return name.strip(), parse_number(level.strip(), 0, _MAX_LEVEL)
 
 
-def _print(plan: FormatPlan, done: str, *, as_json: bool) -> None:
+def _print(plan: FormatPlan, done: str, output: str | None) -> None:
     rows: list[tuple[str, str, str | None, list[str]]] = [
         (str(one.path), done, one.meta.directory_id, [*one.files, FILE_NAME]) for one in plan.new
     ]
     rows += [(str(path), "was formatted already", None, []) for path in plan.formatted]
-    if not as_json:
-        print_table(_COLUMNS, [(*row[:3], ", ".join(row[3])) for row in rows])
-        return
-    for directory, what, directory_id, files in rows:
-        print_json(
-            {"directory": directory, "done": what, "directoryId": directory_id, "files": files}
-        )
+    keys = ("directory", "done", "directoryId", "files")
+    printed = [(dict(zip(keys, row, strict=True)), (*row[:3], ", ".join(row[3]))) for row in rows]
+    print_rows(output, _COLUMNS, printed)

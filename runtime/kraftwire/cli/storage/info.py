@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from kraftwire.cli.options.config import config_option, telling_all
+from kraftwire.cli.options.config import config_option, reporting_problems
 from kraftwire.console.failures import EXIT_FINDINGS
-from kraftwire.console.output import output_option, print_json, print_table, wants_json
+from kraftwire.console.output import output_option, print_rows
 from kraftwire.node.settings.storage_properties import StorageProperties, read_storage_properties
 from kraftwire.node.storage.directories import (
     LogDirectory,
@@ -27,26 +27,22 @@ _COLUMNS = ("directory", "holds", "cluster id", "node", "directory id", "problem
 @config_option
 @output_option
 def info(config: Path, output: str | None) -> None:
-    """Show for each directory of a node whose it is, and what is wrong with it.
+    """Show to which node each directory belongs, and what is wrong with it.
 
     The directories are those of log.dirs and metadata.log.dir. Nothing is written.
 
-    Exit codes: 0 all can be used, 1 problems, 2 could not read the settings.
+    Exit codes: 0 all are usable, 1 problems, 2 could not read the settings.
 
     \b
     Example:
       kraftwire storage info -c server.properties
     """
-    with telling_all():
+    with reporting_problems():
         properties = read_storage_properties(config)
     found = [read_directory(path) for path in properties.directories]
     problems = _problems(found, properties)
-    if wants_json(output):
-        for one in found:
-            print_json(_json(one, properties, problems[one.path]))
-    else:
-        rows = [_row(one, properties, problems[one.path]) for one in found]
-        print_table(_COLUMNS, rows, folded=("directory", "problem"))
+    rows = [_row(one, properties, problems[one.path]) for one in found]
+    print_rows(output, _COLUMNS, rows, folded=("directory", "problem"))
     if any(problems.values()):
         raise click.exceptions.Exit(EXIT_FINDINGS)
 
@@ -69,36 +65,27 @@ def _problems(
     for path, reason in problems_of(found, properties.node_id):
         problems[path].append(reason)
     for one in found:
-        if one.meta is None and one.problem is None:
+        if one.problem is not None:
+            continue
+        if one.meta is None:
             problems[one.path].append(what_is_missing(one.path))
-        elif one.meta is not None and one.meta.directory_id is None and one.problem is None:
-            problems[one.path].append("it has no directory.id; a node gives it one when it starts")
+        elif one.meta.directory_id is None:
+            problems[one.path].append("it has no directory.id; a node adds one when it starts")
     return problems
-
-
-def _holds(one: LogDirectory, properties: StorageProperties) -> str:
-    return "metadata log" if one.path == properties.metadata_log_dir else "data"
-
-
-def _json(
-    one: LogDirectory, properties: StorageProperties, problems: list[str]
-) -> dict[str, object]:
-    meta = one.meta
-    return {
-        "directory": str(one.path),
-        "holds": _holds(one, properties),
-        "formatted": meta is not None,
-        "version": meta.version if meta else None,
-        "clusterId": meta.cluster_id if meta else None,
-        "nodeId": meta.node_id if meta else None,
-        "directoryId": meta.directory_id if meta else None,
-        "problems": problems,
-    }
 
 
 def _row(
     one: LogDirectory, properties: StorageProperties, problems: list[str]
-) -> tuple[object, ...]:
-    ids = (one.meta.cluster_id, one.meta.node_id, one.meta.directory_id) if one.meta else ()
-    cells = (*ids, *(None for _ in range(3 - len(ids))))
-    return (one.path, _holds(one, properties), *cells, "; ".join(problems))
+) -> tuple[dict[str, object], tuple[object, ...]]:
+    meta = one.meta
+    holds = "metadata log" if one.path == properties.metadata_log_dir else "data"
+    ids = (meta.cluster_id, meta.node_id, meta.directory_id) if meta else (None, None, None)
+    obj: dict[str, object] = {
+        "directory": str(one.path),
+        "holds": holds,
+        "formatted": meta is not None,
+        "version": meta.version if meta else None,
+        **dict(zip(("clusterId", "nodeId", "directoryId"), ids, strict=True)),
+        "problems": problems,
+    }
+    return obj, (one.path, holds, *ids, "; ".join(problems))

@@ -1,7 +1,7 @@
-"""Where the frames of `capture` commands come from: cassettes and packet captures.
+"""The recordings that `capture` commands read: cassettes and packet captures.
 
-What a file is, its first bytes say. libpcap reads files by their path, so what comes through
-a pipe goes into a temporary file first.
+The first bytes tell which a file is. libpcap needs the path of a file, so input from a pipe is
+copied to a temporary file first.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from kraftwire.capture.frame import Frame
 from kraftwire.capture.pcap_file import MAGIC_SIZE, MAGICS, PcapFile
 from kraftwire.capture.traffic import Traffic
 from kraftwire.console.failures import CouldNotDoIt
+from kraftwire_wire.errors import count_of
 from kraftwire_wire.registry import Registry
 
 _GZIP = b"\x1f\x8b"
@@ -28,15 +29,38 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The frames of a file; `pcap` and `traffic` are None for a cassette."""
+    """The frames of a file; `pcap` is None for a cassette."""
 
     name: str
     frames: CassetteReader | Traffic
     pcap: PcapFile | None = None
-    traffic: Traffic | None = None
 
     def __iter__(self) -> Iterator[Frame]:
         return iter(self.frames)
+
+    def summary(self) -> Iterator[str]:
+        """Yield what was read of a packet capture, and what was lost."""
+        traffic = self.frames
+        if self.pcap is None or not isinstance(traffic, Traffic):
+            return
+        yield (
+            f"{count_of(traffic.packets, 'packet')}, "
+            f"{count_of(traffic.connections, 'TCP connection')} with data, "
+            f"{traffic.kafka_connections} of Kafka"
+        )
+        yield from traffic.losses.lines()
+        if self.pcap.error is not None:
+            yield str(self.pcap.error)
+        if not traffic.kafka_connections:
+            yield f"{self.name}: no Kafka connection was found"
+
+    @property
+    def has_findings(self) -> bool:
+        """Whether a packet capture has losses, an error, or no traffic of Kafka."""
+        traffic = self.frames
+        if self.pcap is None or not isinstance(traffic, Traffic):
+            return False
+        return bool(traffic.losses.lost or self.pcap.error) or not traffic.kafka_connections
 
 
 @contextmanager
@@ -54,7 +78,7 @@ def open_recording(path: str, registry: Registry) -> Iterator[Recording]:
             shown = "FILE" if path == "-" else path
             raise CouldNotDoIt(f"{name} is gzip: gzip -dc {shown} | kraftwire capture decode -")
         if magic not in MAGICS:
-            _refuse_what_is_no_cassette(magic, name)
+            _check_cassette(magic, name)
             yield Recording(name, CassetteReader(stream, name))
             return
         file = Path(path)
@@ -64,13 +88,12 @@ def open_recording(path: str, registry: Registry) -> Iterator[Recording]:
             spooled.flush()
             file = Path(spooled.name)
         pcap = PcapFile(file, name)
-        traffic = Traffic(pcap, registry)
-        yield Recording(name, traffic, pcap, traffic)
+        yield Recording(name, Traffic(pcap, registry), pcap)
 
 
-def _refuse_what_is_no_cassette(magic: bytes, name: str) -> None:
-    """A person who names a wrong file should not hear of JSON."""
+def _check_cassette(magic: bytes, name: str) -> None:
+    """Refuse a file that is not a recording at all, before the reader complains about JSON."""
     if not magic:
         raise CouldNotDoIt(f"{name} is empty")
     if not magic.lstrip().startswith(b"{"):
-        raise CouldNotDoIt(f"{name} is no packet capture (pcap or pcapng) and no cassette")
+        raise CouldNotDoIt(f"{name} is neither a packet capture (pcap or pcapng) nor a cassette")

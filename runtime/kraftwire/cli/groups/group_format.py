@@ -1,6 +1,6 @@
-"""Groups and what happens to them as JSON objects, which `groups show` and `history` print.
+"""Groups and their events as the JSON objects and the texts that `groups show` and `history` print.
 
-Topics have name and id, and null for what the logs do not tell.
+Topics have a name and an id; one that the logs do not tell is null.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
+from kraftwire.console.output import pick_fields
 from kraftwire.groups.changes import Event, Part
 from kraftwire.groups.share_state import DELIVERY_STATES, SharePartition, StateBatch
 from kraftwire.groups.state import (
@@ -26,7 +27,6 @@ from kraftwire.groups.state import (
     MemberInfo,
     ResolvedRegex,
     ShareTopics,
-    TopicPartition,
 )
 from kraftwire_messages.kafka import StreamsGroupTopologyValue
 from kraftwire_wire.uuids import format_uuid
@@ -34,64 +34,61 @@ from kraftwire_wire.uuids import format_uuid
 Json = dict[str, Any]
 
 
-class GroupForms:
-    """The forms; `names` are the topics' names by id, and may grow while it is used."""
+class GroupFormat:
+    """Formats groups; `names` maps ids to names of topics, and may grow meanwhile."""
 
     def __init__(self, names: Mapping[UUID, str]) -> None:
-        """Forms that know these names."""
         self.names = names
 
-    def group(self, group: GroupState) -> Json:
-        """A group without its members and offsets."""
+    def group_json(self, group: GroupState) -> Json:
+        """Return a group without its members and offsets."""
         obj: Json = {
             "group": group.name,
             "type": group.type.value,
             "state": group.state,
             "partition": group.partition,
         }
-        if group.classic is not None:
-            obj |= self.part(group.classic, group.type)
-        if group.epochs is not None:
-            obj |= self.part(group.epochs, group.type)
+        for part in (group.classic, group.epochs):
+            if part is not None:
+                obj |= self.part_json(part, group.type)
         if group.share_topics is not None:
-            obj["topics"] = self.part(group.share_topics, group.type)
+            obj["topics"] = self.part_json(group.share_topics, group.type)
         if group.regexes:
             obj["regexes"] = [
-                {"regex": regex, **self.part(found, group.type)}
+                {"regex": regex, **self.part_json(found, group.type)}
                 for regex, found in group.regexes.items()
             ]
         if group.topology is not None:
-            obj["topology"] = self.part(group.topology, group.type)
+            obj["topology"] = self.part_json(group.topology, group.type)
         return obj
 
-    def members(self, group: GroupState) -> Json:
-        """The members of a group."""
-        return {"members": [self.part(m, group.type) for m in group.members.values()]}
+    def members_json(self, group: GroupState) -> Json:
+        """Return the members of a group."""
+        return {"members": [self.part_json(m, group.type) for m in group.members.values()]}
 
-    def offsets(self, group: GroupState) -> Json:
-        """The offsets of a group, and how far a share group has come."""
+    def offsets_json(self, group: GroupState) -> Json:
+        """Return the offsets of a group, and the progress of a share group."""
         obj: Json = {
             "offsets": [
-                _place(at) | self.part(offset, group.type)
-                for at, offset in sorted(group.offsets.items())
+                at._asdict() | _offset(offset) for at, offset in sorted(group.offsets.items())
             ],
             "pending": [
-                _place(at) | self.part(offset, group.type)
+                at._asdict() | _offset(offset)
                 for at, waiting in sorted(group.pending.items())
                 for offset in waiting.values()
             ],
         }
         if group.share_partitions:
             obj["sharePartitions"] = [
-                self.topic(None, at.topic_id)
+                self.topic_json(None, at.topic_id)
                 | {"partition": at.partition}
-                | self.part(progress.get(), group.type)
+                | _share_partition(progress.get())
                 for at, progress in sorted(group.share_partitions.items())
             ]
         return obj
 
-    def event(self, event: Event) -> Json:
-        """Something that happened."""
+    def event_json(self, event: Event) -> Json:
+        """Return something that happened."""
         change = event.change
         obj: Json = {
             "log": event.topic,
@@ -107,49 +104,43 @@ class GroupForms:
         if change.regex is not None:
             obj["regex"] = change.regex
         if change.partition is not None:
-            obj |= self.topic(change.topic, change.topic_id) | {"partition": change.partition}
+            obj |= self.topic_json(change.topic, change.topic_id) | {"partition": change.partition}
         for name, part in (("before", change.before), ("after", change.after)):
-            obj[name] = None if part is None else self.part(part, event.kind)
+            obj[name] = None if part is None else self.part_json(part, event.kind)
         return obj
 
-    def topic(self, name: str | None, topic_id: UUID | None) -> Json:
-        """A topic, by what is known of it."""
-        return {"topic": self.name(name, topic_id), "topicId": _id(topic_id)}
+    def topic_json(self, name: str | None, topic_id: UUID | None) -> Json:
+        """Return the name and the id of a topic, of which one may be unknown."""
+        return {"topic": self.topic_name(name, topic_id), "topicId": _id(topic_id)}
 
-    def name(self, name: str | None, topic_id: UUID | None) -> str | None:
-        """The name of a topic; None where it is not known."""
+    def topic_name(self, name: str | None, topic_id: UUID | None) -> str | None:
+        """Return the name of a topic, None if it is unknown."""
         if name is None and topic_id is not None:
             return self.names.get(topic_id)
         return name
 
-    def part(self, part: Part, kind: GroupType) -> Json:
-        """One part of a group; `kind` says what the numbers of members' states mean."""
+    def topic_text(self, name: str | None, topic_id: UUID | None) -> str | None:
+        """Return the name of a topic, its id if the name is unknown."""
+        return self.topic_name(name, topic_id) or _id(topic_id)
+
+    def part_json(self, part: Part, kind: GroupType) -> Json:
+        """Return one part of a group; `kind` tells what its members' states mean."""
         match part:
             case CommittedOffset():
                 return _offset(part)
             case Classic():
-                return {
-                    "protocolType": part.protocol_type,
-                    "protocol": part.protocol,
-                    "generation": part.generation,
-                    "leader": part.leader,
-                    "stateTimestamp": part.state_timestamp,
-                }
+                return pick_fields(part, "protocol_type protocol generation leader state_timestamp")
             case Epochs():
-                return _epochs(part)
+                obj = pick_fields(part, "epoch metadata_hash assignment_epoch assignment_timestamp")
+                return obj | _present(pick_fields(part, "validated_topology_epoch"))
             case Member():
                 return self._member(part, kind)
             case ResolvedRegex():
-                return {
-                    "topics": list(part.topics),
-                    "version": part.version,
-                    "timestamp": part.timestamp,
-                }
+                return {"topics": list(part.topics), **pick_fields(part, "version timestamp")}
             case ShareTopics():
                 return {
-                    "initializing": self._assignment(part.initializing),
-                    "initialized": self._assignment(part.initialized),
-                    "deleting": self._assignment(part.deleting),
+                    name: self._assignment(getattr(part, name))
+                    for name in ("initializing", "initialized", "deleting")
                 }
             case SharePartition():
                 return _share_partition(part)
@@ -167,24 +158,18 @@ class GroupForms:
         return obj
 
     def _info(self, info: MemberInfo) -> Json:
-        obj: Json = {
-            "instanceId": info.instance_id,
-            "clientId": info.client_id,
-            "clientHost": info.client_host,
-            "rackId": info.rack_id,
-            "rebalanceTimeoutMs": info.rebalance_timeout_ms,
-            "sessionTimeoutMs": info.session_timeout_ms,
-            "subscription": None if info.subscription is None else list(info.subscription),
-            "subscriptionRegex": info.regex,
-        }
+        obj = pick_fields(
+            info,
+            "instance_id client_id client_host rack_id rebalance_timeout_ms session_timeout_ms",
+        )
+        obj["subscription"] = None if info.subscription is None else list(info.subscription)
+        obj["subscriptionRegex"] = info.regex
         more = {
             "assignor": info.assignor,
             "ownedPartitions": self._assignment(info.owned),
             "classicProtocols": list(info.classic_protocols),
             "subscriptionBytes": _bytes(info.protocol_bytes),
-            "topologyEpoch": info.topology_epoch,
-            "processId": info.process_id,
-            "endpoint": info.endpoint,
+            **pick_fields(info, "topology_epoch process_id endpoint"),
             "clientTags": dict(info.client_tags),
         }
         return obj | _present(more)
@@ -192,8 +177,7 @@ class GroupForms:
     def _current(self, current: Current, kind: GroupType) -> Json:
         obj: Json = {}
         if current.epoch is not None:
-            obj["epoch"] = current.epoch
-            obj["previousEpoch"] = current.previous_epoch
+            obj = pick_fields(current, "epoch previous_epoch")
             obj["memberState"] = current.state
             obj["memberStateName"] = member_state(kind, current.state)
         assigned = current.assigned
@@ -208,39 +192,40 @@ class GroupForms:
         return [self._assigned(assigned) for assigned in assignment]
 
     def _assigned(self, assigned: Assigned) -> Json:
-        partitions = {"partitions": list(assigned.partitions)}
         if assigned.subtopology is not None:
-            return {"subtopology": assigned.subtopology, "role": assigned.role, **partitions}
-        return self.topic(assigned.topic, assigned.topic_id) | partitions
+            obj = pick_fields(assigned, "subtopology role")
+        else:
+            obj = self.topic_json(assigned.topic, assigned.topic_id)
+        return obj | {"partitions": list(assigned.partitions)}
 
     def assignment_text(self, assignment: Iterable[Assigned]) -> str:
-        """An assignment for people: `tea 0-2, 5; cups 0`."""
+        """Return an assignment for people: `tea 0-2, 5; cups 0`."""
         texts = []
         for assigned in assignment:
-            what = self.name(assigned.topic, assigned.topic_id) or _id(assigned.topic_id)
+            owner = self.topic_text(assigned.topic, assigned.topic_id)
             if assigned.subtopology is not None:
-                what = f"{assigned.role} {assigned.subtopology}"
-            texts.append(f"{what} {ranges(assigned.partitions)}".rstrip())
+                owner = f"{assigned.role} {assigned.subtopology}"
+            texts.append(f"{owner} {ranges(assigned.partitions)}".rstrip())
         return "; ".join(texts)
 
 
 def member_state(kind: GroupType, state: int | None) -> str | None:
-    """The name of a member's state; None where it has none."""
+    """Return the name of a member's state, None if it has none."""
     return None if state is None else MEMBER_STATES[kind].get(state)
 
 
 def client_text(info: MemberInfo) -> str:
-    """Who a member is, for people: `console-consumer /172.17.0.1`."""
+    """Return a member's client for people: `console-consumer /172.17.0.1`."""
     return f"{info.client_id} {info.client_host}"
 
 
 def subscription_text(info: MemberInfo) -> str:
-    """What a member subscribes to, for people: topics, then the regular expression."""
+    """Return what a member subscribes to: topics, then the regular expression."""
     return ", ".join(filter(None, (*(info.subscription or ()), info.regex)))
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Numbers for people: `0-2, 5`."""
+    """Return numbers for people: `0-2, 5`."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][1] + 1 == number:
@@ -251,7 +236,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def batches_text(batches: Iterable[StateBatch]) -> str:
-    """The states of records for people: `5-39 Available, 1 delivery`."""
+    """Return the states of records for people: `5-39 Available, 1 delivery`."""
     texts = []
     for batch in batches:
         state = DELIVERY_STATES.get(batch.delivery_state, batch.delivery_state)
@@ -262,57 +247,27 @@ def batches_text(batches: Iterable[StateBatch]) -> str:
 
 
 def _offset(offset: CommittedOffset) -> Json:
-    return {
-        "topicId": _id(offset.topic_id),
-        "offset": offset.offset,
-        "leaderEpoch": offset.leader_epoch,
-        "metadata": offset.metadata,
-        "commitTimestamp": offset.commit_timestamp,
-        "expireTimestamp": offset.expire_timestamp,
-        "recordOffset": offset.record_offset,
-        "producerId": offset.producer_id,
-    }
-
-
-def _epochs(epochs: Epochs) -> Json:
-    obj: Json = {
-        "epoch": epochs.epoch,
-        "metadataHash": epochs.metadata_hash,
-        "assignmentEpoch": epochs.assignment_epoch,
-        "assignmentTimestamp": epochs.assignment_timestamp,
-    }
-    return obj | _present({"validatedTopologyEpoch": epochs.validated_topology_epoch})
+    return {"topicId": _id(offset.topic_id)} | pick_fields(
+        offset,
+        "offset leader_epoch metadata commit_timestamp expire_timestamp record_offset producer_id",
+    )
 
 
 def _share_partition(part: SharePartition) -> Json:
-    return {
-        "startOffset": part.start_offset,
-        "snapshotEpoch": part.snapshot_epoch,
-        "stateEpoch": part.state_epoch,
-        "leaderEpoch": part.leader_epoch,
-        "deliveryCompleteCount": part.delivery_complete_count,
-        "createTimestamp": part.create_timestamp,
-        "writeTimestamp": part.write_timestamp,
-        "batches": [
-            {
-                "firstOffset": batch.first_offset,
-                "lastOffset": batch.last_offset,
-                "deliveryState": batch.delivery_state,
-                "deliveryStateName": DELIVERY_STATES.get(batch.delivery_state),
-                "deliveryCount": batch.delivery_count,
-            }
-            for batch in part.batches
-        ],
-    }
+    obj = pick_fields(part, "start_offset snapshot_epoch state_epoch leader_epoch")
+    obj |= pick_fields(part, "delivery_complete_count create_timestamp write_timestamp")
+    obj["batches"] = [
+        pick_fields(batch, "first_offset last_offset delivery_state")
+        | {"deliveryStateName": DELIVERY_STATES.get(batch.delivery_state)}
+        | {"deliveryCount": batch.delivery_count}
+        for batch in part.batches
+    ]
+    return obj
 
 
 def _present(obj: Json) -> Json:
-    """Without what is empty: most groups lack most of it."""
+    """Leave out what is empty, as most of it is in most groups."""
     return {name: value for name, value in obj.items() if value not in (None, [], {})}
-
-
-def _place(at: TopicPartition) -> Json:
-    return {"topic": at.topic, "partition": at.partition}
 
 
 def _id(topic_id: UUID | None) -> str | None:

@@ -1,4 +1,4 @@
-"""A decoded frame as JSON, as a row of a table, and in full."""
+"""Decoded frames as JSON, as rows of a table, and in full."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from kraftwire.capture.pairing import DecodedFrame
-from kraftwire.cli.messages.envelope import Envelope, deviations_json
+from kraftwire.cli.messages.decoded_message import DecodedMessage, deviations_json
 from kraftwire.console.output import print_table
 from kraftwire_wire.canonical import Deviation, summary
 from kraftwire_wire.registry import Registry, answered_version
 
-# Short, so that a row fits a line of 80 characters; the JSON has the whole words.
+# Short, so that a row fits into 80 characters; the JSON has the whole words.
 COLUMNS = ("frame", "conn", "direction", "API", "corr id", "client id", "bytes", "error", "note")
 FOLDED = ("API", "client id", "error", "note")
 OPTIONAL = ("error", "note")
-"""Columns that are left out if no frame has anything in them."""
+"""Columns that are left out if they are empty."""
 
 NOT_ENCODED_BACK = "does not encode back to the same bytes"
 _TOKEN = "SASL token"  # noqa: S105
 
 
-class Verdict(NamedTuple):
-    """What is to be said of a frame beside what it says itself.
+class FrameVerdict(NamedTuple):
+    """What is wrong with a frame, or unusual.
 
     Fields:
-        error: what is wrong with it, which is a finding.
-        note: what is unusual about it.
-        deviations: where it is not canonical.
+        error: what is wrong, which is a finding.
+        note: what is unusual.
+        deviations: where the frame is not canonical.
     """
 
     error: str | None
@@ -36,24 +36,24 @@ class Verdict(NamedTuple):
     deviations: Sequence[Deviation] = ()
 
 
-def judge(decoded: DecodedFrame, registry: Registry) -> Verdict:
+def judge(decoded: DecodedFrame, registry: Registry) -> FrameVerdict:
     """Return what is wrong with a frame, and what is unusual about it."""
     if decoded.error is not None:
-        return Verdict(str(decoded.error))
+        return FrameVerdict(str(decoded.error))
     note = None
     if decoded.note is not None:
-        read = "brokers do not read them" if decoded.trailing else "brokers read it all the same"
+        read = "brokers do not read them" if decoded.trailing else "brokers accept it"
         note = f"{decoded.note}; {read}"
     if decoded.encodes_back(registry):
-        return Verdict(None, note)
+        return FrameVerdict(None, note)
     deviations = decoded.deviations()
     if decoded.note is None and deviations:
         note = summary(deviations)
-    return Verdict(NOT_ENCODED_BACK, note, deviations)
+    return FrameVerdict(NOT_ENCODED_BACK, note, deviations)
 
 
-def cells(decoded: DecodedFrame, verdict: Verdict) -> Sequence[object]:
-    """A frame as a row of the table; an API is written as `3 Metadata v12`."""
+def frame_cells(decoded: DecodedFrame, verdict: FrameVerdict) -> Sequence[object]:
+    """Return a frame as a row of the table, with the API as `3 Metadata v12`."""
     api = _TOKEN if decoded.is_token else None
     if decoded.api is not None:
         api = f"{decoded.api_key} {decoded.api} v{decoded.version}"
@@ -63,8 +63,8 @@ def cells(decoded: DecodedFrame, verdict: Verdict) -> Sequence[object]:
     return *before, *(facts.get(key) for key in keys)
 
 
-def frame_facts(decoded: DecodedFrame, verdict: Verdict) -> dict[str, Any]:
-    """A frame without header and message."""
+def frame_facts(decoded: DecodedFrame, verdict: FrameVerdict) -> dict[str, Any]:
+    """Return a frame as JSON without header and message."""
     frame = decoded.frame
     facts: dict[str, Any] = {
         "frame": decoded.number,
@@ -100,8 +100,8 @@ def frame_facts(decoded: DecodedFrame, verdict: Verdict) -> dict[str, Any]:
     return facts
 
 
-def frame_json(decoded: DecodedFrame, verdict: Verdict) -> dict[str, Any]:
-    """All of a frame: what `kraftwire decode` prints for a message, and where it was."""
+def frame_json(decoded: DecodedFrame, verdict: FrameVerdict) -> dict[str, Any]:
+    """Return what `kraftwire decode` prints for the message, and the facts of the frame."""
     obj = frame_facts(decoded, verdict)
     if verdict.deviations:
         obj["notCanonical"] = deviations_json(verdict.deviations)
@@ -109,37 +109,35 @@ def frame_json(decoded: DecodedFrame, verdict: Verdict) -> dict[str, Any]:
         obj["answers"] = decoded.request.number
     if decoded.is_token:
         obj["saslToken"] = True
-    envelope = _envelope(decoded)
-    if envelope is None:
-        return obj | {"hex": decoded.frame.data.hex()}
-    return obj | envelope.to_json("lossless")
+    found = _decoded_message(decoded)
+    return obj | (found.to_json("lossless") if found else {"hex": decoded.frame.data.hex()})
 
 
-def print_whole(decoded: DecodedFrame, verdict: Verdict) -> None:
-    """A frame in full, as tables."""
-    from kraftwire.cli.messages.message_rows import COLUMNS as FIELD_COLUMNS
-    from kraftwire.cli.messages.message_rows import envelope_rows, title
+def print_whole(decoded: DecodedFrame, verdict: FrameVerdict) -> None:
+    """Print a frame in full, as tables."""
+    from kraftwire.cli.messages import message_rows
 
     facts = frame_facts(decoded, verdict)
     number = str(facts.pop("frame"))
     print_table(("frame", number), [item for item in facts.items() if item[1] is not None])
-    envelope = _envelope(decoded)
-    if envelope is None:
+    found = _decoded_message(decoded)
+    if found is None:
         print_table(("bytes",), [(decoded.frame.data.hex(" ", 4),)])
     else:
-        print_table(FIELD_COLUMNS, envelope_rows(envelope), title(envelope))
+        title = message_rows.title(found)
+        print_table(message_rows.COLUMNS, message_rows.message_rows(found), title)
 
 
-def _envelope(decoded: DecodedFrame) -> Envelope | None:
-    """Header and message in the version that they were read in; None where they were not."""
+def _decoded_message(decoded: DecodedFrame) -> DecodedMessage | None:
+    """Return header and message; None if they could not be decoded."""
     message, version = decoded.message, decoded.version
     if message is None or version is None:
         return None
-    return Envelope(message, answered_version(message, version), decoded.header)
+    return DecodedMessage(message, answered_version(message, version), decoded.header)
 
 
 def _timestamp(seconds: float) -> str | None:
-    """ISO 8601 to the microsecond; None for a time that is no date."""
+    """Return a time in ISO 8601 to the microsecond; None if it is not a date."""
     try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,10 +1,9 @@
-"""What the commands of `groups` share: options, replay, groups that are not there."""
+"""How the commands of `groups` read the logs: their options, replay, groups that do not exist."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
-from typing import Any, TypeVar
 
 import click
 
@@ -15,14 +14,9 @@ from kraftwire.groups.changes import Event
 from kraftwire.groups.reading import GroupLogs, Problem
 from kraftwire.groups.replay import Groups
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def group_option(command: F) -> F:
-    """The option `--group`, which can be given several times; the parameter is `wanted`."""
-    return click.option(
-        "--group", "wanted", multiple=True, metavar="NAME", help="Only this group; repeatable."
-    )(command)
+group_option = click.option(
+    "--group", "names", multiple=True, metavar="NAME", help="Only this group; repeatable."
+)
 
 
 def replay(
@@ -34,7 +28,7 @@ def replay(
     *,
     prints: bool = False,
 ) -> Iterator[Event]:
-    """Apply the logs to `into`; yields what happens, reports and counts what cannot be read.
+    """Apply the logs to `into` and yield the events; add what cannot be read to the findings.
 
     `label` and `prints` are for `progress`.
     """
@@ -46,9 +40,11 @@ def replay(
                 yield item
 
 
-def check_found(wanted: Iterable[str], found: Collection[str], until: int | None = None) -> None:
-    """Refuse names of groups that the logs do not have."""
-    missing = [name for name in wanted if name not in found]
+def check_groups_exist(
+    names: Iterable[str], found: Collection[str], until: int | None = None
+) -> None:
+    """Raise `CouldNotDoIt` for names of groups that are not in the logs."""
+    missing = [name for name in names if name not in found]
     if not missing:
         return
     near = get_close_matches(missing[0], found, n=1)
