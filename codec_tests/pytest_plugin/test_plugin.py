@@ -109,7 +109,7 @@ def test_every_name_is_its_own() -> None:
     public = {name for name in vars(kraftwire.pytest_plugin) if not name.startswith("_")}
     hooks = {"pytest_addoption", "pytest_configure", "pytest_runtest_makereport"}
     imported = {"annotations", "pytest", "Any", "Generator", "Iterator", "TYPE_CHECKING"}
-    modules = {"cassettes", "comparing", "files", "snapshots"}
+    modules = {"cassettes", "comparison", "files", "snapshots"}
     assert public - hooks - imported - modules == set(kraftwire.pytest_plugin.__all__)
 
 
@@ -206,7 +206,7 @@ def test_without_a_cassette_it_says_what_to_do(run: pytest.Pytester) -> None:
     result = run.runpytest()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["*no cassette cassettes/test_it/test_tea.jsonl: say with --kafka-bootstrap HOST:PORT*"]
+        ["*no cassette cassettes/test_it/test_tea.jsonl: record it with --kafka-bootstrap HOST:PORT*"]
     )
     assert "not HOST:PORT" in run.runpytest("--kafka-bootstrap", "here").stdout.str()
 
@@ -382,10 +382,10 @@ def test_a_snapshot_is_written_and_compared(run: pytest.Pytester) -> None:
     changed.assert_outcomes(failed=1)
     changed.stdout.fnmatch_lines(
         [
-            "*MetadataRequest version 12 differs from what is expected:*",
+            "*MetadataRequest version 12 differs from the expected one:*",
             "*topics?0?.name*'cups'*'tea'*",
             "*first differing byte: 17 in topics?0?.name*",
-            "*--kafka-snapshot-update takes it as it is now*",
+            "*accept it with --kafka-snapshot-update*",
         ]
     )
 

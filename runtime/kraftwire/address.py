@@ -1,4 +1,4 @@
-"""Where something listens."""
+"""Addresses of servers, and what is wrong with malformed ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 _MAX_HOST = 253
 _MAX_PORT = 65535
 _NAME = re.compile(rb"[0-9A-Za-z._%:\-]+")
-"""What a name consists of when it is looked up; colons and percent signs are those of IPv6."""
+"""Characters of a host name; colons and percent signs are for IPv6."""
 _SHOWN = 80
 
 
@@ -21,7 +21,7 @@ class Address(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine is there; a name other than localhost may be anywhere."""
+        """Whether the address is this machine's own; of names, only localhost is known to be."""
         if self.host == "localhost":
             return True
         try:
@@ -31,7 +31,7 @@ class Address(NamedTuple):
 
     @property
     def problem(self) -> str | None:
-        """Why nobody can connect to this address, for people; None if it is well-formed."""
+        """Why nobody can connect to the address; None if it is well-formed."""
         reason = host_problem(self.host)
         if reason is None and not 0 < self.port <= _MAX_PORT:
             reason = f"port {self.port} is not between 1 and {_MAX_PORT}"
@@ -43,7 +43,7 @@ class Address(NamedTuple):
 
 
 def host_problem(host: str) -> str | None:
-    """Return why a host cannot be looked up, for people; None if it is well-formed.
+    """Return why a host cannot be looked up, None if it is well-formed.
 
     System calls that look hosts up raise `ValueError` for some of these, not `OSError`.
     """

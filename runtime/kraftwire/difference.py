@@ -1,16 +1,16 @@
 """How two messages differ: field by field, with paths, and at which byte.
 
-A message becomes a tree of dicts, lists and plain values (`as_tree`); two trees are compared
-leaf by leaf (`differences`). Rules:
+`as_tree` turns a message into dicts, lists and plain values; `differences` compares two trees
+leaf by leaf. Rules:
 
 - paths are those of errors: `topics[2].partitions[0].error_code`;
-- record batches are opened, so that a difference names the record's key, value or header; the
+- record batches are decoded, so that a difference names the record's key, value or header; the
   CRC and the lengths of a batch are left out, since they follow from the rest;
-- an ignored path is `Message.field.field` without indexes, and takes in what is below it;
-  `*` stands for any text in either half (`*.throttle_time_ms`).
+- an ignored path is `Message.field.field` without indexes, and includes what is below it;
+  `*` matches any text in either half (`*.throttle_time_ms`).
 
-The field at a byte is found by decoding what is before that byte: the error says which field
-lacks it.
+`path_at` finds the field of a byte by decoding the bytes before it: the error names the field
+that lacks the byte.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FOLLOWS = frozenset({"position", "length", "crc"})
 
 
 class _Absent:
-    """What stands where one side has nothing."""
+    """Type of `ABSENT`, the value of a path that one side does not have."""
 
     def __repr__(self) -> str:
         return "(absent)"
@@ -39,7 +39,7 @@ ABSENT = _Absent()
 
 
 class Difference(NamedTuple):
-    """One place in which two messages differ; `ABSENT` where one has nothing there."""
+    """A path at which two messages differ, and both values."""
 
     path: str
     actual: object
@@ -50,7 +50,7 @@ class Difference(NamedTuple):
 
 
 def as_tree(value: object, version: int | None = None) -> Any:
-    """A message, struct or dict as dicts and lists; fields that `version` lacks are left out."""
+    """Return a message, struct or dict as dicts and lists, without fields that `version` lacks."""
     if isinstance(value, Struct):
         tree = {}
         for field in value.LAYOUT.fields:
@@ -71,7 +71,7 @@ def as_tree(value: object, version: int | None = None) -> Any:
 def differences(
     actual: object, expected: object, *, name: str = "", ignore: Collection[str] = ()
 ) -> list[Difference]:
-    """Where two trees differ, in the order of the fields; `name` is the message's."""
+    """Return where two trees differ, in the order of the fields; `name` is the message's."""
     patterns = [split_pattern(text) for text in ignore]
     return [
         found
@@ -81,7 +81,7 @@ def differences(
 
 
 def split_pattern(text: str) -> tuple[str, str]:
-    """The message and the path of `Message.path`; `ValueError` where it is not one."""
+    """Split `Message.path`; raise `ValueError` if it is something else."""
     name, _, path = text.partition(".")
     if not name or not path:
         raise ValueError(f"{text!r} is not Message.path, such as FetchRequest.max_wait_ms")
@@ -89,40 +89,38 @@ def split_pattern(text: str) -> tuple[str, str]:
 
 
 def is_ignored(name: str, path: str, pattern: tuple[str, str]) -> bool:
-    """Whether a pattern takes in a path of a message, which may have indexes."""
-    wanted, below = pattern
-    if not fnmatchcase(name, wanted):
-        return False
+    """Whether a pattern matches a path of a message, which may have indexes."""
+    name_pattern, path_pattern = pattern
     bare = _INDEX.sub("", path)
-    return fnmatchcase(bare, below) or fnmatchcase(bare, below + ".*")
+    return fnmatchcase(name, name_pattern) and (
+        fnmatchcase(bare, path_pattern) or fnmatchcase(bare, path_pattern + ".*")
+    )
 
 
 def first_difference(actual: bytes, expected: bytes) -> int | None:
-    """The offset of the first byte that differs, or at which one ends; None where none does."""
+    """Return the offset at which bytes differ or one side ends; None if they are equal."""
     if actual == expected:
         return None
-    for at, (one, other) in enumerate(zip(actual, expected, strict=False)):
-        if one != other:
-            return at
-    return min(len(actual), len(expected))
+    pairs = enumerate(zip(actual, expected, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(actual), len(expected)))
 
 
 def path_at(message: type[Message], version: int, data: bytes, offset: int) -> str:
-    """The path of the field that the byte at an offset belongs to; empty behind the last.
+    """Return the path of the field that a byte belongs to; empty after the last field.
 
-    At the first byte of a list's element it is the list's, which lacks its elements there.
+    The first byte of a list's element belongs to the list.
     """
     try:
         message.decode(data[:offset], version)
     except DecodeError as error:
         return error.path
     except KraftwireError:
-        return ""
+        pass
     return ""
 
 
-def report(found: Sequence[Difference], *, limit: int = 50) -> str:
-    """Differences as lines of a table: path, actual, expected."""
+def format_differences(found: Sequence[Difference], *, limit: int = 50) -> str:
+    """Return differences as the lines of a table: path, actual, expected."""
     lines = [
         (each.path or "(all)", _short(each.actual), _short(each.expected)) for each in found[:limit]
     ]
@@ -155,7 +153,7 @@ def _are_same(actual: object, expected: object) -> bool:
 
 
 def _open_records(data: bytes) -> Any:
-    """Return batches as trees; the bytes themselves if they are no batches, or too much."""
+    """Return batches as trees; the bytes themselves if they are not batches, or too large."""
     from kraftwire.log.batch import parse_batch
     from kraftwire.log.errors import CorruptBatch
     from kraftwire.log.large_records import RecordBudget

@@ -1,13 +1,12 @@
-"""Secrets in messages, by schema: which fields hold them, and messages without them.
+"""Secrets in messages: which fields have them, and messages without them.
 
-`SECRETS` is the one table. A field in it is secret always, or where it is the value of a
-sensitive setting: by the setting's name, as Kafka's own settings of type PASSWORD are named,
-or because the broker calls the setting sensitive.
+`SECRETS` is the one table. Its fields are secret always, or if they are the value of a sensitive
+setting: the setting is named like Kafka's settings of type PASSWORD, or the broker marks it as
+sensitive.
 
-`redact` works on the JSON form of a message, so that what is printed keeps its shape;
-`redact_fields` on the message itself, which encodes as before. Null and empty values have
-nothing to hide and stay. Secrets in the records of users, and in what producers and members
-of groups write, have no schema and are not found.
+`redact` replaces secrets in the JSON form of a message, `redact_fields` in the message itself,
+which can still be encoded. Null and empty values stay. Secrets in the records of topics, and in
+what producers and members of groups write, have no schema and are not found.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ REDACTED_BYTES = REDACTED.encode()
 
 
 class Secret(NamedTuple):
-    """A field: its path without indexes, and when it is a secret."""
+    """A secret field: its path without indexes, and when it is secret."""
 
     path: str
     when: Literal["always", "sensitive setting"] = "always"
@@ -44,7 +43,7 @@ SECRETS: dict[str, tuple[Secret, ...]] = {
     # Logging in: passwords, proofs, tokens of OAuth and Kerberos (KIP-152).
     "SaslAuthenticateRequest": (Secret("auth_bytes"),),
     "SaslAuthenticateResponse": (Secret("auth_bytes"),),
-    # SCRAM (KIP-554); with salt and salted password anybody can log in.
+    # SCRAM (KIP-554): with salt and salted password anybody can log in.
     "AlterUserScramCredentialsRequest": (
         Secret("upsertions.salt"),
         Secret("upsertions.salted_password"),
@@ -85,7 +84,7 @@ _SECRET_SETTING = re.compile(
 
 
 def redact(name: str, message: dict[str, Any]) -> dict[str, Any]:
-    """The JSON form of a message, with its secrets replaced; `name` is the message's."""
+    """Return the JSON form of a message without its secrets; `name` is the message's."""
     if name not in SECRETS:
         return message
     copy = deepcopy(message)
@@ -95,9 +94,9 @@ def redact(name: str, message: dict[str, Any]) -> dict[str, Any]:
 
 
 def redact_fields(message: Message) -> list[str]:
-    """Replace the secrets of a message, in place; the paths of those that were there.
+    """Replace the secrets of a message in place, and return their paths.
 
-    Secrets within record batches and embedded requests are not looked for here.
+    Secrets within record batches and embedded requests are not found.
     """
     paths = []
     for found in _find(_Attributes(), message, type(message).__name__):
@@ -108,19 +107,19 @@ def redact_fields(message: Message) -> list[str]:
 
 
 def secret_texts(message: Message) -> list[str]:
-    """The secrets of a message that are text, the longest first."""
+    """Return the secrets of a message that are strings, the longest first."""
     found = _find(_Attributes(), message, type(message).__name__)
     values = {getattr(one.holder, one.key) for one in found}
     return sorted((one for one in values if isinstance(one, str)), key=len, reverse=True)
 
 
 def is_secret_setting(name: str) -> bool:
-    """Whether the value of a setting is a secret, by the setting's name."""
+    """Whether a setting with this name has a secret value."""
     return _SECRET_SETTING.search(name) is not None
 
 
 class _Attributes:
-    """How to look into a message."""
+    """Access to the fields of a message."""
 
     def key(self, name: str) -> str:
         return name
@@ -130,7 +129,7 @@ class _Attributes:
 
 
 class _Json:
-    """How to look into the JSON form of one."""
+    """Access to the fields of a JSON form."""
 
     def key(self, name: str) -> str:
         return camel_case(name)
@@ -139,15 +138,15 @@ class _Json:
         return holder.get(key)
 
 
-class _Found(NamedTuple):
-    """A secret: what holds it, and under which name."""
+class _SecretValue(NamedTuple):
+    """A secret: the object that has it, its key there, and its path."""
 
     holder: Any
     key: str
     path: str
 
 
-def _find(form: _Attributes | _Json, message: Any, name: str) -> Iterator[_Found]:
+def _find(form: _Attributes | _Json, message: Any, name: str) -> Iterator[_SecretValue]:
     for secret in SECRETS.get(name, ()):
         *steps, last = map(form.key, secret.path.split("."))
         for holders, path in _walk(form, message, steps):
@@ -155,13 +154,13 @@ def _find(form: _Attributes | _Json, message: Any, name: str) -> Iterator[_Found
             if not value or value in (REDACTED, REDACTED_BYTES):
                 continue
             if secret.when == "always" or _is_sensitive(form, holders):
-                yield _Found(holders[-1], last, path + last)
+                yield _SecretValue(holders[-1], last, path + last)
 
 
 def _walk(
     form: _Attributes | _Json, message: Any, steps: list[str]
 ) -> Iterator[tuple[list[Any], str]]:
-    """The structs at the end of some steps, each behind those that hold it."""
+    """Yield the structs at the end of a path, each after the structs that contain it."""
     found: list[tuple[list[Any], str]] = [([message], "")]
     for step in steps:
         deeper = []
@@ -178,7 +177,7 @@ def _walk(
 
 
 def _is_sensitive(form: _Attributes | _Json, holders: list[Any]) -> bool:
-    """Whether a setting, or one that it is a synonym of, is sensitive."""
+    """Whether a setting, or a setting of which it is a synonym, is sensitive."""
     flag = form.key("is_sensitive")
     if any(form.get(holder, flag) for holder in holders):
         return True

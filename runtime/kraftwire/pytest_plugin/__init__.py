@@ -1,11 +1,10 @@
-"""The pytest plugin: recorded brokers, messages compared by fields, and snapshots of them.
+"""The pytest plugin: recorded brokers, messages compared by fields, and snapshots of messages.
 
-Installed with kraftwire, it is there without a conftest. Until a test uses a fixture of it, it
-costs its own import alone: nothing else of kraftwire is loaded. All its names begin with
-`kafka_` or `message_snapshot`.
+pytest loads it wherever kraftwire is installed. Until a test uses one of its fixtures, it imports
+nothing else of kraftwire.
 
-    kafka_cassette        a broker out of a file; records it first, from a real one
-    message_snapshot      a message as JSON, with its bytes, kept beside the test
+    kafka_cassette        a broker replayed from a file, which is first recorded from a real one
+    message_snapshot      a message as JSON, with its bytes, in files beside the test
     assert_same_message   two messages compared field by field
 """
 
@@ -26,28 +25,28 @@ _PASSED = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options; each has `kafka` in its name, to clash with none."""
+    """Add the options; each has `kafka` in its name, so that none clashes."""
     group = parser.getgroup("kafka", "Kafka cassettes and message snapshots (kraftwire)")
     group.addoption(
         "--kafka-bootstrap",
         metavar="HOST:PORT",
-        help="A real broker, from which kafka_cassette records what it has no file of.",
+        help="The real broker from which kafka_cassette records missing cassettes.",
     )
     group.addoption(
         "--kafka-record",
         action="store_true",
-        help="Record every cassette anew, from --kafka-bootstrap.",
+        help="Record every cassette again, from --kafka-bootstrap.",
     )
     group.addoption(
         "--kafka-snapshot-update",
         action="store_true",
-        help="Write message snapshots anew.",
+        help="Replace message snapshots by what the tests make now.",
     )
     parser.addini("kafka_bootstrap", "The default of --kafka-bootstrap.", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line(
         "markers",
         "kafka_cassette(name=None, ignore=()): the cassette's name, and fields that may differ, "
@@ -59,10 +58,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note whether a test passed: what it did otherwise, or before Ctrl-C, is not worth keeping."""
+    """Note whether a test passed: only then is its recording kept."""
     report = yield
     if report.when == "setup":
-        item.stash[_PASSED] = False  # until it is known, also where a plugin runs the test again
+        item.stash[_PASSED] = False  # reset, since a plugin may run the test again
     elif report.when == "call":
         item.stash[_PASSED] = report.passed
     return report
@@ -70,12 +69,11 @@ def pytest_runtest_makereport(
 
 @pytest.fixture
 def kafka_cassette(request: pytest.FixtureRequest) -> Iterator[KafkaCassette]:
-    """A broker to speak to at `.bootstrap`: recorded once, replayed after that.
+    """A broker to connect to at `.bootstrap`: recorded once, then replayed.
 
-    The file is `cassettes/<module>/<test>.jsonl` beside the test's. Where it is not there, or
-    with `--kafka-record`, what the test does is recorded from the broker that
-    `--kafka-bootstrap` names, and kept where the test passes. In a replay, the test fails
-    where it asks for something that was not recorded.
+    The file is `cassettes/<module>/<test>.jsonl` beside the test's. If it does not exist, or with
+    `--kafka-record`, the test runs against the broker of `--kafka-bootstrap`, and its traffic is
+    kept if it passes. In a replay, the test fails if a request was not recorded.
     """
     from kraftwire.pytest_plugin.cassettes import open_cassette
 
@@ -86,7 +84,7 @@ def kafka_cassette(request: pytest.FixtureRequest) -> Iterator[KafkaCassette]:
 
 @pytest.fixture
 def message_snapshot(request: pytest.FixtureRequest) -> MessageSnapshot:
-    """Compares messages with those kept in `snapshots/<module>/<test>.json`; see `check`."""
+    """Compares messages with those in `snapshots/<module>/<test>.json`; see `check`."""
     from kraftwire.pytest_plugin.snapshots import MessageSnapshot
 
     update: bool = request.config.getoption("--kafka-snapshot-update")
@@ -94,21 +92,16 @@ def message_snapshot(request: pytest.FixtureRequest) -> MessageSnapshot:
 
 
 def assert_same_message(
-    actual: Any,
-    expected: Any,
-    *,
-    message: Any = None,
-    version: int | None = None,
-    ignore: Any = (),
+    actual: Any, expected: Any, *, message: Any = None, version: int | None = None, ignore: Any = ()
 ) -> None:
-    """Fail where two messages differ, with every path and both values.
+    """Fail if two messages differ, with every path and both values.
 
-    Either may be a message, a dict, or bytes; for bytes, `message` is the class and `version`
-    the version, and the first byte that differs is named with its field. `ignore` are fields
+    Either may be a message, a dict, or bytes. For bytes, pass the class as `message`, and the
+    `version`; the error names the first byte that differs, with its field. `ignore` lists fields
     that may differ, as `Message.path` without indexes.
     """
     __tracebackhide__ = True
-    from kraftwire.pytest_plugin.comparing import explain_difference
+    from kraftwire.pytest_plugin.comparison import explain_difference
 
     text = explain_difference(actual, expected, message, version, ignore)
     if text is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -12,16 +13,12 @@ from typing import Any, Literal
 import pytest
 
 from kraftwire.address import Address
-from kraftwire.capture.cassette import (
-    CassetteHeader,
-    CassetteReader,
-    frame_line,
-    header_line,
-)
+from kraftwire.capture.cassette import CassetteHeader, CassetteReader, frame_line, header_line
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.replay.miss import Miss
 from kraftwire.capture.replay.server import ReplayThread
-from kraftwire.pytest_plugin.files import file_of, printable_lines, replace_file, shown
+from kraftwire.printing import printable_lines
+from kraftwire.pytest_plugin.files import file_of, replace_file, shown
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
 
@@ -29,36 +26,29 @@ _MARKER = "kafka_cassette"
 _RECORDED_BY = "kraftwire's pytest plugin"
 
 
+@dataclass
 class KafkaCassette:
     """What a test gets.
 
     Fields:
         bootstrap: where to connect, as `host:port`.
-        mode: `replay`, or `record` where a real broker is behind it.
+        mode: `replay`, or `record` if it forwards to a real broker.
         path: the file.
-        misses: what was asked so far that was not recorded.
+        misses: requests so far that were not recorded.
     """
 
-    def __init__(
-        self,
-        bootstrap: str,
-        mode: Literal["replay", "record"],
-        path: Path,
-        misses: list[Miss] | None = None,
-    ) -> None:
-        self.bootstrap = bootstrap
-        self.mode = mode
-        self.path = path
-        self.misses = [] if misses is None else misses
+    bootstrap: str
+    mode: Literal["replay", "record"]
+    path: Path
+    misses: list[Miss] = field(default_factory=list)
 
 
 @contextmanager
 def open_cassette(item: pytest.Item, has_passed: Callable[[], bool]) -> Iterator[KafkaCassette]:
-    """Replay a test's cassette, or record it; `has_passed` says whether the test did."""
+    """Replay a test's cassette, or record it if the test passes, which `has_passed` tells."""
     name, ignore = _marked(item)
     path = file_of(item, "cassettes", name, ".jsonl")
-    record = bool(item.config.getoption("--kafka-record"))
-    if path.is_file() and not record:
+    if path.is_file() and not item.config.getoption("--kafka-record"):
         opened = _replay(path, ignore)
     else:
         opened = _record(path, _bootstrap(item, path), has_passed)
@@ -81,7 +71,7 @@ def _bootstrap(item: pytest.Item, path: Path) -> Address:
     text = item.config.getoption("--kafka-bootstrap") or item.config.getini("kafka_bootstrap")
     if not text:
         what = "--kafka-record" if path.is_file() else f"no cassette {shown(path)}"
-        pytest.fail(f"{what}: say with --kafka-bootstrap HOST:PORT where to record it", False)
+        pytest.fail(f"{what}: record it with --kafka-bootstrap HOST:PORT", False)
     host, _, port = str(text).rpartition(":")
     if not host or not port.isdecimal():
         pytest.fail(f"--kafka-bootstrap {text}: not HOST:PORT", False)
@@ -99,15 +89,14 @@ def _replay(path: Path, ignore: tuple[str, ...]) -> Iterator[KafkaCassette]:
     except (KraftwireError, ValueError) as error:
         pytest.fail(printable_lines(str(error)), False)
     for problem in thread.replay.tape.problems:
-        _tell(f"{path.name}: not replayed: {problem}")
+        _print(f"{path.name}: not replayed: {problem}")
     with thread:
-        cassette = KafkaCassette(str(thread.address), "replay", path, thread.replay.misses)
-        yield cassette
-    if cassette.misses:
-        misses = printable_lines("\n".join(str(miss) for miss in cassette.misses))
+        yield KafkaCassette(str(thread.address), "replay", path, thread.replay.misses)
+    if thread.replay.misses:
+        misses = printable_lines("\n".join(map(str, thread.replay.misses)))
         pytest.fail(
             f"not on the cassette {shown(path)}:\n{misses}\n"
-            "--kafka-record with --kafka-bootstrap HOST:PORT records it anew",
+            "record it again with --kafka-record and --kafka-bootstrap HOST:PORT",
             False,
         )
 
@@ -123,7 +112,7 @@ def _record(
         yield KafkaCassette(str(proxy.address), "record", path)
     if not has_passed():
         for problem in proxy.problems:
-            _tell(f"{path.name}: {problem}")
+            _print(f"{path.name}: {problem}")
         return
     if proxy.problems:
         pytest.fail(printable_lines("not recorded:\n" + "\n".join(proxy.problems)), False)
@@ -131,6 +120,6 @@ def _record(
     replace_file(path, chain([header_line(header)], map(frame_line, frames)))
 
 
-def _tell(text: str) -> None:
-    """Say what is shown where the test fails."""
+def _print(text: str) -> None:
+    """Print a line that pytest shows if the test fails."""
     sys.stderr.write(f"{printable_lines(text)}\n")

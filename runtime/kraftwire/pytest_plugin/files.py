@@ -1,4 +1,4 @@
-"""Where files of a test lie: in a folder beside it, by module and test; and writing them."""
+"""The files of a test, in a folder beside it, by module and test."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from uuid import uuid4
 
 import pytest
 
-from kraftwire.printing import printable
-
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]+")
 _MAX_NAME = 100
 
 
 def file_of(item: pytest.Item, folder: str, name: str | None, suffix: str) -> Path:
-    """`<folder>/<module>/<test><suffix>` beside the file of a test."""
+    """Return `<folder>/<module>/<test><suffix>` beside the file of a test."""
     return item.path.parent / folder / item.path.stem / (safe_name(name or _test(item)) + suffix)
 
 
 def safe_name(text: str) -> str:
-    """A name for a file; what had to be changed is told apart by a digest."""
+    """Return a name for a file; if it had to be changed, a digest keeps it unique."""
     name = _UNSAFE.sub("-", text).strip("-.")
     if name == text and len(name) <= _MAX_NAME:
         return name
@@ -31,9 +29,9 @@ def safe_name(text: str) -> str:
 
 
 def replace_file(path: Path, data: Iterable[bytes]) -> None:
-    """Write a file, whole or not at all, whoever else writes it at the same time.
+    """Write a file, whole or not at all, even if others write it at the same time.
 
-    Fails the test where that cannot be.
+    Fails the test if the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,16 +47,11 @@ def replace_file(path: Path, data: Iterable[bytes]) -> None:
 
 
 def shown(path: Path) -> str:
-    """A path from the folder of such files on, which is the same wherever the tests lie."""
+    """Return the last parts of a path, which do not depend on where the tests are."""
     return "/".join(path.parts[-3:])
 
 
-def printable_lines(text: str) -> str:
-    """Lines without characters that a terminal would act on."""
-    return "\n".join(map(printable, text.split("\n")))
-
-
 def _test(item: pytest.Item) -> str:
-    """The test's name, behind those of its classes; ids of parameters may have `::` too."""
+    """Return the names of a test's classes and its own; `::` also occurs in ids of parameters."""
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
     return ".".join([*classes, item.name])

@@ -1,7 +1,6 @@
-"""Snapshots of messages: decoded JSON for people, and beside it the bytes.
+"""Snapshots of messages: JSON for people, and beside it the bytes.
 
-Both are compared. The JSON says what changed; the bytes say that an encoding changed though
-no field did.
+Both are compared: the JSON shows what changed, and the bytes show changes of the encoding alone.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire.pytest_plugin.comparing import explain_difference
+from kraftwire.pytest_plugin.comparison import explain_difference
 from kraftwire.pytest_plugin.files import file_of, replace_file, safe_name, shown
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.json_text import parse_json
@@ -32,7 +31,7 @@ class MessageSnapshot:
     def check(self, message: Message, version: int, name: str | None = None) -> None:
         """Compare a message with its snapshot; write it with `--kafka-snapshot-update`.
 
-        Several in one test are numbered, unless they get a `name`.
+        Snapshots of one test are numbered, unless they get a `name`.
         """
         __tracebackhide__ = True
         self._count += 1
@@ -51,7 +50,7 @@ class MessageSnapshot:
         expected = _read(path, type(message), version)
         text = explain_difference(data, expected, type(message), version, ())
         if text is not None:
-            pytest.fail(f"{shown(path)}: {text}\n{_UPDATE} takes it as it is now", pytrace=False)
+            pytest.fail(f"{shown(path)}: {text}\naccept it with {_UPDATE}", pytrace=False)
 
 
 def _write(path: Path, message: Message, version: int, data: bytes) -> None:
@@ -61,7 +60,7 @@ def _write(path: Path, message: Message, version: int, data: bytes) -> None:
 
 
 def _read(path: Path, kind: type[Message], version: int) -> bytes:
-    """The kept bytes; fails where JSON and bytes are not a snapshot of such a message."""
+    """Return the stored bytes; fail if JSON and bytes are not a snapshot of this message."""
     __tracebackhide__ = True
     try:
         obj = parse_json(path.read_text(encoding="utf-8"))
@@ -70,12 +69,12 @@ def _read(path: Path, kind: type[Message], version: int) -> bytes:
         if kept != (kind.__name__, version):
             reason = f"it is of {kept[0]} version {kept[1]}, not {kind.__name__} version {version}"
         elif kind.from_json(obj["message"], version).encode(version) != data:
-            reason = "its JSON and its bytes do not say the same"
+            reason = "its JSON and its bytes differ"
         else:
             return data
     except (OSError, ValueError, KeyError, TypeError, KraftwireError) as error:
         reason = f"cannot be read: {error}"
-    pytest.fail(f"snapshot {shown(path)}: {reason}; {_UPDATE} writes it anew", pytrace=False)
+    pytest.fail(f"snapshot {shown(path)}: {reason}; replace it with {_UPDATE}", pytrace=False)
 
 
 def _hex_lines(data: bytes) -> str:

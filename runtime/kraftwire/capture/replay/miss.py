@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kraftwire.difference import Difference, report
+from kraftwire.difference import Difference, format_differences
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Miss:
         if self.nearest is not None:
             text += f"; the nearest is frame {self.nearest}"
         if self.differences:
-            text += ":\n" + report(self.differences, limit=20)
+            text += ":\n" + format_differences(self.differences, limit=20)
         return text
 
 

@@ -1,11 +1,11 @@
-"""What `assert_same_message` says where two messages differ."""
+"""How `assert_same_message` compares, and the message of its error."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any
 
-from kraftwire.difference import as_tree, differences, first_difference, path_at, report
+from kraftwire.difference import as_tree, differences, first_difference, format_differences, path_at
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 
@@ -19,7 +19,7 @@ def explain_difference(
     version: int | None,
     ignore: Collection[str],
 ) -> str | None:
-    """How two messages differ; None where they do not, but for what is ignored."""
+    """Return how two messages differ, None if only ignored fields do."""
     kind = message or next(
         (type(one) for one in (actual, expected) if isinstance(one, Message)), None
     )
@@ -39,11 +39,11 @@ def explain_difference(
     if not found and (where is None or ignore):
         return None
     label = name if version is None else f"{name} version {version}"
-    lines = [f"{label} differs from what is expected:"]
+    lines = [f"{label} differs from the expected one:"]
     if found:
-        lines.append(report(found))
+        lines.append(format_differences(found))
     else:
-        lines.append("  every field is equal, but not its encoding")
+        lines.append("  all fields are equal, but their encodings differ")
     if where is not None:
         lines.append(where)
     return "\n".join(lines)
@@ -52,12 +52,12 @@ def explain_difference(
 def _tree(value: Any, kind: type[Message] | None, version: int | None, side: str) -> Any:
     if isinstance(value, bytes | bytearray):
         if kind is None or version is None:
-            raise TypeError("bytes need message= and version= to be compared by fields")
+            raise TypeError("to compare bytes by fields, pass message= and version=")
         try:
             value = kind.decode(bytes(value), version)
         except KraftwireError as error:
             raise AssertionError(
-                f"{side} is no {kind.__name__} version {version}: {error}"
+                f"{side} is not {kind.__name__} version {version}: {error}"
             ) from None
     return as_tree(value, version)
 
@@ -77,7 +77,7 @@ def _first_byte(actual: bytes, expected: bytes, kind: type[Message], version: in
 
 
 def _hex(data: bytes, at: int) -> str:
-    """The bytes around a place, with that one in brackets."""
+    """Return the bytes around an offset, with that byte in brackets."""
     start = max(0, at - _CONTEXT)
     before = data[start:at].hex(" ")
     here = f"[{data[at]:02x}]" if at < len(data) else "[end]"

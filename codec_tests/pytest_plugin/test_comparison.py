@@ -38,7 +38,7 @@ def test_what_is_equal_passes() -> None:
 
 def test_every_difference_has_path_and_both_values() -> None:
     lines = complaint(asked("tea", "milk"), asked("cups"))
-    assert lines[0] == "MetadataRequest differs from what is expected:"
+    assert lines[0] == "MetadataRequest differs from the expected one:"
     assert lines[1].split() == ["path", "actual", "expected"]
     assert lines[2].split() == ["topics[0].name", "'tea'", "'cups'"]
     assert lines[3].startswith("  topics[1]")
@@ -60,7 +60,7 @@ def test_an_encoding_can_differ_where_no_field_does() -> None:
     plain = asked("tea").encode(9)
     overlong = b"\x82\x00" + plain[1:]
     lines = complaint(overlong, plain, message=MetadataRequest, version=9)
-    assert "every field is equal, but not its encoding" in lines[1]
+    assert "all fields are equal, but their encodings differ" in lines[1]
     assert lines[2] == "first differing byte: 0 in topics"
 
 
@@ -83,7 +83,7 @@ def test_what_cannot_be_compared_is_said() -> None:
         assert_same_message(b"", b"")
     assert complaint(asked("tea"), ProduceRequest()) == ["MetadataRequest, expected ProduceRequest"]
     (line,) = complaint(b"\x05", asked("tea"), version=9)
-    assert line.startswith("actual is no MetadataRequest version 9: topics")
+    assert line.startswith("actual is not MetadataRequest version 9: topics")
 
 
 trees = st.recursive(
