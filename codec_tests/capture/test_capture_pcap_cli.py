@@ -142,7 +142,8 @@ def test_help_does_not_need_the_library() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"), [(b"", "is empty"), (b"\x00\x04\x00\x01", "neither a packet capture"), (b"hi", "neither")]
+    ("data", "said"),
+    [(b"", "is empty"), (b"\x00\x04\x00\x01", "neither a packet capture"), (b"hi", "neither")],
 )
 def test_a_wrong_file_is_not_called_bad_json(write: Write, data: bytes, said: str) -> None:
     result = run(write(data))

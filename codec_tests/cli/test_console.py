@@ -19,8 +19,9 @@ import kraftwire_generator.printing
 from kraftwire.console.lazy_group import LazyCommand, LazyGroup
 from kraftwire_generator.console import PrintableGroup
 
+from codec_tests.cli.running import ENVIRONMENT, SECONDS
+
 ROOT = Path(__file__).parents[2]
-SECONDS = 60
 RAISED: list[BaseException] = []
 """What the command `fail` raises."""
 
@@ -36,10 +37,7 @@ GROUPS = {
     "kraftwire": LazyGroup("main", "", [LazyCommand("fail", f"{__name__}:fail", "Fails.")]),
     "generator": PrintableGroup("main", {"fail": fail}),
 }
-FAILURES = {
-    "kraftwire": kraftwire.console.failures,
-    "generator": kraftwire_generator.console,
-}
+FAILURES = {"kraftwire": kraftwire.console.failures, "generator": kraftwire_generator.console}
 PROGRAMS = {
     "kraftwire": ("-c", "from kraftwire.cli import main; main()", "fields", "Vote"),
     "generator": (
@@ -117,14 +115,8 @@ def test_bugs_have_a_traceback(side: str) -> None:
 def finish(side: str, redirection: str = "", stdout: int | None = None) -> tuple[int, bytes]:
     """Run a program; return its exit code and standard error."""
     command = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, *PROGRAMS[side]]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
-        command,
-        env=environment,
-        cwd=ROOT,
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        timeout=SECONDS,
+        command, env=ENVIRONMENT, cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, timeout=SECONDS
     )
     return done.returncode, done.stderr
 

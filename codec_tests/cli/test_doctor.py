@@ -27,6 +27,13 @@ def found() -> dict[str, dict[str, str | None]]:
     return {row["what"]: row for row in rows}
 
 
+def spark_remark() -> str:
+    """Why Spark cannot run."""
+    row = found()["spark"]
+    assert row["found"] is None
+    return row["remark"] or ""
+
+
 def shell_program(path: Path, script: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{script}\n")
@@ -43,7 +50,7 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return program
 
 
-def test_it_says_what_is_here() -> None:
+def test_what_is_installed() -> None:
     rows = found()
     assert rows["engine"]["found"] == ENGINE
     assert rows["columns"]["found"] == ("python" if NATIVE is None else "native")
@@ -51,6 +58,8 @@ def test_it_says_what_is_here() -> None:
     assert rows["pyarrow"]["found"]
     assert rows["pcapy"]["found"] == metadata.version("pcapy-ng")
     assert rows["black"]["remark"] == "pip install 'kraftwire[generator]'"
+    table = done("doctor", "-o", "table").stdout
+    assert table.splitlines()[0].split() == ["what", "found", "remark"]
 
 
 def test_what_is_missing_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,23 +78,16 @@ def test_columns_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     assert row["remark"] == "columns need pyarrow: pip install 'kraftwire[parquet]'"
 
 
-def test_the_table() -> None:
-    text = done("doctor", "-o", "table").stdout
-    assert text.splitlines()[0].split() == ["what", "found", "remark"]
-
-
 def test_spark_can_run(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = found()["spark"]
     assert row["found"] == f"pyspark {pyspark.__version__}, Java 17.0.9 of JAVA_HOME"
     assert row["remark"] == ""
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(java.parent), prepend=os.pathsep)
-    text = found()["spark"]["found"]
-    assert text is not None
-    assert text.endswith("Java 17.0.9 of PATH")
+    assert str(found()["spark"]["found"]).endswith("Java 17.0.9 of PATH")
 
 
-def test_java_that_first_says_something_else(java: Path) -> None:
+def test_java_that_first_prints_something_else(java: Path) -> None:
     shell_program(java, f'echo "Picked up JAVA_TOOL_OPTIONS: -Xmx1g" >&2; {JAVA_17}')
     rows = found()
     assert rows["java"]["found"] == 'openjdk version "17.0.9" 2023-10-17'
@@ -106,74 +108,55 @@ def test_spark_without_a_java_of_its_own(
     shell_program(java, script)
     environment = java.parents[1]
     monkeypatch.setattr(sys, "prefix", str(environment))
-    row = found()["spark"]
-    assert row["found"] is None
     needs = f"{remark}, and Spark needs 17 or newer"
-    assert row["remark"] == f"{needs}: install one, or set JAVA_HOME to one"
+    assert spark_remark() == f"{needs}: install one, or set JAVA_HOME to one"
     # What `make setup` makes.
     shell_program(environment / "java" / "bin" / "java", JAVA_17)
-    assert found()["spark"]["remark"] == f"{needs}: export JAVA_HOME={environment / 'java'}"
+    assert spark_remark() == f"{needs}: export JAVA_HOME={environment / 'java'}"
 
 
-@pytest.mark.parametrize("lacking", ["pyspark", "pyarrow"])
-def test_spark_that_is_not_installed(
-    java: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
+@pytest.mark.parametrize(
+    ("package", "version", "remark"),
+    [
+        ("pyspark", None, "Spark needs pyspark"),
+        ("pyarrow", None, "Spark needs pyarrow"),
+        ("pyspark", "3.5.8", "pyspark 3.5.8 has no data sources in Python"),
+    ],
+)
+def test_spark_without_a_package(
+    java: Path, monkeypatch: pytest.MonkeyPatch, package: str, version: str | None, remark: str
 ) -> None:
-    version = metadata.version
+    real = metadata.version
 
-    def known(package: str) -> str:
-        if package == lacking:
-            raise metadata.PackageNotFoundError(package)
-        return version(package)
+    def changed(name: str) -> str:
+        if name == package and version is None:
+            raise metadata.PackageNotFoundError(name)
+        return version if name == package and version else real(name)
 
-    monkeypatch.setattr(metadata, "version", known)
-    row = found()["spark"]
-    assert row["found"] is None
-    assert row["remark"] == f"Spark needs {lacking}: pip install 'kraftwire[spark]'"
+    monkeypatch.setattr(metadata, "version", changed)
+    assert spark_remark() == f"{remark}: pip install 'kraftwire[spark]'"
 
 
-def test_spark_before_it_had_data_sources(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    version = metadata.version
-    monkeypatch.setattr(
-        metadata, "version", lambda name: "3.5.8" if name == "pyspark" else version(name)
-    )
-    row = found()["spark"]
-    assert row["found"] is None
-    assert row["remark"] == (
-        "pyspark 3.5.8 has no data sources in Python: pip install 'kraftwire[spark]'"
-    )
-
-
-def test_a_data_source_that_cannot_be_imported(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyspark_kraftwire", None)
-    row = found()["spark"]
-    assert row["found"] is None
-    assert "pyspark_kraftwire" in (row["remark"] or "")
-
-
-def test_a_data_source_that_spark_does_not_find(
-    java: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_source_that_spark_cannot_use(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     importlib.import_module("pyspark_kraftwire")
-    monkeypatch.setattr(pkgutil, "iter_modules", lambda: iter(()))
-    row = found()["spark"]
-    assert row["found"] is None
-    assert row["remark"] == (
-        "Spark finds no pyspark_kraftwire along sys.path: put its folder into PYTHONPATH"
-    )
+    with monkeypatch.context() as patch:
+        patch.setattr(pkgutil, "iter_modules", lambda: iter(()))
+        path = "Spark finds no pyspark_kraftwire along sys.path: put its folder into PYTHONPATH"
+        assert spark_remark() == path
+    monkeypatch.setitem(sys.modules, "pyspark_kraftwire", None)
+    assert "pyspark_kraftwire" in spark_remark()
 
 
-def test_workers_that_would_be_another_python(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("variable", [True, False])
+def test_workers_that_would_be_another_python(
+    java: Path, monkeypatch: pytest.MonkeyPatch, variable: bool
+) -> None:
     other = java.parent / "python3"
     shell_program(other, "exit 1")
     monkeypatch.setenv("PATH", str(java.parent))
-    for variable in (None, str(other)):
-        if variable is None:
-            monkeypatch.delenv("PYSPARK_PYTHON")
-        else:
-            monkeypatch.setenv("PYSPARK_PYTHON", variable)
-        row = found()["spark"]
-        assert row["found"]
-        assert row["remark"] == (
-            f"its workers would run {other}: export PYSPARK_PYTHON={sys.executable}"
-        )
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    if variable:
+        monkeypatch.setenv("PYSPARK_PYTHON", str(other))
+    row = found()["spark"]
+    assert row["found"]
+    assert row["remark"] == f"its workers would run {other}: export PYSPARK_PYTHON={sys.executable}"

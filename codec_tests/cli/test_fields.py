@@ -9,24 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from kraftwire.cli import main
 from kraftwire_messages.kafka import registry
 
-
-def run(*args: str) -> Result:
-    return CliRunner().invoke(main, ["fields", *args], catch_exceptions=False)
+from codec_tests.cli.running import done, refused
 
 
 def rows(*args: str) -> list[Any]:
-    result = run(*args)
-    assert result.exit_code == 0, result.stderr
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    return [json.loads(line) for line in done("fields", *args).stdout.splitlines()]
+
+
+def table(*args: str) -> list[str]:
+    return done("fields", *args, "-o", "table").stdout.splitlines()
 
 
 def test_one_version_in_wire_order() -> None:
-    lines = run("VoteResponse", "--version", "1", "-o", "table").stdout.splitlines()
+    lines = table("VoteResponse", "--version", "1")
     assert [re.sub("(?<=\\S)  +", " | ", line) for line in lines] == [
         "VoteResponse version 1: response, API key 52, flexible",
         "field | type | notes",
@@ -56,7 +54,7 @@ def test_one_version_in_wire_order() -> None:
 
 def test_nulls_defaults_and_units_of_one_version() -> None:
     def shown(name: str, field: str, version: int) -> str:
-        lines = run(name, "--version", str(version), "-o", "table").stdout.splitlines()
+        lines = table(name, "--version", str(version))
         (line,) = (line for line in lines if line.split()[0] == field)
         return " ".join(line.split())
 
@@ -93,7 +91,7 @@ def test_units_and_names_that_differ() -> None:
 
 
 def test_all_versions() -> None:
-    lines = run("VoteRequest", "-o", "table").stdout.splitlines()
+    lines = table("VoteRequest")
     assert lines[0] == (
         "VoteRequest: request, API key 52, versions 0-2, flexible 0-2, header version 2 in 0+"
     )
@@ -130,9 +128,7 @@ def test_spelling_does_not_matter(text: str) -> None:
     ],
 )
 def test_what_is_not_there_is_refused(args: list[str], message: str) -> None:
-    result = run(*args)
-    assert result.exit_code == 2
-    assert message in result.stderr
+    refused(message, "fields", *args)
 
 
 def test_package_in_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,4 +142,4 @@ def test_every_message_in_every_version() -> None:
     for name in registry:
         assert rows(name) or not registry.message(name).LAYOUT.fields
         for version in registry.message(name).VALID_VERSIONS:
-            assert run(name, "--version", str(version), "-o", "table").exit_code == 0
+            assert table(name, "--version", str(version))

@@ -11,7 +11,7 @@ import pytest
 from kraftwire.cli.messages.input_bytes import parse_input
 from kraftwire_wire.framing import add_size
 
-from codec_tests.cli.running import decoded, done, encoded, run
+from codec_tests.cli.running import decoded, done, encoded, refused, run
 from codec_tests.cli.sample_messages import filled, request_bytes, response_bytes
 
 VOTE = request_bytes("VoteRequest", 2)
@@ -40,9 +40,7 @@ def test_form_of_input_can_be_said(form: str) -> None:
 
 @pytest.mark.parametrize("form", ["hex", "base64"])
 def test_input_of_another_form_is_refused(form: str) -> None:
-    result = run("decode", "--request", "-", "--input", form, stdin=VOTE)
-    assert result.exit_code == 2
-    assert f"not {form}" in result.stderr
+    refused(f"not {form}", "decode", "--request", "-", "--input", form, stdin=VOTE)
 
 
 @pytest.mark.parametrize(
@@ -114,9 +112,7 @@ def test_prefix_is_part_of_the_offset_of_an_error() -> None:
 
 
 def test_prefix_that_is_said_must_be_there() -> None:
-    result = run("decode", "--request", "-", "--prefix", stdin=VOTE)
-    assert result.exit_code == 1
-    assert "length prefix" in result.stderr
+    refused("length prefix", "decode", "--request", "-", "--prefix", stdin=VOTE, code=1)
 
 
 def test_message_that_begins_with_its_own_length_is_read_as_it_is() -> None:
@@ -124,12 +120,8 @@ def test_message_that_begins_with_its_own_length_is_read_as_it_is() -> None:
     assert data == add_size(data[4:])
     args = ("--message", "SaslAuthenticateRequest", "--version", "0", "-")
     assert decoded(*args, stdin=data)["message"]["authBytes"] == "AAH/"
-    assert decoded(
-        *args,
-        stdin=add_size(data),
-    )[
-        "message"
-    ] == {"authBytes": base64.b64encode(data).decode()}
+    with_size = decoded(*args, stdin=add_size(data))["message"]
+    assert with_size == {"authBytes": base64.b64encode(data).decode()}
     assert decoded(*args, "--prefix", stdin=add_size(data))["message"]["authBytes"] == "AAH/"
 
 

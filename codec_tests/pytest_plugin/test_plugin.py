@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -57,13 +58,18 @@ def write(path: Path, *pairs: Pair) -> None:
 # -- the cost for others -------------------------------------------------------------------
 
 
+def output_of(code: str) -> str:
+    """What a new Python prints."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def test_it_imports_nothing_until_a_fixture_is_used() -> None:
     code = (
         "import pytest, sys; before = set(sys.modules); import kraftwire.pytest_plugin; "
         "print(sorted(name for name in set(sys.modules) - before))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['kraftwire', 'kraftwire.pytest_plugin']"
+    assert output_of(code) == "['kraftwire', 'kraftwire.pytest_plugin']"
 
 
 def test_its_import_takes_less_than_5_ms() -> None:
@@ -72,40 +78,22 @@ def test_its_import_takes_less_than_5_ms() -> None:
         "import pytest, time; start = time.process_time(); import kraftwire.pytest_plugin; "
         "print((time.process_time() - start) * 1000)"
     )
-    command = [sys.executable, "-c", code]
-    runs = [subprocess.run(command, capture_output=True, check=True) for _ in range(3)]
-    assert min(float(done.stdout) for done in runs) < 5
+    assert min(float(output_of(code)) for _ in range(3)) < 5
 
 
 def test_kraftwire_needs_no_pytest() -> None:
-    code = (
+    output_of(
         "import sys; sys.modules['pytest'] = None; "
         "import kraftwire.capture.replay.server, kraftwire.cli, kraftwire.difference"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-class Options:
-    """Notes what a plugin adds, in place of pytest's parser."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def getgroup(self, *_: object) -> Options:
-        return self
-
-    def addoption(self, name: str, **_: object) -> None:
-        self.names.append(name)
-
-    def addini(self, name: str, *_: object, **__: object) -> None:
-        self.names.append(name)
 
 
 def test_every_name_is_its_own() -> None:
-    options = Options()
-    kraftwire.pytest_plugin.pytest_addoption(options)  # type: ignore[arg-type]
-    assert len(options.names) == 4
-    assert all(name.strip("-").startswith("kafka") for name in options.names)
+    parser = Mock()
+    kraftwire.pytest_plugin.pytest_addoption(parser)
+    calls = [*parser.getgroup().addoption.call_args_list, *parser.addini.call_args_list]
+    assert len(calls) == 4
+    assert all(call.args[0].strip("-").startswith("kafka") for call in calls)
     public = {name for name in vars(kraftwire.pytest_plugin) if not name.startswith("_")}
     hooks = {"pytest_addoption", "pytest_configure", "pytest_runtest_makereport"}
     imported = {"annotations", "pytest", "Any", "Generator", "Iterator", "TYPE_CHECKING"}
@@ -206,7 +194,7 @@ def test_without_a_cassette_it_says_what_to_do(run: pytest.Pytester) -> None:
     result = run.runpytest()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["*no cassette cassettes/test_it/test_tea.jsonl: record it with --kafka-bootstrap HOST:PORT*"]
+        ["*no cassette cassettes/test_it/test_tea.jsonl: record it with --kafka-bootstrap *"]
     )
     assert "not HOST:PORT" in run.runpytest("--kafka-bootstrap", "here").stdout.str()
 
@@ -240,22 +228,19 @@ def test_it_is_renewed_on_request(run: pytest.Pytester, broker: str) -> None:
     assert [one.name for one in path.parent.iterdir()] == [path.name]
 
 
-def test_what_a_failed_test_did_is_not_kept(run: pytest.Pytester, broker: str) -> None:
-    file = run.makepyfile(test_it=RECORDED + "        assert False\n")
-    run.runpytest("--kafka-bootstrap", broker).assert_outcomes(failed=1)
-    assert not (file.parent / "cassettes").exists()
-
-
-def test_what_was_done_before_ctrl_c_is_not_kept(run: pytest.Pytester, broker: str) -> None:
-    file = run.makepyfile(test_it=RECORDED + "        raise KeyboardInterrupt\n")
-    result = run.runpytest_subprocess("--kafka-bootstrap", broker)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert not (file.parent / "cassettes").exists()
-
-
-def test_what_a_skipped_test_did_is_not_kept(run: pytest.Pytester, broker: str) -> None:
-    file = run.makepyfile(test_it=RECORDED + "        import pytest; pytest.skip('late')\n")
-    run.runpytest("--kafka-bootstrap", broker).assert_outcomes(skipped=1)
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ("assert False", pytest.ExitCode.TESTS_FAILED),
+        ("raise KeyboardInterrupt", pytest.ExitCode.INTERRUPTED),
+        ("import pytest; pytest.skip('late')", pytest.ExitCode.OK),
+    ],
+)
+def test_what_was_recorded_is_not_kept_unless_the_test_passes(
+    run: pytest.Pytester, broker: str, end: str, code: pytest.ExitCode
+) -> None:
+    file = run.makepyfile(test_it=f"{RECORDED}        {end}\n")
+    assert run.runpytest_subprocess("--kafka-bootstrap", broker).ret == code
     assert not (file.parent / "cassettes").exists()
 
 
