@@ -19,7 +19,7 @@ from kraftwire.capture.cassette_file import CassetteFile
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.proxy.pending import ProxyLimits
 from kraftwire.capture.proxy.proxy import Proxy
-from kraftwire.cli.options.connection import read_security
+from kraftwire.cli.options.connection import client_config_option, read_security
 from kraftwire.cli.options.listen import listen_option, naming_host, parse_upstream, print_bootstrap
 from kraftwire.cli.options.signals import stop_event
 from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
@@ -69,12 +69,7 @@ def _parse_ports(_: click.Context, __: click.Parameter, value: str | None) -> ra
     callback=_parse_ports,
     help="Ports of the other brokers' listeners; the default is any free port.",
 )
-@click.option(
-    "--upstream-config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Settings of a client: security.protocol, ssl.*, sasl.*.",
-)
+@client_config_option("--upstream-config")
 @click.option(
     "--max-connections",
     type=click.IntRange(min=1),

@@ -17,11 +17,10 @@ from kraftwire.cli.explain.page import HtmlView
 from kraftwire.cli.explain.text import JsonView, TextView, View
 from kraftwire.cli.messages.bytes_options import bytes_options, choose_way
 from kraftwire.cli.messages.message_lookup import load_registry
-from kraftwire.cli.options.stored import limit_option
+from kraftwire.cli.options.stored import limit_option, log_option, refuse_input_as_output
 from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
 from kraftwire.console.output import on_terminal, output_choice
 from kraftwire.explain.rows import Report, Row, Scope
-from kraftwire.log.typed import LOGS
 from kraftwire.printing import printable
 from kraftwire_wire.errors import count_of
 
@@ -42,9 +41,7 @@ _ERRORS_SHOWN = 5
 @click.option(
     "--offset", type=int, metavar="N", help="Explain the batch of a stored FILE with this offset."
 )
-@click.option(
-    "--as", "log", type=click.Choice(LOGS), help="What the records are, regardless of the path."
-)
+@log_option
 @limit_option
 @click.option(
     "--most",
@@ -109,8 +106,8 @@ def _view(
             if sys.stdout is None:
                 raise CouldNotDoIt("standard output is closed")
             return sys.stdout
-        if out.exists() and any(out.samefile(name) for name in options.files):
-            raise CouldNotDoIt(f"{out} is an input; name another file with --out")
+        if out.exists():
+            refuse_input_as_output(out, map(Path, options.files))
         pages.append(out.open("w", encoding="utf-8"))
         return pages[0]
 

@@ -17,7 +17,14 @@ import click
 from kraftwire.cli.log.files import file_rows
 from kraftwire.cli.log.output import DumpOutput, JsonOutput, ParquetOutput, TableOutput, closing
 from kraftwire.cli.log.record_format import BYTES_FORMS, RecordContent, RecordFormat
-from kraftwire.cli.options.stored import check_range, limit_option, paths_argument, time_option
+from kraftwire.cli.options.stored import (
+    check_range,
+    limit_option,
+    log_option,
+    paths_argument,
+    refuse_input_as_output,
+    time_option,
+)
 from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.findings import Findings
 from kraftwire.console.output import on_terminal, output_choice, print_note
@@ -30,7 +37,7 @@ from kraftwire.log.isolation import Transactions, find_transactions
 from kraftwire.log.order import in_order
 from kraftwire.log.segment import Damage, scan_headers
 from kraftwire.log.selection import Selection, select_batches, select_segments, start_position
-from kraftwire.log.typed import LOGS, decode_typed, log_of_topic
+from kraftwire.log.typed import decode_typed, log_of_topic
 from kraftwire_wire.errors import KraftwireError
 
 
@@ -77,9 +84,7 @@ class DumpOptions:
     show_default=True,
     help="Typed records as `kraftwire decode` prints them, or Kafka's dump-log tool.",
 )
-@click.option(
-    "--as", "log", type=click.Choice(LOGS), help="What the records are, regardless of the path."
-)
+@log_option
 @click.option(
     "--all", "all_files", is_flag=True, help="Of directories, print every file of Kafka's."
 )
@@ -111,8 +116,8 @@ def dump(paths: tuple[Path, ...], output: str | None, out: Path | None, **given:
     partitions = find_partitions(paths, report=findings.add)
     named = {path for path in paths if path.is_file()}
     total = sum(file.size for p in partitions for file in p.segments)
-    if out is not None and any(out.exists() and out.samefile(path) for path in named):
-        raise CouldNotDoIt(f"{out} is an input of the dump; name another file with --out")
+    if out is not None:
+        refuse_input_as_output(out, named)
     printed = _open_output(output, out, options, given)
     dump = _Dump(options, printed, findings)
     with closing(printed), progress(total, "dump", prints=out is None) as done:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import click
 
@@ -128,22 +128,22 @@ def _requests(options: DecodeOptions, registry: Registry) -> Iterator[DecodedMes
 
     def decode_one(frame: bytes) -> DecodedMessage:
         try:
-            decoded = decoded_message.decode_request(registry, frame, options.lenient)
-            return decoded_message.with_deviations(registry, decoded, frame, options.lenient)
+            return decoded_message.decode_request(registry, frame, options.lenient)
         except DecodeError as error:
             for hint in _lenient_hints(registry, frame, error):
                 error.add_note(hint)
             raise
 
+    decoder = _FrameDecoder(registry, decode_one, options.lenient)
     if len(frames) < 2:
         try:
-            yield _first_success(readings(data, options.prefix), decode_one)
+            yield decoder.first(readings(data, options.prefix))
         except DecodeError as error:
             raise Finding(_with_hints(error)) from None
         return
     for number, frame in enumerate(frames, 1):
         try:
-            yield _decode_frame(frame, decode_one)
+            yield decoder.decode(frame)
         except DecodeError as error:
             yield f"request {number}: {_with_hints(error)}"
 
@@ -170,32 +170,31 @@ def _response(options: DecodeOptions, registry: Registry) -> Iterator[DecodedMes
     assert options.response is not None
     assert options.name is not None
     assert options.version is not None
-    name, version = options.name, options.version
-    response = find_response(registry, name)
+    version, lenient = options.version, options.lenient
+    response = find_response(registry, options.name)
+    data = options.read(options.response)
 
     def decode_one(frame: bytes) -> DecodedMessage:
-        lenient = options.lenient
-        decoded = decoded_message.decode_response(registry, response, version, frame, lenient)
-        return decoded_message.with_deviations(registry, decoded, frame, lenient)
+        return decoded_message.decode_response(registry, response, version, frame, lenient)
 
-    yield _first_success(readings(options.read(options.response), options.prefix), decode_one)
+    yield _FrameDecoder(registry, decode_one, lenient).first(readings(data, options.prefix))
 
 
 def _message(options: DecodeOptions, registry: Registry) -> Iterator[DecodedMessage | str]:
     assert options.message is not None
     assert options.file is not None
     assert options.version is not None
-    version = options.version
+    version, lenient = options.version, options.lenient
     message = find_message(registry, options.message)
     check_version(message, version)
+    data = options.read(options.file)
 
     def decode_one(frame: bytes) -> DecodedMessage:
-        lenient = options.lenient
-        decoded = DecodedMessage(message.decode(frame, version, lenient=lenient), version)
-        return decoded_message.with_deviations(registry, decoded, frame, lenient)
+        return DecodedMessage(message.decode(frame, version, lenient=lenient), version)
 
     # A bare message often starts with a length of its own: try it without a prefix first.
-    yield _first_success(readings(options.read(options.file), options.prefix)[::-1], decode_one)
+    frames = readings(data, options.prefix)[::-1]
+    yield _FrameDecoder(registry, decode_one, lenient).first(frames)
 
 
 def _record(options: DecodeOptions, registry: Registry) -> Iterator[DecodedMessage | str]:
@@ -228,28 +227,33 @@ _DECODERS: dict[str, Callable[[DecodeOptions, Registry], Iterator[DecodedMessage
 }
 
 
-def _first_success(
-    frames: list[InputFrame], decode_one: Callable[[bytes], DecodedMessage]
-) -> DecodedMessage:
-    """Decode the first frame that can be decoded, or raise the error of the first one."""
-    errors: list[DecodeError | UnsupportedVersion] = []
-    for frame in frames:
+class _FrameDecoder(NamedTuple):
+    """Decodes frames, and finds where they are not canonical."""
+
+    registry: Registry
+    decode_one: Callable[[bytes], DecodedMessage]
+    lenient: bool
+
+    def first(self, frames: list[InputFrame]) -> DecodedMessage:
+        """Decode the first frame that can be decoded, or raise the error of the first one."""
+        errors: list[DecodeError | UnsupportedVersion] = []
+        for frame in frames:
+            try:
+                return self.decode(frame)
+            except (DecodeError, UnsupportedVersion) as error:
+                errors.append(error)
+        raise errors[0]
+
+    def decode(self, frame: InputFrame) -> DecodedMessage:
+        """Decode a frame; count offsets from the start of the input."""
         try:
-            return _decode_frame(frame, decode_one)
-        except (DecodeError, UnsupportedVersion) as error:
-            errors.append(error)
-    raise errors[0]
-
-
-def _decode_frame(
-    frame: InputFrame, decode_one: Callable[[bytes], DecodedMessage]
-) -> DecodedMessage:
-    """Decode one frame; count offsets of errors from the start of the input."""
-    try:
-        decoded = decode_one(frame.data)
+            decoded = self.decode_one(frame.data)
+            decoded = decoded_message.with_deviations(
+                self.registry, decoded, frame.data, self.lenient
+            )
+        except DecodeError as error:
+            if error.offset is not None:
+                error.offset += frame.start
+            raise
         found = [replace(one, offset=one.offset + frame.start) for one in decoded.deviations]
         return replace(decoded, deviations=tuple(found)) if found else decoded
-    except DecodeError as error:
-        if error.offset is not None:
-            error.offset += frame.start
-        raise

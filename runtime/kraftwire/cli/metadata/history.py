@@ -67,7 +67,7 @@ def history(
 
     PATH is a data directory, a __cluster_metadata-0 directory or a segment (.log). Records of a
     transaction are printed when it has ended, and never if it was aborted. The last records of
-    a log may not be committed: no file tells.
+    a log may be uncommitted; no file shows that.
 
     The JSON has, for each record, offset, timestamp, epoch, type, description, and changes as
     `kraftwire metadata diff` prints them; with --topic, also the changed partitions in full.

@@ -106,7 +106,7 @@ def show(
 
     PATH is a data directory, a __cluster_metadata-0 directory, a snapshot (.checkpoint) or a
     segment (.log). The state is rebuilt from the newest snapshot that ends at or before the
-    offset, and the log after it. The last records of a log may not be committed: no file tells.
+    offset, and the log after it. The last records of a log may be uncommitted; no file shows that.
 
     The JSON has an object a line with its "kind": first "image" (offset, epoch, cluster id,
     leader), then every feature, voter, controller, broker, topic, partition, config, quota,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import click
@@ -20,6 +20,19 @@ from kraftwire.quorum.admin import TIMEOUT_S, Quorum, describe_quorum
 from kraftwire.raft.state.voters import Listener
 from kraftwire_wire.uuids import format_uuid, parse_uuid
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def client_config_option(name: str) -> Callable[[F], F]:
+    """Make an option for a file of client settings, which `read_security` reads."""
+    return click.option(
+        name,
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Settings of a client: security.protocol, ssl.*, sasl.*.",
+    )
+
+
 _OPTIONS = (
     click.option(
         "--timeout",
@@ -29,12 +42,7 @@ _OPTIONS = (
         metavar="SECONDS",
         help="How long to look for the leader and to wait for it.",
     ),
-    click.option(
-        "--command-config",
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="Settings of a client: security.protocol, ssl.*, sasl.*.",
-    ),
+    client_config_option("--command-config"),
     click.option(
         "--bootstrap-server",
         multiple=True,

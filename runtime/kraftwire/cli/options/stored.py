@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ import click
 from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.times import parse_time
 from kraftwire.log.compression import DEFAULT_LIMIT
+from kraftwire.log.typed import LOGS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,6 +28,17 @@ limit_option = click.option(
     metavar="BYTES",
     help="How large one batch may become when decompressed.",
 )
+
+
+log_option = click.option(
+    "--as", "log", type=click.Choice(LOGS), help="What the records are, regardless of the path."
+)
+
+
+def refuse_input_as_output(out: Path, inputs: Iterable[Path]) -> None:
+    """Raise `CouldNotDoIt` if the file to write is one of the files to read."""
+    if out.exists() and any(map(out.samefile, inputs)):
+        raise CouldNotDoIt(f"{out} is an input; name another file with --out")
 
 
 def time_option(name: str, text: str) -> Callable[[F], F]:

@@ -40,8 +40,9 @@ class _NewVoter(NamedTuple):
     listeners: tuple[Listener, ...]
 
 
-def _id_option(*, required: bool) -> Callable[[F], F]:
-    return click.option(
+def _key_options(*, required: bool) -> Callable[[F], F]:
+    """Make the options that identify a controller, in all their spellings."""
+    id_option = click.option(
         "--controller-id",
         "--replicaId",
         "controller_id",
@@ -50,10 +51,7 @@ def _id_option(*, required: bool) -> Callable[[F], F]:
         metavar="N",
         help="Its node.id.",
     )
-
-
-def _directory_option(*, required: bool) -> Callable[[F], F]:
-    return click.option(
+    directory_option = click.option(
         "--controller-directory-id",
         "--directory-id",
         "--replicaUuid",
@@ -63,6 +61,7 @@ def _directory_option(*, required: bool) -> Callable[[F], F]:
         metavar="ID",
         help="The id of its metadata log's directory.",
     )
+    return lambda command: id_option(directory_option(command))
 
 
 _dry_run_option = click.option(
@@ -78,8 +77,7 @@ _dry_run_option = click.option(
     metavar="FILE",
     help="The server.properties of the new controller, on its machine.",
 )
-@_id_option(required=False)
-@_directory_option(required=False)
+@_key_options(required=False)
 @click.option(
     "--listener",
     "listeners",
@@ -137,8 +135,7 @@ def add(
 
 
 @click.command("remove-controller")
-@_id_option(required=True)
-@_directory_option(required=True)
+@_key_options(required=True)
 @_dry_run_option
 @quorum_options
 @output_option
