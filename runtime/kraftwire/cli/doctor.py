@@ -30,7 +30,7 @@ _DATA_SOURCE = "pyspark_kraftwire"
 _NEEDED = ("click", "rich", "construct", "cramjam", "crc32c")
 
 
-class Checkup(NamedTuple):
+class _Checkup(NamedTuple):
     """What was found of one requirement, and what it is for or how to get it."""
 
     what: str
@@ -52,28 +52,28 @@ def doctor(output: str | None) -> None:
       KRAFTWIRE_ENGINE=python kraftwire doctor -o json
     """
     rows = [(row._asdict(), row) for row in _rows()]
-    print_rows(output, Checkup._fields, rows, folded=("found", "remark"))
+    print_rows(output, _Checkup._fields, rows, folded=("found", "remark"))
 
 
-def _rows() -> Iterator[Checkup]:
-    yield Checkup("kraftwire", _version("kraftwire"), "")
-    yield Checkup("engine", ENGINE, _why())
-    yield Checkup("columns", *_columns())
-    yield Checkup("python", platform.python_version(), platform.platform())
+def _rows() -> Iterator[_Checkup]:
+    yield _Checkup("kraftwire", _version("kraftwire"), "")
+    yield _Checkup("engine", ENGINE, _why())
+    yield _Checkup("columns", *_columns())
+    yield _Checkup("python", platform.python_version(), platform.platform())
     compiler = os.environ.get("CC") or "cc"
-    yield Checkup(
+    yield _Checkup(
         "C compiler", _first_line(compiler, "--version"), "for the native engine, at install"
     )
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else "java"
     line = _first_line(java, "-version")
-    yield Checkup("java", line, "for Spark, and to test against Kafka itself")
-    yield Checkup("spark", *_spark(line, "JAVA_HOME" if home else "PATH"))
+    yield _Checkup("java", line, "for Spark, and to test against Kafka itself")
+    yield _Checkup("spark", *_spark(line, "JAVA_HOME" if home else "PATH"))
     for name in _NEEDED:
-        yield Checkup(name, _version(name), "")
+        yield _Checkup(name, _version(name), "")
     for name, extra in EXTRAS.items():
-        yield Checkup(name, _version(name), f"pip install 'kraftwire[{extra}]'")
-    yield Checkup("pyspark", _version("pyspark"), "")
+        yield _Checkup(name, _version(name), f"pip install 'kraftwire[{extra}]'")
+    yield _Checkup("pyspark", _version("pyspark"), "")
 
 
 def _why() -> str:

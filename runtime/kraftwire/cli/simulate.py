@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import click
 
-from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
+from kraftwire.console.failures import CouldNotDoIt, exit_with_findings
 from kraftwire.console.output import output_option, print_json, print_table, wants_json
 from kraftwire.simulation.replay import shrink
 from kraftwire.simulation.run import EVENTS, Run
@@ -106,8 +106,7 @@ def simulate(
     seeds_ = count(start) if hours is not None else iter(range(start, start + seeds))
     until = None if hours is None else time.monotonic() + hours * 3600
     broken = _print_results(_results(one, seeds_, jobs, until), wants_json(output))
-    if broken:
-        raise click.exceptions.Exit(EXIT_FINDINGS)
+    exit_with_findings(broken)
 
 
 def _replay(path: Path) -> None:
@@ -115,8 +114,7 @@ def _replay(path: Path) -> None:
     kept = parse_transcript(path.read_text(encoding="utf-8", errors="replace"), str(path))
     text = format_transcript(kept.title, kept.scenario, kept.steps, in_quiet=kept.in_quiet)
     click.echo(text, nl=False)
-    if text.splitlines()[-1] != HOLDS:
-        raise click.exceptions.Exit(EXIT_FINDINGS)
+    exit_with_findings(text.splitlines()[-1] != HOLDS)
 
 
 def _run(

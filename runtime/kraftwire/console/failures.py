@@ -52,6 +52,12 @@ class CouldNotDoIt(Failure):
     exit_code = EXIT_FAILURE
 
 
+def exit_with_findings(found: object) -> None:
+    """End the command with exit code 1 if there were findings."""
+    if found:
+        raise click.exceptions.Exit(EXIT_FINDINGS)
+
+
 @contextmanager
 def printable_usage_errors() -> Iterator[None]:
     """Make click's own messages printable: they quote arguments, such as file names."""

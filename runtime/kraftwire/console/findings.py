@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import click
-
-from kraftwire.console.failures import EXIT_FINDINGS
+from kraftwire.console.failures import exit_with_findings
 from kraftwire.console.output import print_note
 
 
@@ -21,5 +19,4 @@ class Findings:
 
     def exit(self) -> None:
         """End the command with exit code 1 if there were any."""
-        if self.count:
-            raise click.exceptions.Exit(EXIT_FINDINGS)
+        exit_with_findings(self.count)

@@ -33,7 +33,7 @@ from kraftwire.cli.capture.frame_format import (
 )
 from kraftwire.cli.capture.recording import Recording, open_recording
 from kraftwire.cli.messages.message_lookup import find_messages, load_registry, messages_option
-from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt, Finding
+from kraftwire.console.failures import CouldNotDoIt, Finding, exit_with_findings
 from kraftwire.console.output import (
     output_option,
     print_json,
@@ -109,7 +109,7 @@ def decode(
         if number is not None:
             _print_one(shown, number, recording.name, registry, wants_json(output), selection)
             return
-        printer = FramePrinter(recording, registry, wants_json(output))
+        printer = _FramePrinter(recording, registry, wants_json(output))
         if save is None:
             deque(printer.print_frames(shown), maxlen=0)
         else:
@@ -117,7 +117,7 @@ def decode(
         printer.print_summary()
 
 
-class FrameSummary:
+class _FrameSummary:
     """Counts the printed frames by what they are."""
 
     def __init__(self) -> None:
@@ -169,14 +169,14 @@ class FrameSummary:
             yield f"not canonical, so that encoding writes other bytes: {counts['not canonical']}"
 
 
-class FramePrinter:
+class _FramePrinter:
     """Prints frames as they come, and a summary at the end."""
 
     def __init__(self, recording: Recording, registry: Registry, as_json: bool) -> None:
         self._recording = recording
         self._registry = registry
         self._as_json = as_json
-        self._summary = FrameSummary()
+        self._summary = _FrameSummary()
 
     def print_frames(self, shown: Iterator[DecodedFrame]) -> Iterator[Frame]:
         """Print frames as rows, or in full as JSON; yield those that were printed."""
@@ -197,8 +197,7 @@ class FramePrinter:
         """Print counts on standard error; end the command with 1 if there are findings."""
         for line in (*self._recording.summary(), *self._summary.lines()):
             print_note(line)
-        if self._summary.has_findings or self._recording.has_findings:
-            raise click.exceptions.Exit(EXIT_FINDINGS)
+        exit_with_findings(self._summary.has_findings or self._recording.has_findings)
 
 
 def _find_api(registry: Registry, text: str) -> int:

@@ -57,13 +57,13 @@ def frame_cells(decoded: DecodedFrame, verdict: FrameVerdict) -> Sequence[object
     api = _TOKEN if decoded.is_token else None
     if decoded.api is not None:
         api = f"{decoded.api_key} {decoded.api} v{decoded.version}"
-    facts = frame_facts(decoded, verdict)
+    facts = _frame_facts(decoded, verdict)
     keys = ("correlationId", "clientId", "bytes", "error", "note")
     before = decoded.number, decoded.frame.connection, decoded.frame.direction, api
     return *before, *(facts.get(key) for key in keys)
 
 
-def frame_facts(decoded: DecodedFrame, verdict: FrameVerdict) -> dict[str, Any]:
+def _frame_facts(decoded: DecodedFrame, verdict: FrameVerdict) -> dict[str, Any]:
     """Return a frame as JSON without header and message."""
     frame = decoded.frame
     facts: dict[str, Any] = {
@@ -102,7 +102,7 @@ def frame_facts(decoded: DecodedFrame, verdict: FrameVerdict) -> dict[str, Any]:
 
 def frame_json(decoded: DecodedFrame, verdict: FrameVerdict) -> dict[str, Any]:
     """Return what `kraftwire decode` prints for the message, and the facts of the frame."""
-    obj = frame_facts(decoded, verdict)
+    obj = _frame_facts(decoded, verdict)
     if verdict.deviations:
         obj["notCanonical"] = deviations_json(verdict.deviations)
     if decoded.request is not None:
@@ -117,7 +117,7 @@ def print_whole(decoded: DecodedFrame, verdict: FrameVerdict) -> None:
     """Print a frame in full, as tables."""
     from kraftwire.cli.messages import message_rows
 
-    facts = frame_facts(decoded, verdict)
+    facts = _frame_facts(decoded, verdict)
     number = str(facts.pop("frame"))
     print_table(("frame", number), [item for item in facts.items() if item[1] is not None])
     found = _decoded_message(decoded)

@@ -22,7 +22,7 @@ from kraftwire.capture.proxy.proxy import Proxy
 from kraftwire.cli.options.connection import client_config_option, read_security
 from kraftwire.cli.options.listen import listen_option, naming_host, parse_upstream, print_bootstrap
 from kraftwire.cli.options.signals import stop_event
-from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
+from kraftwire.console.failures import CouldNotDoIt, exit_with_findings
 from kraftwire.console.output import output_option, print_note, wants_json
 from kraftwire.node.settings.property_reader import parse_number
 from kraftwire_messages.kafka import registry
@@ -189,8 +189,7 @@ class _Recorder:
         if self._error is not None:
             reason = self._error.strerror or str(self._error)
             raise CouldNotDoIt(f"{where}: {reason}; the recording ended there")
-        if proxy.problems:
-            raise click.exceptions.Exit(EXIT_FINDINGS)
+        exit_with_findings(proxy.problems)
 
 
 def _open(out: Path, append: bool, force: bool) -> CassetteFile:

@@ -21,7 +21,7 @@ from kraftwire.cli.capture.recording import open_recording
 from kraftwire.cli.messages.message_lookup import load_registry, messages_option
 from kraftwire.cli.options.listen import listen_option, naming_host, print_bootstrap
 from kraftwire.cli.options.signals import stop_event
-from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
+from kraftwire.console.failures import CouldNotDoIt, exit_with_findings
 from kraftwire.console.output import flush_output, output_option, print_json, print_note, wants_json
 from kraftwire.difference import split_pattern
 from kraftwire.printing import printable
@@ -108,8 +108,7 @@ def replay(
         asyncio.run(_serve(core, listen, timing == "recorded", as_json))
     _summarize(core)
     misses.close()
-    if core.missed:
-        raise click.exceptions.Exit(EXIT_FINDINGS)
+    exit_with_findings(core.missed)
 
 
 async def _serve(core: Replay, listen: Address, with_delays: bool, as_json: bool) -> None:

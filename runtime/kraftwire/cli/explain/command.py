@@ -18,7 +18,7 @@ from kraftwire.cli.explain.text import JsonView, TextView, View
 from kraftwire.cli.messages.bytes_options import bytes_options, choose_way
 from kraftwire.cli.messages.message_lookup import load_registry
 from kraftwire.cli.options.stored import limit_option, log_option, refuse_input_as_output
-from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
+from kraftwire.console.failures import CouldNotDoIt, exit_with_findings
 from kraftwire.console.output import on_terminal, output_choice
 from kraftwire.explain.rows import Report, Row, Scope
 from kraftwire.printing import printable
@@ -155,5 +155,4 @@ def _report(report: Report, left_out: int) -> None:
         click.echo(f"Error: {printable(str(error))}", err=True)
     if len(findings) > _ERRORS_SHOWN:
         click.echo(f"and {count_of(len(findings) - _ERRORS_SHOWN, 'more error')}", err=True)
-    if findings:
-        raise click.exceptions.Exit(EXIT_FINDINGS)
+    exit_with_findings(findings)

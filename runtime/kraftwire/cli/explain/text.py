@@ -67,7 +67,7 @@ def cells(row: Row, *, full: bool = False) -> Cells:
     value = value_text(row)
     if len(value) > _TEXT_SHOWN and not full:
         value = f"{value[:_TEXT_SHOWN]}... {len(value) - _TEXT_SHOWN} more"
-    return Cells(range_text(row), printable(_field(row)), printable(_kind(row)), printable(value))
+    return Cells(_range_text(row), printable(_field(row)), printable(_kind(row)), printable(value))
 
 
 def _kind(row: Row) -> str:
@@ -78,7 +78,7 @@ def _kind(row: Row) -> str:
     return f"{row.type} {row.role}"
 
 
-def range_text(row: Row) -> str:
+def _range_text(row: Row) -> str:
     """Return the first and the last byte; nothing for a row without bytes of its own."""
     if not row.is_leaf and row.start == row.end:
         return ""

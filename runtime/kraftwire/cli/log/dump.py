@@ -7,7 +7,7 @@ goes on after the damage, and the exit code is 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from kraftwire.log.batch import Batch
 from kraftwire.log.directory import LogFile, Partition, find_partitions
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.file_names import BATCH_FILES, FileKind
+from kraftwire.log.header import BatchHeader
 from kraftwire.log.isolation import Transactions, find_transactions
 from kraftwire.log.order import in_order
 from kraftwire.log.segment import Damage, scan_headers
@@ -200,20 +201,22 @@ class _Dump:
             start = start_position(source, index, selection.from_offset)
             order = partition.order(file, start)
             if options.headers_only:
-                for header in in_order(scan_headers(source, start), order):
-                    if isinstance(header, Damage):
-                        self._damage(file, header)
-                    elif selection.may_have(header):
-                        self._output.batch(file, header, None)
+                self._headers(file, in_order(scan_headers(source, start), order))
                 return
-            batches = select_batches(source, selection, start, order=order, limit=options.limit)
-            for item in batches:
+            for item in select_batches(source, selection, start, order=order, limit=options.limit):
                 if isinstance(item, Damage):
-                    self._damage(file, item)
+                    self._findings.add(item.error(str(file.path)))
                 elif options.batches:
                     self._output.batch(file, item.header, True)
                 else:
                     self._records(file, item, selection)
+
+    def _headers(self, file: LogFile, headers: Iterable[BatchHeader | Damage]) -> None:
+        for header in headers:
+            if isinstance(header, Damage):
+                self._findings.add(header.error(str(file.path)))
+            elif self._options.selection.may_have(header):
+                self._output.batch(file, header, None)
 
     def _transactions_of(self, partition: Partition, file: LogFile) -> Transactions:
         """Return the transactions of the whole partition: they may end in a later segment."""
@@ -245,6 +248,3 @@ class _Dump:
             except KraftwireError as error:
                 self._findings.add(f"{file.path}, offset {record.offset}: {error}")
             self._output.record(file, batch, record, RecordContent(typed, has_schema))
-
-    def _damage(self, file: LogFile, damage: Damage) -> None:
-        self._findings.add(damage.error(str(file.path)))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kraftwire.cli.options.stored import limit_option, paths_argument
-from kraftwire.console.failures import EXIT_FINDINGS
+from kraftwire.console.failures import exit_with_findings
 from kraftwire.console.output import output_option, pick_fields, print_json, print_table, wants_json
 from kraftwire.console.progress import progress
 from kraftwire.log.directory import find_partitions
@@ -56,8 +56,7 @@ def fsck(paths: tuple[Path, ...], limit: int, output: str | None) -> None:
     click.echo(
         f"{segments} segments in {len(partitions)} directories, {len(findings)} findings", err=True
     )
-    if any(finding.severity is not Severity.INFO for finding in findings):
-        raise click.exceptions.Exit(EXIT_FINDINGS)
+    exit_with_findings(any(finding.severity is not Severity.INFO for finding in findings))
 
 
 def _print_json(identities: list[Identity], findings: list[Finding]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from kraftwire.cli.options.stored import paths_argument
-from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
+from kraftwire.console.failures import CouldNotDoIt, exit_with_findings
 from kraftwire.console.output import output_option, pick_fields, print_note, print_rows
 from kraftwire.console.progress import progress
 from kraftwire.log.directory import Partition, find_partitions
@@ -65,8 +65,7 @@ def salvage(paths: tuple[Path, ...], out: Path, output: str | None) -> None:
     _print(losses, output)
     kept = f"{count_of(segments, 'segment')}, {batches} batches, {count_of(size, 'byte')}"
     print_note(f"saved: {kept}; ranges lost: {len(losses)}")
-    if losses:
-        raise click.exceptions.Exit(EXIT_FINDINGS)
+    exit_with_findings(losses)
 
 
 def _not_read(problem: KraftwireError) -> Loss:

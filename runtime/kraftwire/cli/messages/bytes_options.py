@@ -99,18 +99,18 @@ def choose_way(options: BytesOptions, ways: Mapping[str, Way]) -> str:
     if not chosen and "path" in ways and "path" in given:
         chosen = ["path"]
     if len(chosen) != 1:
-        raise click.UsageError(f"give one of {', '.join(map(option_text, ways))}")
+        raise click.UsageError(f"give one of {', '.join(map(_option_text, ways))}")
     (way,) = chosen
     needs, allows = (set(names.split()) for names in ways[way])
-    shown = option_text(way)
+    shown = _option_text(way)
     for name in sorted(needs - given):
-        raise click.UsageError(f"{shown} needs {option_text(name)}")
+        raise click.UsageError(f"{shown} needs {_option_text(name)}")
     for name in sorted(given - needs - allows - {way, "input", "limit"}):
-        raise click.UsageError(f"{option_text(name)} does not go with {shown}")
+        raise click.UsageError(f"{_option_text(name)} does not go with {shown}")
     return way
 
 
-def option_text(name: str) -> str:
+def _option_text(name: str) -> str:
     """Return a parameter as it is on the command line."""
     return {"file": "FILE", "path": "FILE", "log": "--as"}.get(name, f"--{name}")
 

@@ -22,7 +22,7 @@ from kraftwire.cli.messages.message_lookup import (
     find_response,
     load_registry,
 )
-from kraftwire.console.failures import EXIT_FINDINGS, Finding
+from kraftwire.console.failures import Finding, exit_with_findings
 from kraftwire.console.output import output_option, print_json, print_note, print_table, wants_json
 from kraftwire_wire.canonical import summary
 from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
@@ -99,8 +99,7 @@ def decode(
         _show(result, style, as_json)
         if result.deviations:
             print_note(_not_canonical(result))
-    if failed:
-        raise click.exceptions.Exit(EXIT_FINDINGS)
+    exit_with_findings(failed)
 
 
 def _not_canonical(decoded: DecodedMessage) -> str:

@@ -19,7 +19,7 @@ from kraftwire.cli.metadata.options import (
     secrets_option,
     topic_option,
 )
-from kraftwire.console.failures import EXIT_FINDINGS, CouldNotDoIt
+from kraftwire.console.failures import CouldNotDoIt, exit_with_findings
 from kraftwire.console.findings import Findings
 from kraftwire.console.output import output_option, print_json, print_note, print_table, wants_json
 from kraftwire.metadata.describe import added_text, value_text
@@ -89,8 +89,7 @@ def diff(
     elif rows := [row for change in counted for row in _rows(change)]:
         print_table(_COLUMNS, rows, folded=("entity", "before", "after"))
     print_note(_summary(before, after, counts))
-    if counts or findings.count:
-        raise click.exceptions.Exit(EXIT_FINDINGS)
+    exit_with_findings(counts or findings.count)
 
 
 def change_json(change: Change) -> dict[str, Any]:

@@ -56,16 +56,15 @@ def describe(
         raise click.UsageError("--status and --replication exclude each other")
     quorum = asyncio.run(target.describe())
     if not replication:
-        _print_status(status_of(quorum, is_kip=is_kip), as_json=wants_json(output))
+        _print_status(_status_of(quorum, is_kip=is_kip), as_json=wants_json(output))
         return
     now = time.time_ns() // 1_000_000 if human_readable else None
-    rows = [_renamed(replica_row(one, role, now), is_kip) for one, role in replicas_of(quorum)]
+    rows = [_renamed(_replica_row(one, role, now), is_kip) for one, role in _replicas_of(quorum)]
     cells = [(_json(row), list(row.values())) for row in rows]
     print_rows(output, list(rows[0]) if rows else [], cells)
 
 
-def status_of(quorum: Quorum, *, is_kip: bool) -> dict[str, Any]:
-    """Return the state of the quorum as a row."""
+def _status_of(quorum: Quorum, *, is_kip: bool) -> dict[str, Any]:
     behind, leader = quorum.furthest_behind, quorum.leader
     row: dict[str, Any] = {
         "ClusterId": quorum.cluster_id,
@@ -102,7 +101,7 @@ def _key(one: ReplicaStatus, name: str) -> dict[str, Any]:
     return {"id": one.replica_id, name: format_directory_id(one.directory_id)}
 
 
-def replicas_of(quorum: Quorum) -> list[tuple[ReplicaStatus, str]]:
+def _replicas_of(quorum: Quorum) -> list[tuple[ReplicaStatus, str]]:
     """Return all replicas with their roles, the leader first."""
     leader = quorum.leader
     found = [] if leader is None else [(leader, "Leader")]
@@ -110,7 +109,7 @@ def replicas_of(quorum: Quorum) -> list[tuple[ReplicaStatus, str]]:
     return found + [(one, "Observer") for one in quorum.observers if one is not leader]
 
 
-def replica_row(one: ReplicaStatus, role: str, now: int | None) -> dict[str, Any]:
+def _replica_row(one: ReplicaStatus, role: str, now: int | None) -> dict[str, Any]:
     """Return a replica as a row; with `now`, its times are how long ago they were."""
     return {
         "NodeId": one.replica_id,

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from kraftwire.cli.options.config import config_option, reporting_problems
-from kraftwire.console.failures import EXIT_FINDINGS
+from kraftwire.console.failures import exit_with_findings
 from kraftwire.console.output import output_option, print_rows
 from kraftwire.node.settings.storage_properties import StorageProperties, read_storage_properties
 from kraftwire.node.storage.directories import (
@@ -43,8 +43,7 @@ def info(config: Path, output: str | None) -> None:
     problems = _problems(found, properties)
     rows = [_row(one, properties, problems[one.path]) for one in found]
     print_rows(output, _COLUMNS, rows, folded=("directory", "problem"))
-    if any(problems.values()):
-        raise click.exceptions.Exit(EXIT_FINDINGS)
+    exit_with_findings(any(problems.values()))
 
 
 @click.command("random-uuid")
