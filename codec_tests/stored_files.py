@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kraftwire.log import Batch, FileSource, LogFile, find_files, read_batches
-from kraftwire.log.file_names import BATCH_FILES, FileKind
+from kraftwire.log.directories.file_names import BATCH_FILES, FileKind
 
 STORED = Path(__file__).parent / "stored"
 BROKER = STORED / "broker"

@@ -25,9 +25,9 @@ from kafka.record import MemoryRecords
 from kraftwire.columns import decode_batches, decode_messages, decode_typed
 from kraftwire.columns.batches import CHUNK, PIECE
 from kraftwire.log import FileSource, scan_batches
-from kraftwire.log.compression import Arena, Compression
-from kraftwire.log.header import HEADER
-from kraftwire.log.segment import Damage
+from kraftwire.log.batches.compression import Arena, Compression
+from kraftwire.log.batches.header import HEADER
+from kraftwire.log.segments.segment import Damage
 from kraftwire_messages.kafka import (
     BrokerRegistrationChangeRecord,
     OffsetCommitKey,

@@ -24,9 +24,9 @@ from aiokafka.record.memory_records import MemoryRecords as AioRecords
 from kafka.record import MemoryRecords
 
 from kraftwire.log import Batch, FileSource, Record, scan_batches, scan_headers
-from kraftwire.log.compression import Compression
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.segment_writer import SegmentWriter
+from kraftwire.log.batches.compression import Compression
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.writers.segment_writer import SegmentWriter
 
 ROUNDS = 9
 _MEGABYTE = 1_000_000

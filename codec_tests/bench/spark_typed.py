@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from kraftwire.log import Record
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.segment_writer import SegmentWriter
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.writers.segment_writer import SegmentWriter
 from kraftwire_messages.kafka import (
     BrokerRegistrationChangeRecord,
     NoOpRecord,

@@ -8,7 +8,7 @@ from typing import Any
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.replay.replay import Replay, Reply
 from kraftwire.log import Record
-from kraftwire.log.encode import BatchSettings, encode_batch
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire_messages.kafka import (
     FetchRequest,
     FetchResponse,

@@ -13,9 +13,9 @@ import pytest
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame, decode_frames
 from kraftwire.capture.redacting import EVERYTHING, may_hold_secrets, redact_frame
-from kraftwire.log.batch import parse_batch
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.record import Record
+from kraftwire.log.batches.batch import parse_batch
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.batches.record import Record
 from kraftwire.redaction import REDACTED, REDACTED_BYTES, SECRETS, redact, redact_fields
 from kraftwire_messages.kafka import (
     AlterUserScramCredentialsRequest,

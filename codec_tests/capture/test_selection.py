@@ -13,6 +13,7 @@ from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import decode_frames
 from kraftwire.capture.selection import Selection
 from kraftwire.capture.topics import topics_of
+from kraftwire.log.small_files.properties import format_uuid
 from kraftwire_messages.kafka import (
     DeleteTopicsRequest,
     FetchRequest,

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from kraftwire.log.segment import read_batches
-from kraftwire.log.source import FileSource
+from kraftwire.log.segments.segment import read_batches
+from kraftwire.log.sources.source import FileSource
 
 from codec_tests.chaos.taps import HOST, Tap
 from codec_tests.held_ports import held_port

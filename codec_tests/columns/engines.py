@@ -19,7 +19,7 @@ from kraftwire.columns import (
 )
 from kraftwire.columns.engine import native_columns
 from kraftwire.log import BytesSource, CorruptBatch, Damage
-from kraftwire.log.order import BatchOrder
+from kraftwire.log.segments.batch_order import BatchOrder
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 

@@ -22,12 +22,12 @@ from kraftwire.log import (
     find_partitions,
     read_batches,
 )
-from kraftwire.log.compression import Compression
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.file_names import BATCH_FILES
-from kraftwire.log.isolation import find_transactions
-from kraftwire.log.segment import DamageKind
-from kraftwire.log.selection import Selection
+from kraftwire.log.batches.compression import Compression
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.directories.file_names import BATCH_FILES
+from kraftwire.log.queries.selection import Selection
+from kraftwire.log.queries.transactions import find_transactions
+from kraftwire.log.segments.segment import DamageKind
 from kraftwire_wire.errors import KraftwireError
 
 from codec_tests.columns.engines import ALL, ENGINES, batches_alike, engine, read_batches_by

@@ -19,7 +19,7 @@ from crc32c import crc32c
 from kraftwire.columns import DEFAULT_COLUMNS, decode_batches, decode_messages
 from kraftwire.columns.engine import native_columns
 from kraftwire.log import FileSource
-from kraftwire.log.compression import Arena, Compression
+from kraftwire.log.batches.compression import Arena, Compression
 from kraftwire_messages.kafka import MetadataResponse
 from kraftwire_wire.errors import DecodeError, KraftwireError
 

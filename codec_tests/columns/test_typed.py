@@ -11,9 +11,9 @@ import pytest
 
 from kraftwire.columns import decode_batches, decode_typed, record_schema
 from kraftwire.log import Batch, LogFile, Record, read_batches
-from kraftwire.log.file_names import BATCH_FILES
-from kraftwire.log.typed import decode_typed as decode_record
-from kraftwire.log.typed import log_of_topic
+from kraftwire.log.directories.file_names import BATCH_FILES
+from kraftwire.log.queries.typed_records import decode_typed as decode_record
+from kraftwire.log.queries.typed_records import log_of_topic
 from kraftwire_messages.kafka import OffsetCommitKey, OffsetCommitValue, TopicRecord
 from kraftwire_wire.errors import DecodeError, KraftwireError
 from kraftwire_wire.records import (

@@ -14,11 +14,11 @@ from crc32c import crc32c
 from kraftwire.explain.batches import BatchExplainer, explain_batches
 from kraftwire.explain.files import EXPLAINED, explain_file
 from kraftwire.explain.rows import Row
-from kraftwire.log.batch import Batch, parse_batch
-from kraftwire.log.directory import LogFile
+from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.directories.file_names import BATCH_FILES, FileKind
+from kraftwire.log.directories.partition import LogFile
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.file_names import BATCH_FILES, FileKind
-from kraftwire.log.typed import decode_typed, log_of_topic
+from kraftwire.log.queries.typed_records import decode_typed, log_of_topic
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import DecodeError, KraftwireError
 
@@ -93,7 +93,7 @@ def test_every_stored_file_is_covered_and_its_typed_records_are_opened() -> None
 
 
 def _typed_names(file: LogFile) -> set[str]:
-    from kraftwire.log.segment import read_batches
+    from kraftwire.log.segments.segment import read_batches
 
     with file.open() as source:
         found = [

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from kraftwire.log import Record
-from kraftwire.log.compression import Compression
-from kraftwire.log.encode import BatchSettings, encode_batch
+from kraftwire.log.batches.compression import Compression
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire_messages.kafka import registry
 
 from codec_tests.cli.running import done, run

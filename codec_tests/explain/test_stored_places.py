@@ -11,8 +11,8 @@ from kraftwire.explain import files
 from kraftwire.explain.batches import BatchExplainer
 from kraftwire.explain.files import explain_file
 from kraftwire.explain.rows import Row
-from kraftwire.log.directory import find_files
-from kraftwire.log.source import FileSource
+from kraftwire.log.directories.partition import find_files
+from kraftwire.log.sources.source import FileSource
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
 

@@ -25,7 +25,7 @@ import click
 import pyarrow as pa
 
 from kraftwire.columns.engine import native_columns
-from kraftwire.log.file_names import BATCH_FILES
+from kraftwire.log.directories.file_names import BATCH_FILES
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.codec import Codec
 from kraftwire_wire.engine import native_codec

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from kraftwire.groups import Event, Groups, PartitionReplay
-from kraftwire.log.encode import BatchSettings, control_record, encode_batch
-from kraftwire.log.record import Record
-from kraftwire.log.segment_writer import SegmentWriter
+from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
+from kraftwire.log.batches.record import Record
+from kraftwire.log.writers.segment_writer import SegmentWriter
 from kraftwire_messages.kafka import EndTxnMarker, OffsetCommitKey, OffsetCommitValue
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import (

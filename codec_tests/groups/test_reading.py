@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire.groups import Event, Groups, PartitionReplay, Problem, find_group_logs, read_groups
-from kraftwire.log.encode import encode_batch
-from kraftwire.log.record import Record
+from kraftwire.log.batches.encoding import encode_batch
+from kraftwire.log.batches.record import Record
 from kraftwire_messages.kafka import (
     ConsumerGroupTargetAssignmentMemberKey,
     ConsumerGroupTargetAssignmentMemberValue,
@@ -206,8 +206,8 @@ def test_damaged_files_are_read_as_far_as_they_go(
 
 
 def test_batches_that_grow_too_large_are_told(tmp_path: Path) -> None:
-    from kraftwire.log.compression import Compression
-    from kraftwire.log.encode import BatchSettings
+    from kraftwire.log.batches.compression import Compression
+    from kraftwire.log.batches.encoding import BatchSettings
 
     directory = tmp_path / "__consumer_offsets-0"
     directory.mkdir()

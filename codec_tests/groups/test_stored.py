@@ -19,8 +19,8 @@ from kraftwire.groups import (
     read_groups,
 )
 from kraftwire.log import find_partitions, read_batches
-from kraftwire.log.isolation import find_transactions
-from kraftwire.log.typed import decode_typed
+from kraftwire.log.queries.transactions import find_transactions
+from kraftwire.log.queries.typed_records import decode_typed
 from kraftwire_messages.kafka import OffsetCommitKey, OffsetCommitValue
 
 from codec_tests.groups.building import kinds

@@ -27,7 +27,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from kraftwire.log import Record
-from kraftwire.log.encode import encode_batch
+from kraftwire.log.batches.encoding import encode_batch
 from kraftwire_messages.kafka import (
     OffsetFetchRequest,
     OffsetFetchResponse,

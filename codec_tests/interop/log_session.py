@@ -22,7 +22,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from kraftwire.log import find_partitions
-from kraftwire.log.scan import scan_partition
+from kraftwire.log.queries.summary import scan_partition
 
 from codec_tests.interop.kafka_connection import Connection
 from codec_tests.interop.kafka_server import KafkaCluster, KafkaNode, describe_quorum, kafka_cluster

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import pytest
 
-from kraftwire.metadata.diff import diff_images
+from kraftwire.metadata.entities.diff import diff_images
 from kraftwire.metadata.errors import CannotApply
-from kraftwire.metadata.image import MetadataImage
+from kraftwire.metadata.state.image import MetadataImage
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.records import decode_metadata_record, encode_metadata_record
 

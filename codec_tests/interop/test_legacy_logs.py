@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kraftwire.log import find_files, read_batches
-from kraftwire.log.compression import Compression, compress
+from kraftwire.log.batches.compression import Compression, compress
 
 from codec_tests.interop.java_dump import java_dump, our_lines, their_lines
 from codec_tests.interop.maven import class_path, joined, tool

@@ -17,12 +17,12 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from kraftwire.log import Batch, Record, find_partitions, parse_batch
-from kraftwire.log.checkpoints import EpochEntry, encode_leader_epochs
-from kraftwire.log.compression import Compression
-from kraftwire.log.encode import BatchSettings, control_record, encode_batch
-from kraftwire.log.isolation import Transactions
-from kraftwire.log.salvage import Salvage
-from kraftwire.log.segment_writer import SegmentWriter
+from kraftwire.log.batches.compression import Compression
+from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
+from kraftwire.log.queries.transactions import Transactions
+from kraftwire.log.salvage.partition import Salvage
+from kraftwire.log.small_files.checkpoints import EpochEntry, encode_leader_epochs
+from kraftwire.log.writers.segment_writer import SegmentWriter
 from kraftwire_messages.kafka import EndTxnMarker
 from kraftwire_wire.records import ControlType
 

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import IntegerType, LongType, StructType
 
 from kraftwire.log import find_partitions, read_batches
-from kraftwire.log.file_names import segment_name
+from kraftwire.log.directories.file_names import segment_name
 from pyspark_kraftwire import schema_of
 
 from codec_tests.interop.client_session import (

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from kraftwire.cli import main
 from kraftwire.log import BytesSource, read_batches
-from kraftwire.log.properties import decode_properties
+from kraftwire.log.small_files.properties import decode_properties
 from kraftwire.node.storage.features import METADATA_VERSION, feature_levels, parse_metadata_version
 from kraftwire_messages.kafka import ApiVersionsRequest
 from kraftwire_wire.uuids import parse_uuid

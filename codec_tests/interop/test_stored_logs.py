@@ -19,21 +19,22 @@ from kraftwire.log import (
     read_batches,
     scan_batches,
 )
-from kraftwire.log.directory import LogFile
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.file_names import BATCH_FILES, FileKind
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.directories.file_names import BATCH_FILES, FileKind
+from kraftwire.log.directories.partition import LogFile
 from kraftwire.log.fsck import Check
-from kraftwire.log.indexes import (
+from kraftwire.log.queries.typed_records import log_of_topic
+from kraftwire.log.small_files.indexes import (
     encode_offset_index,
     encode_time_index,
     read_offset_index,
     read_time_index,
     read_transaction_index,
 )
-from kraftwire.log.producer_snapshot import decode_producer_snapshot
-from kraftwire.log.segment_writer import IndexBuilder
-from kraftwire.log.typed import log_of_topic
-from kraftwire.metadata.load import image_at
+from kraftwire.log.small_files.producer_snapshot import decode_producer_snapshot
+from kraftwire.log.small_files.properties import format_uuid
+from kraftwire.log.writers.segment_writer import IndexBuilder
+from kraftwire.metadata.records.load import image_at
 from kraftwire_wire.uuids import format_uuid
 
 from codec_tests.columns.engines import batches_alike

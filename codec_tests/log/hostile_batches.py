@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from crc32c import crc32c
 
-from kraftwire.log.compression import Compression, compress
-from kraftwire.log.header import CONTROL, CRC_FROM, HEADER, LOG_OVERHEAD, TRANSACTIONAL
-from kraftwire.log.varint import write_varint
+from kraftwire.log.batches.compression import Compression, compress
+from kraftwire.log.batches.header import CONTROL, CRC_FROM, HEADER, LOG_OVERHEAD, TRANSACTIONAL
+from kraftwire.log.batches.varint import write_varint
 
 HEADERS = 5_000_000
 RECORDS = 1_500_000

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from kraftwire.cli import main
 from kraftwire.columns import decode_batches
 from kraftwire.log import CorruptBatch, Damage, FileSource, Record, find_partitions, parse_batch
-from kraftwire.log.compression import Compression
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.large_records import LargeRecords, RecordBudget
-from kraftwire.log.order import MAX_RELATIVE_OFFSET, BatchOrder
+from kraftwire.log.batches.compression import Compression
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.batches.large_records import LargeRecords, RecordBudget
+from kraftwire.log.segments.batch_order import MAX_RELATIVE_OFFSET, BatchOrder
 
 from codec_tests.columns.engines import ENGINES, engine
 from codec_tests.metadata import metadata_logs as logs

@@ -13,7 +13,7 @@ from aiokafka.codec import lz4_decode, snappy_decode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.log.compression import Compression, CompressionError, compress, decompress
+from kraftwire.log.batches.compression import Compression, CompressionError, compress, decompress
 
 PACKED = [codec for codec in Compression if codec]
 TEXT = b"a cup of tea, and another cup of tea; " * 5000

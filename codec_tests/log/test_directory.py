@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kraftwire.log import find_files, find_partitions
-from kraftwire.log.file_names import (
+from kraftwire.log.directories.file_names import (
     FileKind,
     FileName,
     PartitionName,

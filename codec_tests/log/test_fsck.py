@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from kraftwire.log import Record, find_partitions, parse_batch
-from kraftwire.log.encode import BatchSettings, encode_batch
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.fsck import Check, Finding, Severity
-from kraftwire.log.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
-from kraftwire.log.segment_writer import SegmentWriter
+from kraftwire.log.small_files.producer_snapshot import (
+    decode_producer_snapshot,
+    encode_producer_snapshot,
+)
+from kraftwire.log.writers.segment_writer import SegmentWriter
 
 from codec_tests.cli.running import done
 from codec_tests.stored_files import BROKER, CONTROLLER

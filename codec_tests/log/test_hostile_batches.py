@@ -15,9 +15,9 @@ import pytest
 
 from kraftwire.columns import decode_batches
 from kraftwire.log import Batch, CorruptBatch, Record, parse_batch
-from kraftwire.log.compression import Compression
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.large_records import LargeRecords, RecordBudget
+from kraftwire.log.batches.compression import Compression
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.batches.large_records import LargeRecords, RecordBudget
 
 from codec_tests.columns.engines import ENGINES, engine
 from codec_tests.log.hostile_batches import (

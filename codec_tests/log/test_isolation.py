@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kraftwire.log import Batch, Record, find_partitions, parse_batch, read_batches
-from kraftwire.log.encode import BatchSettings, control_record, encode_batch
-from kraftwire.log.file_names import FileKind
-from kraftwire.log.indexes import read_transaction_index
-from kraftwire.log.isolation import Aborted, Transactions, find_transactions
+from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
+from kraftwire.log.directories.file_names import FileKind
+from kraftwire.log.queries.transactions import Aborted, Transactions, find_transactions
+from kraftwire.log.small_files.indexes import read_transaction_index
 from kraftwire_messages.kafka import EndTxnMarker, LeaderChangeMessage
 from kraftwire_wire.records import ControlType
 

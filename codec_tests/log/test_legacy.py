@@ -15,7 +15,7 @@ from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
 from kraftwire.cli import main
 from kraftwire.log import BytesSource, CorruptBatch, Record, parse_batch, read_batches
-from kraftwire.log.compression import Compression, compress
+from kraftwire.log.batches.compression import Compression, compress
 
 from codec_tests.columns.engines import batches_alike
 

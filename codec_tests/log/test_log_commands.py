@@ -14,8 +14,8 @@ from crc32c import crc32c
 
 from kraftwire.console.times import format_time, parse_time
 from kraftwire.log import Record
-from kraftwire.log.compression import Compression
-from kraftwire.log.encode import BatchSettings, encode_batch
+from kraftwire.log.batches.compression import Compression
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire_messages.kafka import UserScramCredentialRecord
 from kraftwire_wire.records import encode_metadata_record
 

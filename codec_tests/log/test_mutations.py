@@ -19,11 +19,11 @@ from kraftwire.log import (
     find_partitions,
     scan_batches,
 )
-from kraftwire.log.directory import LogFile
-from kraftwire.log.file_names import BATCH_FILES, FileKind
+from kraftwire.log.directories.file_names import BATCH_FILES, FileKind
+from kraftwire.log.directories.partition import LogFile
 from kraftwire.log.fsck import Check
-from kraftwire.log.salvage import Salvage
-from kraftwire.log.typed import decode_typed, kafka_json, log_of_topic
+from kraftwire.log.queries.typed_records import decode_typed, kafka_json, log_of_topic
+from kraftwire.log.salvage.partition import Salvage
 from kraftwire_wire.errors import KraftwireError
 
 from codec_tests.log.file_mutants import mutant

@@ -11,18 +11,18 @@ from unittest.mock import patch
 import pytest
 
 from kraftwire.log import Batch, Partition, Record, find_partitions, read_batches
-from kraftwire.log import isolation as isolation_module
-from kraftwire.log.encode import BatchSettings, control_record, encode_batch
-from kraftwire.log.file_names import FileKind, segment_name
-from kraftwire.log.indexes import read_transaction_index
-from kraftwire.log.isolation import (
+from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
+from kraftwire.log.directories.file_names import FileKind, segment_name
+from kraftwire.log.queries import transactions as transactions_module
+from kraftwire.log.queries.transactions import (
     Aborted,
     Transactions,
     find_transactions,
     indexed_transactions,
 )
-from kraftwire.log.producer_snapshot import encode_producer_snapshot
-from kraftwire.log.segment_writer import SegmentWriter
+from kraftwire.log.small_files.indexes import read_transaction_index
+from kraftwire.log.small_files.producer_snapshot import encode_producer_snapshot
+from kraftwire.log.writers.segment_writer import SegmentWriter
 from kraftwire_messages.kafka import EndTxnMarker, ProducerSnapshot
 from kraftwire_wire.records import ControlType
 
@@ -34,7 +34,7 @@ PRODUCERS = (4, 5, 6)
 @pytest.fixture(autouse=True)
 def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing here is about a machine that fails."""
-    monkeypatch.setattr("kraftwire.log.segment_writer.os.fsync", lambda number: None)
+    monkeypatch.setattr("kraftwire.log.writers.segment_writer.os.fsync", lambda number: None)
 
 
 class History(NamedTuple):
@@ -166,7 +166,7 @@ def test_what_a_broker_notes_is_what_its_batches_tell(tmp_path: Path) -> None:
 
 def test_a_segment_whose_notes_are_whole_is_not_gone_over(tmp_path: Path) -> None:
     for history in histories(tmp_path, 20, seed=2):
-        with patch.object(isolation_module, "_scan", wraps=isolation_module._scan) as scan:
+        with patch.object(transactions_module, "_scan", wraps=transactions_module._scan) as scan:
             indexed_transactions(history.partition)
         assert scan.call_count == len(history.partition.segments) - history.noted
 

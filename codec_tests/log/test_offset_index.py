@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire.log import BytesSource, Record, find_partitions
-from kraftwire.log.encode import encode_batch
-from kraftwire.log.file_names import FileKind
-from kraftwire.log.indexes import (
+from kraftwire.log.batches.encoding import encode_batch
+from kraftwire.log.directories.file_names import FileKind
+from kraftwire.log.queries.selection import batch_at, open_index, start_position
+from kraftwire.log.small_files.indexes import (
     OffsetEntry,
     OffsetIndex,
     encode_offset_index,
     read_offset_index,
 )
-from kraftwire.log.segment_writer import SegmentWriter
-from kraftwire.log.selection import batch_at, open_index, start_position
+from kraftwire.log.writers.segment_writer import SegmentWriter
 
 from codec_tests.stored_files import BROKER, CONTROLLER, stored_files
 

@@ -21,11 +21,11 @@ from kraftwire.log import (
     scan_batches,
     scan_headers,
 )
-from kraftwire.log.encode import encode_batch
+from kraftwire.log.batches.encoding import encode_batch
 from kraftwire.log.fsck import Check, Severity
-from kraftwire.log.order import MAX_RELATIVE_OFFSET, BatchOrder, in_order
-from kraftwire.log.segment import DamageKind
-from kraftwire.log.segment_writer import SegmentWriter
+from kraftwire.log.segments.batch_order import MAX_RELATIVE_OFFSET, BatchOrder, in_order
+from kraftwire.log.segments.segment import DamageKind
+from kraftwire.log.writers.segment_writer import SegmentWriter
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.plan import plan
 

@@ -12,9 +12,9 @@ from kafka.record import MemoryRecords
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from kraftwire.log import CorruptBatch, Record, parse_batch
-from kraftwire.log.compression import Compression
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.header import HEADER
+from kraftwire.log.batches.compression import Compression
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.batches.header import HEADER
 from kraftwire_wire.errors import EncodeError
 
 from codec_tests.stored_files import stored_batches

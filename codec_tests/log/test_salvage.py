@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from kraftwire.log import Partition, Record, find_partitions, read_batches
-from kraftwire.log.encode import encode_batch
-from kraftwire.log.file_names import FileKind
+from kraftwire.log.batches.encoding import encode_batch
+from kraftwire.log.directories.file_names import FileKind
 from kraftwire.log.fsck import Check
-from kraftwire.log.salvage import Salvage
-from kraftwire.log.salvage_files import Loss
+from kraftwire.log.salvage.partition import Salvage
+from kraftwire.log.salvage.small_files import Loss
 
 from codec_tests.stored_files import BROKER, CONTROLLER
 

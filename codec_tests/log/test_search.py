@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftwire.cli import main
-from kraftwire.log import find_files, find_partitions, search
-from kraftwire.log.storage import Entry, LocalStorage
+from kraftwire.log import find_files, find_partitions
+from kraftwire.log.directories import search
+from kraftwire.log.sources.storage import Entry, LocalStorage
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.streaming.progress import Progress
 

@@ -20,9 +20,9 @@ from kraftwire.log import (
     scan_batches,
     scan_headers,
 )
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.header import HEADER
-from kraftwire.log.segment import DamageKind
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.batches.header import HEADER
+from kraftwire.log.segments.segment import DamageKind
 
 
 def batch(offset: int, value: bytes = b"tea", *, count: int = 2, epoch: int = 3) -> bytes:

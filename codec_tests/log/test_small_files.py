@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from kraftwire.cli import main
 from kraftwire.cli.log.files import file_rows
 from kraftwire.log import BytesSource, CorruptBatch, find_partitions
-from kraftwire.log.checkpoints import (
+from kraftwire.log.directories.file_names import FileKind
+from kraftwire.log.fsck import Check
+from kraftwire.log.small_files.checkpoints import (
     EpochEntry,
     TopicPartition,
     decode_leader_epochs,
@@ -24,9 +26,7 @@ from kraftwire.log.checkpoints import (
     encode_leader_epochs,
     encode_offset_checkpoint,
 )
-from kraftwire.log.file_names import FileKind
-from kraftwire.log.fsck import Check
-from kraftwire.log.indexes import (
+from kraftwire.log.small_files.indexes import (
     OffsetEntry,
     TimeEntry,
     encode_offset_index,
@@ -36,8 +36,11 @@ from kraftwire.log.indexes import (
     read_time_index,
     read_transaction_index,
 )
-from kraftwire.log.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
-from kraftwire.log.properties import (
+from kraftwire.log.small_files.producer_snapshot import (
+    decode_producer_snapshot,
+    encode_producer_snapshot,
+)
+from kraftwire.log.small_files.properties import (
     MetaProperties,
     decode_meta_properties,
     decode_partition_metadata,
@@ -45,7 +48,7 @@ from kraftwire.log.properties import (
     encode_meta_properties,
     encode_partition_metadata,
 )
-from kraftwire.log.quorum_state import decode_quorum_state, encode_quorum_state
+from kraftwire.log.small_files.quorum_state import decode_quorum_state, encode_quorum_state
 from kraftwire_wire.uuids import parse_uuid
 
 from codec_tests.stored_files import BROKER, CONTROLLER, stored_files

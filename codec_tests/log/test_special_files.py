@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from kraftwire.cli import main
 from kraftwire.log import CorruptBatch, FileSource, find_files, find_partitions
-from kraftwire.log.storage import LOCAL
+from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.plan import plan
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from kraftwire.log import BytesSource, Record, find_files, find_partitions, read_batches
-from kraftwire.log.encode import encode_batch
-from kraftwire.log.file_names import FileKind, PartitionName
-from kraftwire.log.segment_writer import SegmentWriter
-from kraftwire.log.storage import LOCAL, Entry, OpenSource
+from kraftwire.log.batches.encoding import encode_batch
+from kraftwire.log.directories.file_names import FileKind, PartitionName
+from kraftwire.log.sources.storage import LOCAL, Entry, OpenSource
+from kraftwire.log.writers.segment_writer import SegmentWriter
 from kraftwire_wire.errors import KraftwireError
 
 from codec_tests.stored_files import BROKER, CONTROLLER

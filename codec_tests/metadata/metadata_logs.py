@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from uuid import UUID
 
-from kraftwire.log.encode import BatchSettings, control_record, encode_batch
-from kraftwire.log.file_names import segment_name, snapshot_name
-from kraftwire.log.record import Record
-from kraftwire.log.snapshot_writer import SnapshotWriter
-from kraftwire.metadata.image import MetadataImage
+from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
+from kraftwire.log.batches.record import Record
+from kraftwire.log.directories.file_names import segment_name, snapshot_name
+from kraftwire.log.writers.snapshot_writer import SnapshotWriter
+from kraftwire.metadata.state.image import MetadataImage
 from kraftwire_messages.kafka import (
     BrokerRegistrationChangeRecord,
     ConfigRecord,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.metadata.diff import diff_images
-from kraftwire.metadata.entities import Kind, entities
-from kraftwire.metadata.image import MetadataImage
+from kraftwire.metadata.entities.diff import diff_images
+from kraftwire.metadata.entities.entity import Kind, entities
+from kraftwire.metadata.state.image import MetadataImage
 from kraftwire.redaction import REDACTED
 from kraftwire_messages.kafka import (
     PartitionChangeRecord,

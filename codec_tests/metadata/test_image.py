@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from kraftwire.metadata.errors import CannotApply
-from kraftwire.metadata.image import MetadataImage
-from kraftwire.metadata.nodes import Endpoint, SupportedRange, Voter
+from kraftwire.metadata.state.image import MetadataImage
+from kraftwire.metadata.state.nodes import Endpoint, SupportedRange, Voter
 from kraftwire_messages import kafka
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.message import Message

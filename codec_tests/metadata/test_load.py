@@ -8,8 +8,8 @@ import pytest
 
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.metadata.errors import BadRecord, Unreachable
-from kraftwire.metadata.image import MetadataImage, OpenTransaction
-from kraftwire.metadata.load import image_at
+from kraftwire.metadata.records.load import image_at
+from kraftwire.metadata.state.image import MetadataImage, OpenTransaction
 from kraftwire_messages.kafka import (
     AbortTransactionRecord,
     BeginTransactionRecord,

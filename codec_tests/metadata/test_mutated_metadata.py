@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.metadata.entities import entities
+from kraftwire.metadata.entities.entity import entities
 from kraftwire.metadata.errors import BadRecord, Unreachable
 from kraftwire.metadata.history import History
-from kraftwire.metadata.load import image_at
-from kraftwire.metadata.source import find_metadata
+from kraftwire.metadata.records.load import image_at
+from kraftwire.metadata.records.source import find_metadata
 from kraftwire_wire.errors import KraftwireError
 
 from codec_tests.log.file_mutants import mutant

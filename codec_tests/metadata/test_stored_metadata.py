@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire.metadata.diff import diff_images
-from kraftwire.metadata.entities import Kind, entities
+from kraftwire.metadata.entities.diff import diff_images
+from kraftwire.metadata.entities.entity import Kind, entities
 from kraftwire.metadata.history import History
-from kraftwire.metadata.image import MetadataImage
-from kraftwire.metadata.load import image_at, load_image
-from kraftwire.metadata.source import find_metadata
+from kraftwire.metadata.records.load import image_at, load_image
+from kraftwire.metadata.records.source import find_metadata
+from kraftwire.metadata.state.image import MetadataImage
 
 from codec_tests.stored_files import BROKER, CONTROLLER
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from kraftwire.metadata.errors import CannotApply
-from kraftwire.metadata.topics import Partition
+from kraftwire.metadata.state.topics import Partition
 from kraftwire_messages.kafka import (
     ClearElrRecord,
     PartitionChangeRecord,

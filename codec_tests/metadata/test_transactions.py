@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kraftwire.metadata.image import OpenTransaction
-from kraftwire.metadata.replay import Entry
-from kraftwire.metadata.transactions import Transactions
+from kraftwire.metadata.records.replay import Entry
+from kraftwire.metadata.records.transactions import Transactions
+from kraftwire.metadata.state.image import OpenTransaction
 from kraftwire_messages.kafka import (
     AbortTransactionRecord,
     BeginTransactionRecord,

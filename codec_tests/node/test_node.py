@@ -7,7 +7,7 @@ import errno
 
 import pytest
 
-from kraftwire.log.batch import Batch
+from kraftwire.log.batches.batch import Batch
 from kraftwire.net.client import Connection
 from kraftwire.node.key_value import KeyValues, put
 from kraftwire.node.proposals import NotCommitted

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from kraftwire.log.batch import Batch
-from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.writers.snapshot_writer import SnapshotWriter
 from kraftwire.node import state_machine
 from kraftwire.node.key_value import KeyValues, delete, put
 from kraftwire.node.state_machine import Applier

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kraftwire.cli.quorum.group import as_command
-from kraftwire.log.properties import MetaProperties, encode_meta_properties
+from kraftwire.log.small_files.properties import MetaProperties, encode_meta_properties
 from kraftwire_messages.kafka import AddRaftVoterRequest, RemoveRaftVoterRequest
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.uuids import format_uuid

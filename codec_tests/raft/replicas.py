@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from kraftwire.log.directory import METADATA_TOPIC
-from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.log.writers.snapshot_writer import SnapshotWriter
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Effect, Reply, SaveElection, Send
 from kraftwire.raft.core.inputs import Flushed, Request, SnapshotTaken

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.log.batch import Batch, parse_batch
-from kraftwire.log.encode import BatchSettings, control_record, encode_batch
+from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch
 from kraftwire.raft.metadata_log.control_state import ControlState

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.directories.partition import METADATA_TOPIC
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.log.writers.snapshot_writer import SnapshotWriter
 from kraftwire.raft.core.effects import Effect, Send
 from kraftwire.raft.core.inputs import Request, RequestFailed, Tick
 from kraftwire.raft.core.roles import Follower, Unattached

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.directories.partition import METADATA_TOPIC
 from kraftwire.raft.core.inputs import Flushed, Resign, Tick
 from kraftwire.raft.core.messages import partition_of, remove_raft_voter_request
 from kraftwire.raft.state.voters import ReplicaKey

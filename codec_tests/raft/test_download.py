@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.log.writers.snapshot_writer import SnapshotWriter
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.metadata_log.snapshot_download import SnapshotDownload
 from kraftwire_messages.kafka import TopicRecord, VotersRecord

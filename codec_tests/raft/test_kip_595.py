@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.directories.partition import METADATA_TOPIC
 from kraftwire.raft.core import messages
 from kraftwire.raft.core.effects import StoppedLeading
 from kraftwire.raft.core.inputs import Response, Tick

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.log.properties import (
+from kraftwire.log.segments.segment import read_batches
+from kraftwire.log.small_files.properties import (
     MetaProperties,
     decode_meta_properties,
     encode_meta_properties,
     format_uuid,
 )
-from kraftwire.log.segment import read_batches
-from kraftwire.log.source import BytesSource
+from kraftwire.log.sources.source import BytesSource
 from kraftwire.raft.core.effects import Committed
 from kraftwire.raft.core.inputs import Flushed, Propose, Request, Tick
 from kraftwire.raft.core.messages import vote_request

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from kraftwire.cli.commands import main
 from kraftwire.cli.quorum.group import as_command
-from kraftwire.log.properties import decode_meta_properties
+from kraftwire.log.small_files.properties import decode_meta_properties
 from kraftwire.node.settings.storage_properties import StorageProperties, read_storage_properties
 from kraftwire.node.storage.directories import UnusableDirectories, open_directories
 

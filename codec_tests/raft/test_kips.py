@@ -10,12 +10,12 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.log.file_names import FileKind, parse_file_name
-from kraftwire.log.properties import decode_meta_properties, format_uuid
-from kraftwire.log.quorum_state import decode_quorum_state
-from kraftwire.log.segment import read_batches
-from kraftwire.log.source import BytesSource
-from kraftwire.metadata.image import MetadataImage
+from kraftwire.log.directories.file_names import FileKind, parse_file_name
+from kraftwire.log.segments.segment import read_batches
+from kraftwire.log.small_files.properties import decode_meta_properties, format_uuid
+from kraftwire.log.small_files.quorum_state import decode_quorum_state
+from kraftwire.log.sources.source import BytesSource
+from kraftwire.metadata.state.image import MetadataImage
 from kraftwire.raft.core.effects import Append, Effect
 from kraftwire.raft.core.inputs import Resign, Tick
 from kraftwire.raft.core.messages import (

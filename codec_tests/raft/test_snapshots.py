@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.log.segment import read_batches
-from kraftwire.log.source import BytesSource
+from kraftwire.log.segments.segment import read_batches
+from kraftwire.log.sources.source import BytesSource
 from kraftwire.raft.core.effects import Clean
 from kraftwire.raft.core.inputs import Propose, SnapshotTaken, Tick
 from kraftwire.raft.core.snapshots import begin_snapshot

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.directories.partition import METADATA_TOPIC
 from kraftwire.raft.core.effects import Effect, Leading, Send, Settled, Stopped, StoppedLeading
 from kraftwire.raft.core.inputs import Propose, Request, Resign, Response, ShutDown, Tick
 from kraftwire.raft.core.messages import begin_quorum_epoch_request, partition_of, vote_request

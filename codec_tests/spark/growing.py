@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from kraftwire.log import Record
-from kraftwire.log.encode import PLAIN, BatchSettings, control_record, encode_batch
-from kraftwire.log.file_names import segment_name
-from kraftwire.log.indexes import encode_offset_index, encode_time_index
-from kraftwire.log.segment import read_batches
-from kraftwire.log.segment_writer import IndexBuilder
-from kraftwire.log.source import FileSource
+from kraftwire.log.batches.encoding import PLAIN, BatchSettings, control_record, encode_batch
+from kraftwire.log.directories.file_names import segment_name
+from kraftwire.log.segments.segment import read_batches
+from kraftwire.log.small_files.indexes import encode_offset_index, encode_time_index
+from kraftwire.log.sources.source import FileSource
+from kraftwire.log.writers.segment_writer import IndexBuilder
 from kraftwire_messages.kafka import EndTxnMarker
 from kraftwire_wire.records import ControlType
 from pyspark_kraftwire.options import parse_options

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from kraftwire.log import Record
-from kraftwire.log.encode import PLAIN, BatchSettings, encode_batch
-from kraftwire.log.segment_writer import INDEX_INTERVAL, SegmentWriter
+from kraftwire.log.batches.encoding import PLAIN, BatchSettings, encode_batch
+from kraftwire.log.writers.segment_writer import INDEX_INTERVAL, SegmentWriter
 from pyspark_kraftwire.filters import Filter, Filters
 from pyspark_kraftwire.kinds import wanted_kinds
 from pyspark_kraftwire.options import AUTO, Options, parse_options

@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import Row
 
 from kraftwire.log import Record
-from kraftwire.log.compression import Compression
-from kraftwire.log.directory import find_partitions
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.header import CONTROL, TRANSACTIONAL
-from kraftwire.log.segment import read_batches
+from kraftwire.log.batches.compression import Compression
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.batches.header import CONTROL, TRANSACTIONAL
+from kraftwire.log.directories.partition import find_partitions
+from kraftwire.log.segments.segment import read_batches
 
 from codec_tests.log.test_legacy import message
 from codec_tests.spark.reads import read_rows, read_table, write_segments

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 
 from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.log import Record, read_batches
-from kraftwire.log.directory import find_partitions
-from kraftwire.log.encode import encode_batch
+from kraftwire.log.batches.encoding import encode_batch
+from kraftwire.log.directories.partition import find_partitions
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire import export
 from pyspark_kraftwire.export import Parquet, PieceWriter, plan_export

@@ -14,6 +14,7 @@ from kraftwire.groups import Event, Groups
 from kraftwire.groups.changes import What
 from kraftwire.groups.reading import Problem, find_group_logs
 from kraftwire.groups.state import CommittedOffset
+from kraftwire.log.small_files.properties import format_uuid
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType
 from kraftwire_wire.uuids import format_uuid

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kraftwire.log import Damage, find_partitions
-from kraftwire.log.encode import BatchSettings, control_record, encode_batch
-from kraftwire.log.isolation import find_transactions
-from kraftwire.log.selection import Selection, select_batches, select_segments
+from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
+from kraftwire.log.queries.selection import Selection, select_batches, select_segments
+from kraftwire.log.queries.transactions import find_transactions
 from kraftwire_messages.kafka import EndTxnMarker
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire.log.indexes import OFFSET_ENTRY, TIME_ENTRY
+from kraftwire.log.small_files.indexes import OFFSET_ENTRY, TIME_ENTRY
 from pyspark_kraftwire.plan import plan
 from pyspark_kraftwire.streaming.progress import Progress
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kraftwire.metadata.entities import Kind
+from kraftwire.metadata.entities.entity import Kind
 from kraftwire.metadata.history import History, Step
-from kraftwire.metadata.names import RECOVERY_STATES
+from kraftwire.metadata.state.names import RECOVERY_STATES
 from kraftwire_messages import kafka
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message

@@ -13,10 +13,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kraftwire.log import BytesSource, CorruptBatch, Damage, Record, find_partitions, scan_batches
-from kraftwire.log.compression import Compression, compress
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.order import in_order
-from kraftwire.log.segment import DamageKind
+from kraftwire.log.batches.compression import Compression, compress
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.segments.batch_order import in_order
+from kraftwire.log.segments.segment import DamageKind
 from kraftwire_messages.kafka import TopicRecord
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import encode_metadata_record

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kraftwire.log.file_names import FileKind
+from kraftwire.log.directories.file_names import FileKind
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.export import Parquet, PieceWriter, finished
 from pyspark_kraftwire.jobs.decode import Request, prepare

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from kraftwire.log.typed import LOGS
+from kraftwire.log.queries.typed_records import LOGS
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import (
     _PARSERS,

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire.log import Record
-from kraftwire.log.compression import Arena, Compression
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.indexes import OffsetEntry, encode_offset_index
+from kraftwire.log.batches.compression import Arena, Compression
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.small_files.indexes import OffsetEntry, encode_offset_index
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.plan import MAX_SPLIT, MIN_SPLIT, pack, plan
 from pyspark_kraftwire.split import Split

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyarrow import fs
 
-from kraftwire.log.storage import LOCAL
+from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.plan import plan, wanted_partitions
 from pyspark_kraftwire.storage import ArrowSource

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pyarrow import fs
 
-from kraftwire.log.indexes import OffsetEntry, encode_offset_index
-from kraftwire.log.source import FileSource
+from kraftwire.log.small_files.indexes import OffsetEntry, encode_offset_index
+from kraftwire.log.sources.source import FileSource
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.split import LostError
 from pyspark_kraftwire.streaming import listing

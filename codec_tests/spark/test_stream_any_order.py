@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftwire.log.header import HEADER
+from kraftwire.log.batches.header import HEADER
 from kraftwire_wire.records import ControlType
 
 from codec_tests.spark.growing import FollowingStream, GrowingLog, Seen, records_of, transactional

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire.log.directory import Partition
+from kraftwire.log.directories.partition import Partition
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import Options
 from pyspark_kraftwire.plan import wanted_partitions

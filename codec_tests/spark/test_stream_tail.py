@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire.log.encode import BatchSettings
-from kraftwire.log.source import FileSource
+from kraftwire.log.batches.encoding import BatchSettings
+from kraftwire.log.sources.source import FileSource
 from kraftwire_wire.errors import KraftwireError
 
 from codec_tests.spark.growing import FollowingStream, GrowingLog, Seen, records_of

@@ -1,4 +1,4 @@
-"""Typed rows, beside what the record decoders of `kraftwire.log.typed` say."""
+"""Typed rows, beside what the record decoders of `kraftwire.log.queries.typed_records` say."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kraftwire.log import Record, find_partitions, read_batches
-from kraftwire.log.encode import BatchSettings, control_record, encode_batch
-from kraftwire.log.typed import KEYLESS, LOGS, decode_typed, log_of_topic
+from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
+from kraftwire.log.queries.typed_records import KEYLESS, LOGS, decode_typed, log_of_topic
 from kraftwire_messages.kafka import (
     EndTxnMarker,
     LeaderChangeMessage,

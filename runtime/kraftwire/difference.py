@@ -154,9 +154,9 @@ def _are_same(actual: object, expected: object) -> bool:
 
 def _open_records(data: bytes) -> Any:
     """Return batches as trees; the bytes themselves if they are not batches, or too large."""
-    from kraftwire.log.batch import parse_batch
+    from kraftwire.log.batches.batch import parse_batch
+    from kraftwire.log.batches.large_records import RecordBudget
     from kraftwire.log.errors import CorruptBatch
-    from kraftwire.log.large_records import RecordBudget
 
     batches = []
     budget = RecordBudget()

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kraftwire.log.directory import Partition
+from kraftwire.log.directories.partition import Partition
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.jobs.counts import Corrupt, Counts
 from pyspark_kraftwire.jobs.damage import lost_offsets

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kraftwire.log.selection import Selection
+from kraftwire.log.queries.selection import Selection
 from pyspark_kraftwire.options import Options
 from pyspark_kraftwire.table import COLUMNS, TYPE, VERSION
 

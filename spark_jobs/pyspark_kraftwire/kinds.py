@@ -13,7 +13,7 @@ from functools import cache
 import pyarrow as pa
 
 from kraftwire.columns import message_type
-from kraftwire.log.typed import KEYLESS, LOGS
+from kraftwire.log.queries.typed_records import KEYLESS, LOGS
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType, control_message

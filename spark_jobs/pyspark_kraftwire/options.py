@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TypeVar
 
-from kraftwire.log.compression import DEFAULT_LIMIT
-from kraftwire.log.typed import LOGS
+from kraftwire.log.batches.compression import DEFAULT_LIMIT
+from kraftwire.log.queries.typed_records import LOGS
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.json_text import RepeatedKey, parse_json
 
@@ -32,7 +32,7 @@ DECODERS = {
     "share": "share",
     "remote-log": "remote-log",
 }
-"""What `decode` can be beside `auto`: the logs of `kraftwire.log.typed` by the users' names."""
+"""What `decode` can be beside `auto`: the logs of `kraftwire.log.queries` by the users' names."""
 assert set(DECODERS.values()) == set(LOGS)
 
 MEBIBYTE = 1 << 20
@@ -66,7 +66,7 @@ class Offsets:
 class Options:
     """The options of a read, with what is meant where nothing is said.
 
-    Timestamps are in ms, sizes in bytes; `decode` is None, a log of `kraftwire.log.typed`,
+    Timestamps are in ms, sizes in bytes; `decode` is None, a log of `kraftwire.log.queries`,
     or `auto`.
     """
 

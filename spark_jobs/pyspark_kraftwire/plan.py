@@ -19,17 +19,23 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition, find_partitions
-from kraftwire.log.file_names import FileKind, FileName, PartitionName
-from kraftwire.log.header import HEADER, BatchHeader, parse_sound_header
-from kraftwire.log.indexes import TIME_ENTRY, OffsetIndex
-from kraftwire.log.isolation import Transactions, indexed_transactions
-from kraftwire.log.order import BatchOrder, with_following
-from kraftwire.log.segment import ZEROS_REASON, Damage, scan_headers
-from kraftwire.log.selection import Selection, batch_at, indexed_start, open_index, select_segments
-from kraftwire.log.source import Source
-from kraftwire.log.storage import LOCAL
-from kraftwire.log.typed import LOGS, log_of_topic
+from kraftwire.log.batches.header import HEADER, BatchHeader, parse_sound_header
+from kraftwire.log.directories.file_names import FileKind, FileName, PartitionName
+from kraftwire.log.directories.partition import METADATA_TOPIC, LogFile, Partition, find_partitions
+from kraftwire.log.queries.selection import (
+    Selection,
+    batch_at,
+    indexed_start,
+    open_index,
+    select_segments,
+)
+from kraftwire.log.queries.transactions import Transactions, indexed_transactions
+from kraftwire.log.queries.typed_records import LOGS, log_of_topic
+from kraftwire.log.segments.batch_order import BatchOrder, with_following
+from kraftwire.log.segments.segment import ZEROS_REASON, Damage, scan_headers
+from kraftwire.log.small_files.indexes import TIME_ENTRY, OffsetIndex
+from kraftwire.log.sources.source import Source
+from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.filters import Filters, narrowed, narrowed_selection
 from pyspark_kraftwire.options import AUTO, EARLIEST, LATEST, MEBIBYTE, Mode, Options

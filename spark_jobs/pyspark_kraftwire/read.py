@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from kraftwire.columns import decode_batches
-from kraftwire.log.segment import Damage, DamageKind
-from kraftwire.log.source import Source
+from kraftwire.log.segments.segment import Damage, DamageKind
+from kraftwire.log.sources.source import Source
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.filters import Filters
 from pyspark_kraftwire.options import Mode, Options

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kraftwire.log.directory import LogFile
-from kraftwire.log.order import BatchOrder
-from kraftwire.log.selection import Selection
-from kraftwire.log.storage import OpenSource
+from kraftwire.log.directories.partition import LogFile
+from kraftwire.log.queries.selection import Selection
+from kraftwire.log.segments.batch_order import BatchOrder
+from kraftwire.log.sources.storage import OpenSource
 from kraftwire_wire.errors import KraftwireError
 
 
@@ -28,7 +28,7 @@ class Split:
     end: int
     selection: Selection
     log: str | None
-    """The log whose records lie there, of `kraftwire.log.typed`; None for bytes alone."""
+    """The log whose records lie there, of `kraftwire.log.queries`; None for bytes alone."""
     is_tail: bool
     """Whether the end of the partition is in it, where a broker may be writing."""
     file_size: int

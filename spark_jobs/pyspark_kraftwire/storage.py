@@ -22,8 +22,8 @@ from typing import Any, Self
 
 from pyarrow import fs
 
-from kraftwire.log.file_names import parse_file_name
-from kraftwire.log.storage import LOCAL, Entry, OpenSource, Storage
+from kraftwire.log.directories.file_names import parse_file_name
+from kraftwire.log.sources.storage import LOCAL, Entry, OpenSource, Storage
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import FILE_SYSTEM, parse_flag
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kraftwire.columns.schema import ELEMENT, RECORD_COLUMNS
-from kraftwire.log.compression import Compression
-from kraftwire.log.header import CONTROL, TRANSACTIONAL
+from kraftwire.log.batches.compression import Compression
+from kraftwire.log.batches.header import CONTROL, TRANSACTIONAL
 from pyspark_kraftwire.kinds import Kind
 from pyspark_kraftwire.options import AUTO, Mode, Options
 from pyspark_kraftwire.shapes import TIMESTAMP, microseconds, without_empty

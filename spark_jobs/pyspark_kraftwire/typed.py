@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kraftwire.columns import TypedRows, decode_messages, decode_typed
-from kraftwire.log.header import CONTROL
-from kraftwire.log.typed import KEYLESS
+from kraftwire.log.batches.header import CONTROL
+from kraftwire.log.queries.typed_records import KEYLESS
 from kraftwire_wire.errors import DecodeError, KraftwireError
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType, decode_control_key, read_prefix

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from kraftwire.log.batch import Batch
-from kraftwire.log.checkpoints import EpochEntry
-from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.small_files.checkpoints import EpochEntry
+from kraftwire.log.writers.snapshot_writer import SnapshotWriter
 from kraftwire.node.disk.replica_disk import DiskSettings, DiskStore
 from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
 from kraftwire.raft.metadata_log.history import HistoryEntry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kraftwire.log.batch import Batch
+from kraftwire.log.batches.batch import Batch
 from kraftwire.raft.metadata_log.log_state import LogState, OffsetAndEpoch
 from kraftwire.raft.metadata_log.store import Store
 from kraftwire.raft.state.election_state import Election

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.log import checked
-from kraftwire.log.batch import Batch
-from kraftwire.log.segment import scan_batches
-from kraftwire.log.source import BytesSource
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.segments import verified_headers
+from kraftwire.log.segments.segment import scan_batches
+from kraftwire.log.sources.source import BytesSource
 
 from codec_tests.node.disk.disks import batch_at
 
@@ -28,5 +28,5 @@ def test_headers_are_those_of_the_batches(
     source = BytesSource(bytes(data[: len(data) - cut]))
     expected = [item.header if isinstance(item, Batch) else item for item in scan_batches(source)]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(checked, "_WINDOW", window)
-        assert list(checked.scan_checked(source)) == expected
+        patched.setattr(verified_headers, "_WINDOW", window)
+        assert list(verified_headers.scan_checked(source)) == expected

@@ -12,10 +12,10 @@ from uuid import UUID
 import pytest
 
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.indexes import read_offset_index, read_time_index
-from kraftwire.log.properties import PartitionMetadata, encode_partition_metadata
-from kraftwire.log.segment_writer import SegmentWriter
-from kraftwire.log.source import FileSource
+from kraftwire.log.small_files.indexes import read_offset_index, read_time_index
+from kraftwire.log.small_files.properties import PartitionMetadata, encode_partition_metadata
+from kraftwire.log.sources.source import FileSource
+from kraftwire.log.writers.segment_writer import SegmentWriter
 from kraftwire.node.disk.replica_disk import DiskSettings
 from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
 from kraftwire.raft.state.election_state import Election

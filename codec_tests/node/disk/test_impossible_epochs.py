@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kraftwire.log.directories.file_names import snapshot_name
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.file_names import snapshot_name
-from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.log.writers.snapshot_writer import SnapshotWriter
 from kraftwire.node.disk.replica_disk import DiskStore
 from kraftwire.raft.metadata_log.batches import data_batch
 from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_OFFSET

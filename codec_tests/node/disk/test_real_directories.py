@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire.log.quorum_state import decode_quorum_state
+from kraftwire.log.small_files.quorum_state import decode_quorum_state
 from kraftwire.node.disk.replica_disk import DiskSettings
 from kraftwire.raft.metadata_log.log_state import BOOTSTRAP
 from kraftwire.raft.state.election_state import Election

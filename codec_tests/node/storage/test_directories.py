@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.log.properties import decode_properties
+from kraftwire.log.small_files.properties import decode_properties
 from kraftwire.node.assembly import Assembly
 from kraftwire.node.disk.directory_lock import DirectoryInUse, DirectoryLock
 from kraftwire.node.settings.properties import read_properties

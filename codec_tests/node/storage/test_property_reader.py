@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.log.java_properties import Entry, read_entries
+from kraftwire.log.small_files.java_properties import Entry, read_entries
 from kraftwire.node.settings.property_reader import (
     InvalidProperties,
     PropertyReader,

@@ -27,12 +27,12 @@ from uuid import UUID
 
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame
-from kraftwire.log.batch import Batch, parse_batch
-from kraftwire.log.compression import DEFAULT_LIMIT, Compression
-from kraftwire.log.directory import METADATA_TOPIC
-from kraftwire.log.encode import BatchSettings, encode_batch
-from kraftwire.log.large_records import RecordBudget
-from kraftwire.log.typed import log_of_topic
+from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.compression import DEFAULT_LIMIT, Compression
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.batches.large_records import RecordBudget
+from kraftwire.log.directories.partition import METADATA_TOPIC
+from kraftwire.log.queries.typed_records import log_of_topic
 from kraftwire.redaction import REDACTED, REDACTED_BYTES, SECRETS, redact_fields, secret_texts
 from kraftwire_wire.errors import DecodeError, KraftwireError
 from kraftwire_wire.message import Message

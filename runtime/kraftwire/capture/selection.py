@@ -19,6 +19,7 @@ from uuid import UUID
 
 from kraftwire.capture.pairing import DecodedFrame, awaits_response
 from kraftwire.capture.topics import topics_of
+from kraftwire.log.small_files.properties import parse_uuid
 from kraftwire_wire.uuids import parse_uuid
 
 _MAX_HELD = 10_000

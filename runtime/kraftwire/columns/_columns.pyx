@@ -23,7 +23,7 @@ from libc.stdint cimport INT64_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from kraftwire.log.compression import DEFAULT_LIMIT
+from kraftwire.log.batches.compression import DEFAULT_LIMIT
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.forms import fixed
 from kraftwire_wire.specialized_source import VersionOf

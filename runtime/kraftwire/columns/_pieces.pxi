@@ -9,7 +9,7 @@ cdef enum:
 
 
 cdef struct Order:
-    # What the offsets of the next batch may be; see `kraftwire.log.order`.
+    # What the offsets of the next batch may be; see `kraftwire.log.segments.batch_order`.
     int64_t next_offset
     int64_t last_offset
     bint has_gaps

@@ -1,5 +1,5 @@
 # The records of a batch of magic 2 to columns, in one pass without the lock.
-# `kraftwire.log.header` and `kraftwire.log.record` have the formats.
+# `kraftwire.log.batches.header` and `kraftwire.log.batches.record` have the formats.
 
 cdef enum:
     HEADER_SIZE = 61

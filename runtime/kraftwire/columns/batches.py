@@ -24,15 +24,15 @@ from crc32c import crc32c
 from kraftwire.columns.engine import NATIVE
 from kraftwire.columns.python_records import PythonRecords
 from kraftwire.columns.schema import DEFAULT_COLUMNS, record_schema
-from kraftwire.log.batch import Batch
-from kraftwire.log.compression import DEFAULT_LIMIT, Arena
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.compression import DEFAULT_LIMIT, Arena
+from kraftwire.log.batches.header import HEADER, BatchHeader, parse_header
+from kraftwire.log.batches.large_records import LargeRecords
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.header import HEADER, BatchHeader, parse_header
-from kraftwire.log.large_records import LargeRecords
-from kraftwire.log.order import BatchOrder
-from kraftwire.log.segment import BatchReader, Damage, DamageKind
-from kraftwire.log.selection import Selection
-from kraftwire.log.source import BytesSource, Source
+from kraftwire.log.queries.selection import Selection
+from kraftwire.log.segments.batch_order import BatchOrder
+from kraftwire.log.segments.segment import BatchReader, Damage, DamageKind
+from kraftwire.log.sources.source import BytesSource, Source
 from kraftwire_wire.errors import KraftwireError
 
 CHUNK = 2 << 20

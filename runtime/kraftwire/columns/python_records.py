@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from kraftwire.log.batch import Batch
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.header import BatchHeader
+from kraftwire.log.batches.record import HEADER_KEY_ERRORS, Record
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.header import BatchHeader
-from kraftwire.log.record import HEADER_KEY_ERRORS, Record
 
 _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 _NO_TIMESTAMP_TYPE = -1

@@ -44,7 +44,7 @@ RECORD_COLUMNS: dict[str, pa.Field] = {
 
 A record without a timestamp has -1 ms. `timestamp_type` is 0 for CreateTime, 1 for
 LogAppendTime, -1 for neither (magic 0). What stands in the header of the batch is the same
-for all its records; `attributes` are its bits (`kraftwire.log.header`), `batch_position` is
+for all its records; `attributes` are its bits (`kraftwire.log.batches.header`), `batch_position` is
 where the batch starts in its file. What a format lacks is -1.
 """
 

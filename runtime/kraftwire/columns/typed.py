@@ -1,6 +1,6 @@
 """Records of Kafka's own logs to Arrow: sorted by what they are, each kind into its columns.
 
-A log is named as in `kraftwire.log.typed`: `cluster-metadata` and `remote-log`, whose values
+A log is named as in `kraftwire.log.queries`: `cluster-metadata` and `remote-log`, whose values
 say what they are, and `group`, `transaction` and `share`, whose keys do.
 """
 
@@ -21,7 +21,7 @@ from kraftwire.columns.frames import (
 )
 from kraftwire.columns.messages import OnError, decode_rows, raise_error
 from kraftwire.columns.rows import NULL, Int32s, Rows, int16s, int32_array, int32_buffer, rows_of
-from kraftwire.log.typed import KEYLESS, LOGS
+from kraftwire.log.queries.typed_records import KEYLESS, LOGS
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message

@@ -2,7 +2,7 @@
 
 A batch that cannot be read ends the view; one whose CRC is wrong is a finding, and is read
 on. What is compressed is one row, and the records in it are a view of their own, whose
-offsets begin at 0. `log` says what the records are, as in `kraftwire.log.typed`.
+offsets begin at 0. `log` says what the records are, as in `kraftwire.log.queries.typed_records`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,13 @@ from kraftwire.explain.record_schema import HEADER, LEGACY_CONTENT, LEGACY_HEADE
 from kraftwire.explain.rows import Scope
 from kraftwire.explain.trace import Said, Trace
 from kraftwire.explain.typed import RecordOpener
-from kraftwire.log.compression import DEFAULT_LIMIT, CompressionError, decompress, over_limit
-from kraftwire.log.header import (
+from kraftwire.log.batches.compression import (
+    DEFAULT_LIMIT,
+    CompressionError,
+    decompress,
+    over_limit,
+)
+from kraftwire.log.batches.header import (
     CONTROL,
     CRC_FROM,
     DELETE_HORIZON,
@@ -33,7 +38,7 @@ from kraftwire.log.header import (
     parse_header,
     problem_of,
 )
-from kraftwire.log.record import OBJECT_BYTES
+from kraftwire.log.batches.record import OBJECT_BYTES
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.registry import Registry
 

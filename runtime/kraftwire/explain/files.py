@@ -1,7 +1,7 @@
 """Stored files: the batch at a position or with an offset, or all of them; index entries.
 
 Files of batches are read batch by batch, so that memory does not grow with the file. What
-records mean is found from the path (`kraftwire.log.typed`).
+records mean is found from the path (`kraftwire.log.queries.typed_records`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from kraftwire.explain.batches import BatchExplainer
 from kraftwire.explain.message_trace import MessageTrace, number
 from kraftwire.explain.rows import Scope
 from kraftwire.explain.trace import Said, Trace
-from kraftwire.log.directory import LogFile
-from kraftwire.log.file_names import BATCH_FILES, FileKind
-from kraftwire.log.header import BatchHeader
-from kraftwire.log.indexes import OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY_SIZE
-from kraftwire.log.segment import Damage, scan_headers
-from kraftwire.log.source import Source
+from kraftwire.log.batches.header import BatchHeader
+from kraftwire.log.directories.file_names import BATCH_FILES, FileKind
+from kraftwire.log.directories.partition import LogFile
+from kraftwire.log.segments.segment import Damage, scan_headers
+from kraftwire.log.small_files.indexes import OFFSET_ENTRY, TIME_ENTRY, TXN_ENTRY_SIZE
+from kraftwire.log.sources.source import Source
 from kraftwire_wire.errors import KraftwireError, count_of
 from kraftwire_wire.registry import Registry
 

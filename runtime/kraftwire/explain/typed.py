@@ -13,7 +13,7 @@ from kraftwire.construct_schema import UVARINT, Labelled, Part
 from kraftwire.explain.message_trace import MessageTrace, number
 from kraftwire.explain.rows import Scope
 from kraftwire.explain.trace import Said
-from kraftwire.log.typed import KEYLESS
+from kraftwire.log.queries.typed_records import KEYLESS
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType, control_message
 from kraftwire_wire.registry import Registry

@@ -19,14 +19,14 @@ from typing import NamedTuple
 from kraftwire.groups.changes import Event
 from kraftwire.groups.effects import GROUP_LOG, SHARE_LOG
 from kraftwire.groups.replay import TOPICS, Groups, PartitionReplay
-from kraftwire.log.batch import Batch
-from kraftwire.log.compression import DEFAULT_LIMIT
-from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition, find_partitions
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.compression import DEFAULT_LIMIT
+from kraftwire.log.batches.record import Record
+from kraftwire.log.directories.file_names import FileKind
+from kraftwire.log.directories.partition import METADATA_TOPIC, LogFile, Partition, find_partitions
 from kraftwire.log.errors import CorruptBatch, UnreadableFile
-from kraftwire.log.file_names import FileKind
-from kraftwire.log.order import in_order
-from kraftwire.log.record import Record
-from kraftwire.log.segment import Damage, scan_batches
+from kraftwire.log.segments.batch_order import in_order
+from kraftwire.log.segments.segment import Damage, scan_batches
 from kraftwire_messages.kafka import TopicRecord, registry
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import decode_metadata_record

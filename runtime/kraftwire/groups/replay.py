@@ -19,7 +19,7 @@ from kraftwire.groups.changes import Change, Event
 from kraftwire.groups.effects import EFFECTS, GROUP_LOG
 from kraftwire.groups.offsets import Key, Value, commit, committed_offset, delete
 from kraftwire.groups.state import GroupState, TopicPartition
-from kraftwire.log.record import Record
+from kraftwire.log.batches.record import Record
 from kraftwire_messages.kafka import (
     ConsumerGroupPartitionMetadataValue,
     LegacyOffsetCommitKey,

@@ -1,17 +1,14 @@
 """What Kafka stores on disk: record batches, segments, indexes, checkpoints, directories.
 
-From the bytes up, each importing only what is above it:
+The rooms, from the bytes up. Each imports only those above it, which import-linter checks:
 
-    source, window, varint, compression     bytes and where they come from
-    header, record, legacy, batch           one record batch, of any magic
-    resync, segment, order                  a file of batches, damage included
-    checked, positions                      what a log on disk is opened with: headers, places
-    indexes, producer_snapshot, checkpoints, java_properties, properties, quorum_state
-                                            the files beside them, one module each
-    storage, file_names, search, directory  which files are where
-    typed, isolation, selection             what records mean, and which of them are wanted
-    encode, segment_writer, snapshot_writer the other way: batches, segments, snapshots
-    scan, fsck, salvage                     counting, checking, repairing whole logs
+    errors                    `CorruptBatch`, and how readers report problems and go on
+    sources | batches         bytes and where they come from; one record batch of any magic
+    segments                  a file of batches, damage included
+    small_files | directories the files beside segments; which files are where
+    queries                   what records mean, and which of them a reader asks for
+    writers                   segments with their indexes, snapshots of metadata
+    fsck | salvage            check whole logs, copy what can be read of damaged ones
 
 Reading raises `CorruptBatch`, with file and position, or an `OSError`; nothing else leaves
 these modules, whatever the bytes.
@@ -19,17 +16,19 @@ these modules, whatever the bytes.
 
 from __future__ import annotations
 
-from kraftwire.log.batch import Batch, parse_batch
-from kraftwire.log.directory import LogFile, Partition, find_files, find_partitions
+from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.encoding import BatchSettings, encode_batch
+from kraftwire.log.batches.header import BatchHeader
+from kraftwire.log.batches.record import Record
+from kraftwire.log.directories.partition import LogFile, Partition, find_files, find_partitions
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.header import BatchHeader
-from kraftwire.log.record import Record
-from kraftwire.log.segment import Damage, read_batches, scan_batches, scan_headers
-from kraftwire.log.source import BytesSource, FileSource
+from kraftwire.log.segments.segment import Damage, read_batches, scan_batches, scan_headers
+from kraftwire.log.sources.source import BytesSource, FileSource
 
 __all__ = [
     "Batch",
     "BatchHeader",
+    "BatchSettings",
     "BytesSource",
     "CorruptBatch",
     "Damage",
@@ -37,6 +36,7 @@ __all__ = [
     "LogFile",
     "Partition",
     "Record",
+    "encode_batch",
     "find_files",
     "find_partitions",
     "parse_batch",

@@ -4,14 +4,12 @@
     for change in diff_images(image, image_at(Path("data"))): ...
     for step in changes(Path("data")): ...          # record by record
 
-From the bottom up, each importing only what is above it:
+The rooms, from the bottom up, each importing only those above it:
 
-    errors, names                       what can be wrong; names for numbers
-    topics, nodes, access, image        the state, and what each record does to it
-    source, replay, transactions        files to records, and which of them take effect
-    load                                the image at an offset
-    views, entities                     an image as things with fields
-    diff, touched, describe, history    what differs, and what each record changed
+    errors                    what can be wrong
+    state                     the image, and what each record does to it
+    records | entities        files to records to an image; an image as things with fields
+    history                   what each record of the log changed
 
 Nothing here prints. Problems of the data (damage, unknown records, records that do not fit)
 go to a function that the caller gives as `report`, and reading goes on; by default they are
@@ -21,13 +19,13 @@ clear the eligible leader replicas of all topics, each of which looks at every p
 
 from __future__ import annotations
 
-from kraftwire.metadata.diff import Change, diff_images
-from kraftwire.metadata.entities import Entity, Kind, Ref, entities
+from kraftwire.metadata.entities.diff import Change, diff_images
+from kraftwire.metadata.entities.entity import Entity, Kind, Ref, entities
 from kraftwire.metadata.errors import BadRecord, CannotApply, Report, Unreachable, strict
 from kraftwire.metadata.history import History, Step, changes
-from kraftwire.metadata.image import MetadataImage, OpenTransaction, Provenance
-from kraftwire.metadata.load import image_at, load_image
-from kraftwire.metadata.source import MetadataSource, find_metadata
+from kraftwire.metadata.records.load import image_at, load_image
+from kraftwire.metadata.records.source import MetadataSource, find_metadata
+from kraftwire.metadata.state.image import MetadataImage, OpenTransaction, Provenance
 
 __all__ = [
     "BadRecord",

@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from kraftwire.log.directory import LogFile, Partition
-from kraftwire.metadata.describe import describe
-from kraftwire.metadata.diff import Change, compare
-from kraftwire.metadata.entities import Kind, Ref, entity_at, topic_of
+from kraftwire.log.directories.partition import LogFile, Partition
+from kraftwire.metadata.entities.description import describe
+from kraftwire.metadata.entities.diff import Change, compare
+from kraftwire.metadata.entities.entity import Kind, Ref, entity_at, topic_of
+from kraftwire.metadata.entities.record_entities import touched_by
 from kraftwire.metadata.errors import Report, Unreachable, strict
-from kraftwire.metadata.image import MetadataImage
-from kraftwire.metadata.load import apply_entry, base_image, load_snapshot
-from kraftwire.metadata.replay import Entry, LogReplay
-from kraftwire.metadata.source import MetadataSource, find_metadata, snapshots_of
-from kraftwire.metadata.touched import touched_by
-from kraftwire.metadata.transactions import Transactions
+from kraftwire.metadata.records.load import apply_entry, base_image, load_snapshot
+from kraftwire.metadata.records.replay import Entry, LogReplay
+from kraftwire.metadata.records.source import MetadataSource, find_metadata, snapshots_of
+from kraftwire.metadata.records.transactions import Transactions
+from kraftwire.metadata.state.image import MetadataImage
 from kraftwire_messages.kafka import NoOpRecord
 from kraftwire_wire.errors import KraftwireError
 

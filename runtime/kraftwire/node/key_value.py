@@ -26,8 +26,8 @@ import json
 import logging
 from collections.abc import Iterable
 
-from kraftwire.log.batch import Batch
-from kraftwire.log.record import Record
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.record import Record
 from kraftwire.net.descriptors import is_reserved
 from kraftwire.net.limits import Limits
 from kraftwire.net.log_rate import LogRate

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kraftwire.log.batch import Batch
+from kraftwire.log.batches.batch import Batch
 from kraftwire.metadata.errors import Report
-from kraftwire.metadata.image import MetadataImage
-from kraftwire.metadata.load import apply_entry
-from kraftwire.metadata.replay import Entry, read_entries
-from kraftwire.metadata.transactions import Transactions
+from kraftwire.metadata.records.load import apply_entry
+from kraftwire.metadata.records.replay import Entry, read_entries
+from kraftwire.metadata.records.transactions import Transactions
+from kraftwire.metadata.state.image import MetadataImage
 
 
 class MetadataObserver:

@@ -11,9 +11,9 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from kraftwire.log.batch import Batch
-from kraftwire.log.segment import read_batches
-from kraftwire.log.source import BytesSource
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.segments.segment import read_batches
+from kraftwire.log.sources.source import BytesSource
 from kraftwire.raft.metadata_log.batches import split_batches
 from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
 from kraftwire.raft.metadata_log.store import Store

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeVar, cast
 
 from kraftwire.address import Address
-from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.directories.partition import METADATA_TOPIC
 from kraftwire.net.client import Connection
 from kraftwire.net.errors import BadAddress, NoCommonVersion
 from kraftwire.net.security import PLAINTEXT, ClientSecurity

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from itertools import pairwise
 from typing import Any
 
-from kraftwire.log.batch import Batch
+from kraftwire.log.batches.batch import Batch
 from kraftwire.raft.core.messages import partition_of
 from kraftwire.raft.core.roles import Leader, Resigned
 from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch

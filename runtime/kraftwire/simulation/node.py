@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from random import Random
 
-from kraftwire.log.batch import Batch
-from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.writers.snapshot_writer import SnapshotWriter
 from kraftwire.raft.core.effects import Effect
 from kraftwire.raft.core.inputs import Input
 from kraftwire.raft.core.roles import Leader

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from kraftwire.log.segment import Damage, DamageKind, scan_batches
-from kraftwire.log.source import Source
+from kraftwire.log.segments.segment import Damage, DamageKind, scan_batches
+from kraftwire.log.sources.source import Source
 from pyspark_kraftwire.jobs.counts import Lost
 from pyspark_kraftwire.split import Split
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from kraftwire.log.directory import METADATA_TOPIC, LogFile, Partition
+from kraftwire.log.directories.partition import METADATA_TOPIC, LogFile, Partition
 from kraftwire.metadata import Report, strict
 from kraftwire.metadata.history import oldest_base
-from kraftwire.metadata.replay import Entry, LogReplay, read_snapshot
-from kraftwire.metadata.transactions import Transactions
+from kraftwire.metadata.records.replay import Entry, LogReplay, read_snapshot
+from kraftwire.metadata.records.transactions import Transactions
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.jobs.metadata_tables import TABLES, HistoryTables, Row
 from pyspark_kraftwire.options import FILE_SYSTEM, Mode, Options, parse_options

@@ -19,10 +19,11 @@ from uuid import UUID
 import pyarrow as pa
 
 from kraftwire.columns.schema import ELEMENT
+from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.metadata import CannotApply, MetadataImage
-from kraftwire.metadata.nodes import FENCE, UNFENCE, Broker, Endpoint
-from kraftwire.metadata.replay import Entry
-from kraftwire.metadata.topics import Partition, Topic
+from kraftwire.metadata.records.replay import Entry
+from kraftwire.metadata.state.nodes import FENCE, UNFENCE, Broker, Endpoint
+from kraftwire.metadata.state.topics import Partition, Topic
 from kraftwire_messages import kafka
 from kraftwire_wire.uuids import format_uuid
 from pyspark_kraftwire.shapes import TIMESTAMP

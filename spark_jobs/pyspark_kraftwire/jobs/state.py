@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kraftwire.log.storage import LOCAL
+from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.jobs.outputs import Output
 from pyspark_kraftwire.options import FILE_SYSTEM

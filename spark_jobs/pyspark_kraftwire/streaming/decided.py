@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import logging
 
-from kraftwire.log.batch import Batch
-from kraftwire.log.directory import Partition
-from kraftwire.log.isolation import Transactions
-from kraftwire.log.source import Source
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.directories.partition import Partition
+from kraftwire.log.queries.transactions import Transactions
+from kraftwire.log.sources.source import Source
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.streaming.tail import Place, Tail
 

@@ -16,10 +16,10 @@ from contextlib import closing
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from kraftwire.log.batch import Batch
-from kraftwire.log.directory import Partition
-from kraftwire.log.header import UNKNOWN_COUNT
-from kraftwire.log.source import Source
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.header import UNKNOWN_COUNT
+from kraftwire.log.directories.partition import Partition
+from kraftwire.log.sources.source import Source
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.streaming.offsets import Name
 from pyspark_kraftwire.streaming.tail import Place, Tail

@@ -13,8 +13,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-from kraftwire.log.directory import Partition, find_directories
-from kraftwire.log.file_names import FileKind, parse_partition_name
+from kraftwire.log.directories.file_names import FileKind, parse_partition_name
+from kraftwire.log.directories.partition import Partition, find_directories
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import Options
 from pyspark_kraftwire.plan import wanted_partitions

@@ -11,9 +11,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 
-from kraftwire.log.directory import Partition
-from kraftwire.log.isolation import indexed_transactions
-from kraftwire.log.selection import Selection
+from kraftwire.log.directories.partition import Partition
+from kraftwire.log.queries.selection import Selection
+from kraftwire.log.queries.transactions import indexed_transactions
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import EARLIEST, LATEST, Offsets, Options
 from pyspark_kraftwire.plan import Task

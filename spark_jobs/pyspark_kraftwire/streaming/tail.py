@@ -5,7 +5,7 @@ last batch whose CRC does not match yet. Damage with batches behind it is not: r
 there, and says what is lost when those bytes are read.
 
 The base offset of a batch is not under its CRC, so a header is believed only if it is in order
-(`kraftwire.log.order`).
+(`kraftwire.log.segments.batch_order`).
 
 What was found is kept as a `Place`, so that nothing is gone over twice; it is looked at again
 before it is used, since logs are cut and compacted. Without one the offset index leads there.
@@ -17,16 +17,16 @@ from bisect import bisect_right
 from collections.abc import Generator, Iterable, Iterator
 from typing import NamedTuple
 
-from kraftwire.log.batch import Batch
-from kraftwire.log.directory import LogFile, Partition
-from kraftwire.log.file_names import FileKind
-from kraftwire.log.header import HEADER, BatchHeader, parse_header, problem_of
-from kraftwire.log.order import MAX_RELATIVE_OFFSET, BatchOrder, in_order
-from kraftwire.log.resync import Resync
-from kraftwire.log.segment import scan_headers
-from kraftwire.log.selection import start_position
-from kraftwire.log.source import Source
-from kraftwire.log.window import Window
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.header import HEADER, BatchHeader, parse_header, problem_of
+from kraftwire.log.directories.file_names import FileKind
+from kraftwire.log.directories.partition import LogFile, Partition
+from kraftwire.log.queries.selection import start_position
+from kraftwire.log.segments.batch_order import MAX_RELATIVE_OFFSET, BatchOrder, in_order
+from kraftwire.log.segments.resync import Resync
+from kraftwire.log.segments.segment import scan_headers
+from kraftwire.log.sources.source import Source
+from kraftwire.log.sources.window import Window
 
 _WINDOW = 64 << 10
 _ALLOCATED = 1 << 20

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from kraftwire.log.directory import Partition
-from kraftwire.log.file_names import FileKind
-from kraftwire.log.order import BatchOrder
-from kraftwire.log.selection import Selection
+from kraftwire.log.directories.file_names import FileKind
+from kraftwire.log.directories.partition import Partition
+from kraftwire.log.queries.selection import Selection
+from kraftwire.log.segments.batch_order import BatchOrder
 from pyspark_kraftwire.options import Options
 from pyspark_kraftwire.plan import Task, mark_at, pack, plan_partition, split_size
 from pyspark_kraftwire.split import Split

@@ -22,9 +22,9 @@ from copy import copy
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
-from kraftwire.log.batch import Batch, parse_batch
+from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.large_records import RecordBudget
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.large_records import RecordBudget
 
 Partition = tuple[str, int]
 """A topic's name, or its id where no name is known; and the partition's index."""

@@ -34,8 +34,8 @@ from kraftwire.explain.messages import explain_message, explain_request, explain
 from kraftwire.explain.rows import Report, Scope
 from kraftwire.explain.trace import Trace
 from kraftwire.explain.typed import RecordOpener
-from kraftwire.log.directory import find_files
-from kraftwire.log.typed import KEYLESS, log_of_topic
+from kraftwire.log.directories.partition import find_files
+from kraftwire.log.queries.typed_records import KEYLESS, log_of_topic
 from kraftwire_wire.registry import Registry
 
 Explain = Callable[[Scope], None]

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kraftwire.console.output import pick_fields
-from kraftwire.log import checkpoints, indexes, properties
-from kraftwire.log.directory import LogFile
+from kraftwire.log.directories.file_names import FileKind
+from kraftwire.log.directories.partition import LogFile
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.file_names import FileKind
-from kraftwire.log.producer_snapshot import decode_producer_snapshot
-from kraftwire.log.quorum_state import decode_quorum_state
+from kraftwire.log.small_files import checkpoints, indexes, properties
+from kraftwire.log.small_files.producer_snapshot import decode_producer_snapshot
+from kraftwire.log.small_files.quorum_state import decode_quorum_state
 from kraftwire_wire.json_text import parse_json
 from kraftwire_wire.uuids import format_uuid
 

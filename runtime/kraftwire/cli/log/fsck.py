@@ -10,7 +10,7 @@ from kraftwire.cli.options.stored import limit_option, paths_argument
 from kraftwire.console.failures import exit_with_findings
 from kraftwire.console.output import output_option, pick_fields, print_json, print_table, wants_json
 from kraftwire.console.progress import progress
-from kraftwire.log.directory import find_partitions
+from kraftwire.log.directories.partition import find_partitions
 from kraftwire.log.fsck import Check, Finding, Identity, Severity, not_read
 
 _COLUMNS = ("severity", "check", "file", "byte", "finding")

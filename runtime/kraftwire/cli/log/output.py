@@ -12,10 +12,10 @@ from kraftwire.cli.log.record_format import RecordContent, RecordFormat, batch_j
 from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.output import PiecewiseTable, print_json
 from kraftwire.console.times import format_time
-from kraftwire.log.batch import Batch
-from kraftwire.log.directory import LogFile
-from kraftwire.log.header import BatchHeader
-from kraftwire.log.record import HEADER_KEY_ERRORS, Record
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.header import BatchHeader
+from kraftwire.log.batches.record import HEADER_KEY_ERRORS, Record
+from kraftwire.log.directories.partition import LogFile
 
 _ROWS_AT_ONCE = 1000
 """How many records are written to Parquet at a time."""

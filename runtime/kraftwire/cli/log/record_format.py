@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from kraftwire.cli.messages.decoded_message import DecodedMessage, RecordPart
 from kraftwire.console.output import pick_fields
-from kraftwire.log.batch import Batch
-from kraftwire.log.directory import LogFile
-from kraftwire.log.file_names import FileKind
-from kraftwire.log.header import BatchHeader
-from kraftwire.log.record import Record
-from kraftwire.log.typed import CONTROL, TypedRecord, kafka_json
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.header import BatchHeader
+from kraftwire.log.batches.record import Record
+from kraftwire.log.directories.file_names import FileKind
+from kraftwire.log.directories.partition import LogFile
+from kraftwire.log.queries.typed_records import CONTROL, TypedRecord, kafka_json
 from kraftwire.redaction import REDACTED, redact
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.records import ControlType

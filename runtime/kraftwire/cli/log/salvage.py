@@ -10,11 +10,11 @@ from kraftwire.cli.options.stored import paths_argument
 from kraftwire.console.failures import CouldNotDoIt, exit_with_findings
 from kraftwire.console.output import output_option, pick_fields, print_note, print_rows
 from kraftwire.console.progress import progress
-from kraftwire.log.directory import Partition, find_partitions
+from kraftwire.log.directories.file_names import FileKind
+from kraftwire.log.directories.partition import Partition, find_partitions
 from kraftwire.log.errors import UnreadableFile
-from kraftwire.log.file_names import FileKind
-from kraftwire.log.salvage import Salvage
-from kraftwire.log.salvage_files import Loss, copy_files
+from kraftwire.log.salvage.partition import Salvage
+from kraftwire.log.salvage.small_files import Loss, copy_files
 from kraftwire_wire.errors import KraftwireError, count_of
 
 _COLUMNS = ("file", "bytes", "lost offsets", "reason")

@@ -19,8 +19,8 @@ from kraftwire.console.output import (
 )
 from kraftwire.console.progress import progress
 from kraftwire.console.times import format_time
-from kraftwire.log.directory import Partition, find_partitions
-from kraftwire.log.scan import MAX_LISTED, Summary, scan_partition
+from kraftwire.log.directories.partition import Partition, find_partitions
+from kraftwire.log.queries.summary import MAX_LISTED, Summary, scan_partition
 from kraftwire_wire.errors import count_of
 
 # What fits into 80 characters; the JSON has everything.

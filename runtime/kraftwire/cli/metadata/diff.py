@@ -22,9 +22,9 @@ from kraftwire.cli.metadata.options import (
 from kraftwire.console.failures import CouldNotDoIt, exit_with_findings
 from kraftwire.console.findings import Findings
 from kraftwire.console.output import output_option, print_json, print_note, print_table, wants_json
-from kraftwire.metadata.describe import added_text, value_text
-from kraftwire.metadata.diff import Change, diff_images
-from kraftwire.metadata.image import MetadataImage
+from kraftwire.metadata.entities.description import added_text, value_text
+from kraftwire.metadata.entities.diff import Change, diff_images
+from kraftwire.metadata.state.image import MetadataImage
 
 _COLUMNS = ("change", "kind", "entity", "field", "before", "after")
 

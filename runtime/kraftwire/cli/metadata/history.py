@@ -22,9 +22,9 @@ from kraftwire.console.output import (
     wants_json,
 )
 from kraftwire.console.times import format_time
-from kraftwire.metadata.describe import value_text
-from kraftwire.metadata.diff import Change
-from kraftwire.metadata.entities import Kind
+from kraftwire.metadata.entities.description import value_text
+from kraftwire.metadata.entities.diff import Change
+from kraftwire.metadata.entities.entity import Kind
 from kraftwire.metadata.history import History, Step, about_broker, about_partition
 from kraftwire_wire.errors import count_of
 

@@ -16,8 +16,8 @@ from kraftwire.cli.options.connection import QuorumTarget, quorum_options
 from kraftwire.cli.options.signals import stop_event
 from kraftwire.console.findings import Findings
 from kraftwire.console.output import flush_output, print_json
-from kraftwire.log.typed import record_type_name
-from kraftwire.metadata.replay import Entry
+from kraftwire.log.queries.typed_records import record_type_name
+from kraftwire.metadata.records.replay import Entry
 from kraftwire.node.disk.files import replace_file
 from kraftwire.node.disk.replica_disk import DiskStore
 from kraftwire.node.node import Node, NodeSettings

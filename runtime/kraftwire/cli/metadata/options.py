@@ -11,10 +11,10 @@ from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.findings import Findings
 from kraftwire.console.output import print_note
 from kraftwire.console.progress import progress
-from kraftwire.metadata.entities import Kind
-from kraftwire.metadata.image import MetadataImage, OpenTransaction
-from kraftwire.metadata.load import load_image
-from kraftwire.metadata.source import find_metadata
+from kraftwire.metadata.entities.entity import Kind
+from kraftwire.metadata.records.load import load_image
+from kraftwire.metadata.records.source import find_metadata
+from kraftwire.metadata.state.image import MetadataImage, OpenTransaction
 from kraftwire_wire.errors import count_of
 
 KINDS = {kind.section: kind for kind in Kind}

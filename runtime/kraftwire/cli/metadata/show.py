@@ -29,9 +29,9 @@ from kraftwire.console.output import (
     without_empty,
 )
 from kraftwire.console.times import format_time
-from kraftwire.metadata.describe import value_text
-from kraftwire.metadata.entities import Entity, Kind, entities
-from kraftwire.metadata.image import MetadataImage
+from kraftwire.metadata.entities.description import value_text
+from kraftwire.metadata.entities.entity import Entity, Kind, entities
+from kraftwire.metadata.state.image import MetadataImage
 
 _COLUMNS: dict[Kind, tuple[str, ...]] = {
     Kind.FEATURE: ("name", "level"),

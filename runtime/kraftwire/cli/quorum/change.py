@@ -21,7 +21,7 @@ from kraftwire.cli.options.connection import (
 )
 from kraftwire.console.failures import CouldNotDoIt, Finding
 from kraftwire.console.output import output_option, print_rows
-from kraftwire.log.properties import decode_meta_properties
+from kraftwire.log.small_files.properties import decode_meta_properties
 from kraftwire.node.settings.properties import advertised_listeners
 from kraftwire.node.settings.storage_properties import read_storage_properties
 from kraftwire.quorum.admin import Quorum, add_voter, remove_voter

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kraftwire.log.batch import Batch
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.header import BatchHeader
+from kraftwire.log.batches.record import Record
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.fsck.finding import Finding, error
-from kraftwire.log.header import BatchHeader
-from kraftwire.log.order import BatchOrder, EpochOrder
-from kraftwire.log.record import Record
+from kraftwire.log.segments.batch_order import BatchOrder, EpochOrder
 
 _CHECK = "batch"
 

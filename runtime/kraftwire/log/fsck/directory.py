@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kraftwire.log.checkpoints import TopicPartition, decode_offset_checkpoint
-from kraftwire.log.compression import DEFAULT_LIMIT
-from kraftwire.log.directory import LogFile, Partition
+from kraftwire.log.batches.compression import DEFAULT_LIMIT
+from kraftwire.log.directories.file_names import FileKind
+from kraftwire.log.directories.partition import LogFile, Partition
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.file_names import FileKind
 from kraftwire.log.fsck.finding import Finding, error, warning
 from kraftwire.log.fsck.partition import PartitionCheck
-from kraftwire.log.properties import decode_meta_properties, decode_partition_metadata
-from kraftwire.log.quorum_state import decode_quorum_state
+from kraftwire.log.small_files.checkpoints import TopicPartition, decode_offset_checkpoint
+from kraftwire.log.small_files.properties import decode_meta_properties, decode_partition_metadata
+from kraftwire.log.small_files.quorum_state import decode_quorum_state
 from kraftwire_wire.uuids import format_uuid
 
 _AT_THE_END = {

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import ClassVar, Generic, TypeVar
 
-from kraftwire.log.directory import LogFile
+from kraftwire.log.batches.header import BatchHeader
+from kraftwire.log.directories.partition import LogFile
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.fsck.finding import Finding, error, warning
-from kraftwire.log.header import BatchHeader
-from kraftwire.log.indexes import (
+from kraftwire.log.queries.transactions import Aborted
+from kraftwire.log.small_files.indexes import (
     OFFSET_ENTRY,
     TIME_ENTRY,
     TXN_ENTRY_SIZE,
@@ -25,8 +26,7 @@ from kraftwire.log.indexes import (
     read_time_index,
     read_transaction_index,
 )
-from kraftwire.log.isolation import Aborted
-from kraftwire.log.source import Source
+from kraftwire.log.sources.source import Source
 from kraftwire_messages.kafka import AbortedTxn
 from kraftwire_wire.errors import count_of
 

@@ -8,20 +8,20 @@ from contextlib import suppress
 from itertools import pairwise
 from operator import attrgetter
 
-from kraftwire.log.batch import Batch
-from kraftwire.log.checkpoints import EpochEntry, decode_leader_epochs
-from kraftwire.log.compression import DEFAULT_LIMIT
-from kraftwire.log.directory import LogFile, Partition
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.compression import DEFAULT_LIMIT
+from kraftwire.log.batches.header import BatchHeader
+from kraftwire.log.directories.file_names import FileKind
+from kraftwire.log.directories.partition import LogFile, Partition
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.file_names import FileKind
 from kraftwire.log.fsck.batches import BatchChecks
 from kraftwire.log.fsck.finding import Finding, error, info, warning
 from kraftwire.log.fsck.indexes import OffsetIndexCheck, TimeIndexCheck, check_transaction_index
 from kraftwire.log.fsck.producers import Producers
-from kraftwire.log.header import BatchHeader
-from kraftwire.log.isolation import Transactions
-from kraftwire.log.order import BatchOrder, with_following
-from kraftwire.log.segment import Damage, DamageKind, scan_batches
+from kraftwire.log.queries.transactions import Transactions
+from kraftwire.log.segments.batch_order import BatchOrder, with_following
+from kraftwire.log.segments.segment import Damage, DamageKind, scan_batches
+from kraftwire.log.small_files.checkpoints import EpochEntry, decode_leader_epochs
 from kraftwire_wire.errors import KraftwireError
 
 _EPOCHS = "leader epochs"

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kraftwire.log.directory import LogFile
+from kraftwire.log.batches.header import NO_PRODUCER, BatchHeader
+from kraftwire.log.directories.partition import LogFile
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.fsck.finding import Finding, error
-from kraftwire.log.header import NO_PRODUCER, BatchHeader
-from kraftwire.log.producer_snapshot import decode_producer_snapshot
+from kraftwire.log.small_files.producer_snapshot import decode_producer_snapshot
 
 _CHECK = "producer snapshot"
 _NONE = -1

@@ -10,8 +10,12 @@ from collections.abc import Iterable
 from operator import attrgetter
 from pathlib import Path
 
-from kraftwire.log.checkpoints import EpochEntry, decode_leader_epochs, encode_leader_epochs
 from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.small_files.checkpoints import (
+    EpochEntry,
+    decode_leader_epochs,
+    encode_leader_epochs,
+)
 from kraftwire.node.disk.files import replace_file
 
 FILE_NAME = "leader-epoch-checkpoint"

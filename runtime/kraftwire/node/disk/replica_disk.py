@@ -24,9 +24,9 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
-from kraftwire.log.batch import Batch
+from kraftwire.log.batches.batch import Batch
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.properties import (
+from kraftwire.log.small_files.properties import (
     PartitionMetadata,
     decode_partition_metadata,
     encode_partition_metadata,

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from kraftwire.log.batch import Batch
-from kraftwire.log.checked import scan_checked
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.header import LOG_OVERHEAD, NO_TIMESTAMP, BatchHeader
+from kraftwire.log.directories.file_names import segment_name
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.file_names import segment_name
-from kraftwire.log.header import LOG_OVERHEAD, NO_TIMESTAMP, BatchHeader
-from kraftwire.log.order import MAX_RELATIVE_OFFSET
-from kraftwire.log.positions import BatchPositions
-from kraftwire.log.segment import Damage, scan_headers
-from kraftwire.log.segment_writer import INDEX_INTERVAL
-from kraftwire.log.source import FileSource
+from kraftwire.log.segments.batch_order import MAX_RELATIVE_OFFSET
+from kraftwire.log.segments.batch_positions import BatchPositions
+from kraftwire.log.segments.segment import Damage, scan_headers
+from kraftwire.log.segments.verified_headers import scan_checked
+from kraftwire.log.sources.source import FileSource
+from kraftwire.log.writers.segment_writer import INDEX_INTERVAL
 from kraftwire.node.disk.files import read_at, sync, sync_directory, truncate, write_at
 from kraftwire.node.disk.segment_indexes import SUFFIXES, SegmentIndexes
 from kraftwire.raft.metadata_log.recovery import HOW_TO_REPLACE, damaged

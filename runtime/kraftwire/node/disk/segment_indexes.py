@@ -10,13 +10,13 @@ from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 
-from kraftwire.log.indexes import (
+from kraftwire.log.small_files.indexes import (
     OFFSET_ENTRY,
     TIME_ENTRY,
     encode_offset_index,
     encode_time_index,
 )
-from kraftwire.log.segment_writer import IndexBuilder
+from kraftwire.log.writers.segment_writer import IndexBuilder
 from kraftwire.node.disk.files import sync, truncate, write_at
 
 SUFFIXES = (".index", ".timeindex")

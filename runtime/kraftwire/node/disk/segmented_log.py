@@ -12,10 +12,10 @@ from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 
-from kraftwire.log.batch import Batch
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.header import BatchHeader
+from kraftwire.log.directories.file_names import FileKind, parse_file_name
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.file_names import FileKind, parse_file_name
-from kraftwire.log.header import BatchHeader
 from kraftwire.node.disk.segment import DiskSettings, Segment
 from kraftwire.raft.metadata_log.recovery import HOW_TO_REPLACE
 

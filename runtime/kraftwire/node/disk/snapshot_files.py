@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from io import FileIO
 from pathlib import Path
 
-from kraftwire.log.file_names import FileKind, parse_file_name, snapshot_name
-from kraftwire.log.source import FileSource
+from kraftwire.log.directories.file_names import FileKind, parse_file_name, snapshot_name
+from kraftwire.log.sources.source import FileSource
 from kraftwire.node.disk.files import read_at, sync, sync_directory, write_at
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 

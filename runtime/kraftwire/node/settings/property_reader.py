@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import TypeVar
 
-from kraftwire.log.java_properties import Entry, read_entries
+from kraftwire.log.small_files.java_properties import Entry, read_entries
 from kraftwire_wire.errors import KraftwireError, count_of
 
 T = TypeVar("T")

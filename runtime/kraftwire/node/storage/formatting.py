@@ -18,9 +18,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from kraftwire.log.directory import METADATA_TOPIC
-from kraftwire.log.file_names import snapshot_name
-from kraftwire.log.properties import MetaProperties
+from kraftwire.log.directories.file_names import snapshot_name
+from kraftwire.log.directories.partition import METADATA_TOPIC
+from kraftwire.log.small_files.properties import MetaProperties
 from kraftwire.node.disk.files import TEMPORARY, make_directory, replace_file
 from kraftwire.node.settings.storage_properties import Role, StorageProperties
 from kraftwire.node.storage.directories import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.log.writers.snapshot_writer import SnapshotWriter
 from kraftwire.raft.state.voters import VoterSet, encode_voters
 from kraftwire_messages.kafka import FeatureLevelRecord, KRaftVersionRecord, SnapshotHeaderRecord
 from kraftwire_wire.message import Message

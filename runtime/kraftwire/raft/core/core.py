@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from random import Random
 
 from kraftwire.address import Address
-from kraftwire.log.batch import Batch
+from kraftwire.log.batches.batch import Batch
 from kraftwire.raft.core.connections import Connections, Query
 from kraftwire.raft.core.effects import (
     Append,

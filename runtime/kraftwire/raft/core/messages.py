@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
-from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.directories.partition import METADATA_TOPIC
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch, UpToDate
 from kraftwire.raft.state.voters import Listener, ReplicaKey, Voter
 from kraftwire_messages.kafka import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.directories.partition import METADATA_TOPIC
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import LogSlice, Reply, SnapshotSlice
 from kraftwire.raft.core.inputs import Request

@@ -9,7 +9,7 @@ followers can still fetch from there.
 
 from __future__ import annotations
 
-from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.log.writers.snapshot_writer import SnapshotWriter
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Clean
 from kraftwire.raft.membership import policy_of

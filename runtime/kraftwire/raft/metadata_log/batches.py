@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kraftwire.log.batch import Batch, parse_batch
-from kraftwire.log.compression import DEFAULT_LIMIT
-from kraftwire.log.encode import BatchSettings, control_record, encode_batch
+from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.compression import DEFAULT_LIMIT
+from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
+from kraftwire.log.batches.header import HEADER, LOG_OVERHEAD
+from kraftwire.log.batches.record import Record
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.header import HEADER, LOG_OVERHEAD
-from kraftwire.log.record import Record
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType, decode_control_key, decode_control_value
 from kraftwire_wire.registry import Registry

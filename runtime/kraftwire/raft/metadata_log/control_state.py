@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kraftwire.log.batch import Batch
+from kraftwire.log.batches.batch import Batch
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.raft.metadata_log.batches import ControlRecord, controls_of
 from kraftwire.raft.metadata_log.history import History, HistoryEntry

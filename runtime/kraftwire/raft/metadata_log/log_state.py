@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right, insort
 from operator import attrgetter
 from typing import NamedTuple
 
-from kraftwire.log.checkpoints import EpochEntry
+from kraftwire.log.small_files.checkpoints import EpochEntry
 from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_OFFSET
 
 

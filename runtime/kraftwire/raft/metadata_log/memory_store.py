@@ -10,8 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from contextlib import suppress
 
-from kraftwire.log.batch import Batch
-from kraftwire.log.source import BytesSource
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.sources.source import BytesSource
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.metadata_log.recovery import recover_log

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from kraftwire.log.batch import Batch
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.header import CONTROL, BatchHeader
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.header import CONTROL, BatchHeader
-from kraftwire.log.segment import Damage, read_batches, scan_batches
-from kraftwire.log.source import Source
+from kraftwire.log.segments.segment import Damage, read_batches, scan_batches
+from kraftwire.log.sources.source import Source
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.metadata_log.log_state import LogState, OffsetAndEpoch
 from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_OFFSET, is_epoch, is_offset

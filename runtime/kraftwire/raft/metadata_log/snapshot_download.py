@@ -6,8 +6,8 @@ does not give up its log for a snapshot that cannot be read.
 
 from __future__ import annotations
 
-from kraftwire.log.batch import Batch
-from kraftwire.log.compression import DEFAULT_LIMIT
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.compression import DEFAULT_LIMIT
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.raft.metadata_log.batches import MOST_CONTROL_BYTES, check_size, split_batches
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch

@@ -7,7 +7,7 @@ flushes what the leader sends before it asks for more, since the next Fetch ackn
 from __future__ import annotations
 
 from kraftwire.address import Address
-from kraftwire.log.batch import Batch
+from kraftwire.log.batches.batch import Batch
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.raft.core.claims import is_possible_end, is_possible_offset
 from kraftwire.raft.core.core import Core

@@ -7,7 +7,7 @@ error and closes the connection, this leader answers with the error and no bytes
 
 from __future__ import annotations
 
-from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.directories.partition import METADATA_TOPIC
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import SnapshotSlice
 from kraftwire.raft.core.inputs import Request

@@ -5,7 +5,7 @@ It also forgets observers that have not fetched for a while, since nobody else r
 
 from __future__ import annotations
 
-from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.directories.partition import METADATA_TOPIC
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.inputs import Request
 from kraftwire.raft.core.messages import PARTITION, endpoints, partition_of

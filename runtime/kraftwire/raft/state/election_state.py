@@ -6,7 +6,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.quorum_state import QuorumState, decode_quorum_state, encode_quorum_state
+from kraftwire.log.small_files.quorum_state import (
+    QuorumState,
+    decode_quorum_state,
+    encode_quorum_state,
+)
 from kraftwire.raft.state.bounds import HOW_TO_RESET, MAX_EPOCH, is_epoch
 from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey
 from kraftwire_messages.kafka import QuorumStateData

@@ -1,0 +1,119 @@
+"""A record batch: its header, and its bytes, which are decoded when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from crc32c import crc32c
+
+from kraftwire.log.batches.compression import DEFAULT_LIMIT, CompressionError, unpack
+from kraftwire.log.batches.header import (
+    CRC_FROM,
+    HEADER,
+    UNKNOWN_COUNT,
+    BatchHeader,
+    parse_header,
+    problem_of,
+)
+from kraftwire.log.batches.large_records import collect
+from kraftwire.log.batches.legacy import compressed_value, decode_legacy, legacy_crc
+from kraftwire.log.batches.record import Piece, Record, decode_records
+from kraftwire.log.errors import CorruptBatch
+
+
+class Batch:
+    """One record batch, of any magic.
+
+    `header` says where it stood and what it says of itself, `data` is all of its bytes, and
+    `file` is what errors call its file.
+    """
+
+    def __init__(
+        self, header: BatchHeader, data: bytes, file: str, *, limit: int = DEFAULT_LIMIT
+    ) -> None:
+        """`limit` is how many bytes the records may take; see `compression.DEFAULT_LIMIT`."""
+        self.header = header
+        self.data = data
+        self.file = file
+        self.limit = limit
+
+    @property
+    def has_valid_crc(self) -> bool:
+        """Whether the CRC in the header is that of the bytes."""
+        if self.header.magic < 2:
+            return legacy_crc(self.data) == self.header.crc
+        return bool(crc32c(memoryview(self.data)[CRC_FROM:]) == self.header.crc)
+
+    @cached_property
+    def records(self) -> Sequence[Record]:
+        """The records, control records among them; raises `CorruptBatch` if one is not readable.
+
+        A list, unless that would take much memory: see `LargeRecords`. The CRC is not checked
+        here: segments check it before they return a batch.
+        """
+        # `decode` must not hold the batch, which holds its records: the memory of both would wait
+        # for the garbage collector.
+        header, file, limit = self.header, self.file, self.limit
+        data: bytes | bytearray = self.data
+        if header.codec:
+            data = self._unpacked()
+        start = HEADER.size if header.magic >= 2 and not header.codec else 0
+
+        def decode() -> Iterator[Piece]:
+            if header.magic >= 2:
+                return decode_records(data, start, header, file, limit)
+            return decode_legacy(data, header, file)
+
+        return collect(decode, len(data))
+
+    def unpacked_size(self) -> int:
+        """Return the batch's size, or what it decompresses to; raises `CorruptBatch`."""
+        return len(self._unpacked()) if self.header.codec else self.header.size
+
+    def _unpacked(self) -> bytes | bytearray:
+        """Return what the compressed part of the batch decompresses to."""
+        header = self.header
+        packed: bytes | memoryview = memoryview(self.data)[HEADER.size :]
+        if header.magic < 2:
+            packed = compressed_value(self.data, header, self.file)
+        try:
+            return unpack(header.codec, packed, limit=self.limit, magic=header.magic)
+        except CompressionError as error:
+            raise CorruptBatch(self.file, header.position, str(error)) from None
+
+    @property
+    def base_offset(self) -> int:
+        """The first offset; the messages within a message of magic 0 or 1 are read for it."""
+        if self.header.record_count == UNKNOWN_COUNT:
+            return self.records[0].offset
+        return self.header.base_offset
+
+    @property
+    def record_count(self) -> int:
+        """How many records there are, tombstones and control records among them."""
+        if self.header.record_count == UNKNOWN_COUNT:
+            return len(self.records)
+        return self.header.record_count
+
+
+def parse_batch(
+    data: bytes, position: int = 0, file: str = "<bytes>", *, limit: int = DEFAULT_LIMIT
+) -> Batch:
+    """Return the batch that starts at a position of bytes in memory, its CRC checked.
+
+    The records of a produce request or of a fetch response are such bytes, one batch after the
+    other. `limit` is that of `Batch`. Raises `CorruptBatch` if no batch is there.
+    """
+    header = parse_header(data, position, position)
+    if header is None:
+        raise CorruptBatch(file, position, f"{len(data) - position} bytes are no batch")
+    problem = problem_of(header)
+    if problem is None and header.end > len(data):
+        problem = f"a batch of {header.size} bytes, {len(data) - position} left"
+    if problem is not None:
+        raise CorruptBatch(file, position, problem)
+    batch = Batch(header, data[position : header.end], file, limit=limit)
+    if not batch.has_valid_crc:
+        raise CorruptBatch(file, position, "its CRC does not match")
+    return batch

@@ -1,0 +1,91 @@
+"""The records of a batch as a sequence that fits into memory, however many they are.
+
+A few kilobytes can decompress to millions of records, honestly or not. All of them are checked
+before the first is seen. Those that take little memory are kept in a list; the others are
+decoded again by whoever iterates over them, a piece at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
+from typing import TYPE_CHECKING, overload
+
+from kraftwire.log.batches.compression import DEFAULT_LIMIT, over_limit
+from kraftwire.log.batches.record import OBJECT_BYTES, Piece, Record
+from kraftwire.log.errors import CorruptBatch
+
+if TYPE_CHECKING:
+    from kraftwire.log.batches.batch import Batch
+
+_KEPT = 64 << 20
+"""Bytes that the list of a batch's records may take, by the count of `OBJECT_BYTES`."""
+
+Decode = Callable[[], Iterator[Piece]]
+"""Decodes the records of a batch from the first to the last; raises `CorruptBatch`."""
+
+
+def collect(decode: Decode, size: int) -> Sequence[Record]:
+    """Return all records of a batch, whose payload has `size` bytes, or raise `CorruptBatch`."""
+    kept: list[Record] | None = []
+    count, cost = 0, size
+    for records, headers in decode():
+        count += len(records)
+        cost += (len(records) + headers) * OBJECT_BYTES
+        if kept is not None and cost <= _KEPT:
+            kept += records
+        else:
+            kept = None
+    return LargeRecords(decode, count) if kept is None else kept
+
+
+class LargeRecords(Sequence[Record]):
+    """Records that are decoded by each iteration; an index is found by iterating to it."""
+
+    def __init__(self, decode: Decode, count: int) -> None:
+        """`decode` yields `count` records and has been found not to fail."""
+        self._decode = decode
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Record]:
+        return chain.from_iterable(piece.records for piece in self._decode())
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Record]: ...
+
+    def __getitem__(self, index: int | slice) -> Record | Sequence[Record]:
+        places = range(self._count)[index]
+        if isinstance(places, int):
+            return next(islice(self, places, None))
+        if places.step < 0:
+            return self[places[-1] : places[0] + 1 : -places.step][::-1] if places else []
+        return list(islice(self, places.start, places.stop, places.step))
+
+
+class RecordBudget:
+    """Counts the records that are in memory together, those of several batches."""
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        """`limit` is how many bytes they may take, by the count of `OBJECT_BYTES`."""
+        self._limit = limit
+        self._left = limit
+
+    def hold(self, batch: Batch) -> list[Record]:
+        """Return the records of a batch, or raise `CorruptBatch` if they are too many."""
+        kept: list[Record] = []
+        self._left -= batch.header.size
+        for record in batch.records:
+            self._left -= (1 + len(record.headers)) * OBJECT_BYTES
+            if isinstance(batch.records, LargeRecords):  # whose bytes are not those of the batch
+                self._left -= len(record.key or b"") + len(record.value or b"")
+            if self._left < 0:
+                reason = over_limit("its records are too many to keep in memory", self._limit)
+                raise CorruptBatch(batch.file, batch.header.position, reason)
+            kept.append(record)
+        return kept

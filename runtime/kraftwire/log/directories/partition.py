@@ -1,0 +1,287 @@
+"""Finding the files of Kafka: below a data directory, in a partition directory, or one alone.
+
+`find_files` takes a path of any of these, or one above data directories (`search`), and returns
+the same: files that know what they are and which partition they belong to. It reads only names,
+unless a named file has a name of its own, and leaves out what Kafka has no name for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from operator import attrgetter
+from pathlib import Path
+
+from kraftwire.log.batches.header import HEADER, parse_sound_header
+from kraftwire.log.directories.file_names import (
+    BATCH_FILES,
+    FileKind,
+    FileName,
+    PartitionName,
+    parse_file_name,
+    parse_partition_name,
+)
+from kraftwire.log.directories.search import MAX_DEPTH, DirectorySearch, Listing
+from kraftwire.log.errors import CorruptBatch, Report, strict
+from kraftwire.log.segments.batch_order import BatchOrder
+from kraftwire.log.sources.storage import LOCAL, OpenSource, Storage
+from kraftwire_wire.errors import KraftwireError
+
+METADATA_TOPIC = "__cluster_metadata"
+
+_MAX_SMALL_FILE = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A file of Kafka's: where it is, what its name says, and whose it is."""
+
+    path: Path
+    name: FileName
+    partition: PartitionName | None = None
+    """None in a data directory itself, and where the directory's name is no partition's."""
+    storage: Storage = LOCAL
+    is_alone: bool = field(default=False, compare=False)
+    """Whether the file was named itself, so that nothing is known of those beside it."""
+
+    @property
+    def kind(self) -> FileKind:
+        """What the file holds."""
+        return self.name.kind
+
+    @property
+    def topic(self) -> str | None:
+        """The topic; snapshots of metadata and bootstrap.checkpoint tell it by their kind."""
+        if self.partition is not None:
+            return self.partition.topic
+        return METADATA_TOPIC if self.kind is FileKind.SNAPSHOT else None
+
+    @property
+    def partition_state(self) -> str:
+        """`delete`, `future` or `stray`; empty in a partition in use, and outside of one."""
+        return self.partition.state if self.partition else ""
+
+    @property
+    def base_offset(self) -> int:
+        """The offset in the name, 0 where there is none."""
+        return self.name.offset or 0
+
+    @property
+    def in_use(self) -> bool:
+        """Whether neither the file nor its partition is on its way in or out."""
+        return not self.name.state and not self.partition_state
+
+    @property
+    def full_name(self) -> str:
+        """What the file is called outside of its storage: its URL, or its path."""
+        return self.storage.name_of(self.path)
+
+    def open(self) -> OpenSource:
+        """The file, to be read piece by piece."""
+        return self.storage.open(self.path)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file as it is now."""
+        return self.storage.size(self.path)
+
+    def read(self) -> bytes:
+        """All of a file that is small by its nature: a checkpoint, a producer snapshot."""
+        with self.open() as source:
+            if source.size > _MAX_SMALL_FILE:
+                reason = f"{source.size} bytes, too large for a file of {self.kind.value}"
+                raise CorruptBatch(source.name, 0, reason)
+            return source.read_at(0, source.size)
+
+
+@dataclass
+class Partition:
+    """The files of one partition directory, or those that lie together without one."""
+
+    directory: Path
+    name: PartitionName | None
+    files: list[LogFile] = field(default_factory=list)
+
+    @property
+    def topic(self) -> str | None:
+        """The topic's name, where it is known."""
+        return self.name.topic if self.name else None
+
+    @property
+    def label(self) -> str:
+        """The partition as people write it: `tea-0`."""
+        return f"{self.name.topic}-{self.name.partition}" if self.name else str(self.directory)
+
+    def of_kind(self, kind: FileKind) -> list[LogFile]:
+        """The files of a kind that are in use, in the order of their offsets."""
+        return list(self._by_kind.get(kind, {}).values())
+
+    @cached_property
+    def _by_kind(self) -> dict[FileKind, dict[int, LogFile]]:
+        """The files in use by kind and offset; the list of files is complete when it is asked."""
+        found: dict[FileKind, dict[int, LogFile]] = {}
+        for file in sorted(self.files, key=attrgetter("base_offset")):
+            if file.in_use:
+                found.setdefault(file.kind, {})[file.base_offset] = file
+        return found
+
+    @property
+    def segments(self) -> list[LogFile]:
+        """The segments in use, in the order of their offsets."""
+        return self.of_kind(FileKind.SEGMENT)
+
+    def end_of(self, segment: LogFile) -> int | None:
+        """The first offset of the segment behind one; None for the last."""
+        return self._ends.get(segment.base_offset)
+
+    @cached_property
+    def _ends(self) -> dict[int, int]:
+        bases = [segment.base_offset for segment in self.segments]
+        return dict(pairwise(bases))
+
+    def order(self, file: LogFile, start: int = 0, next_offset: int | None = None) -> BatchOrder:
+        """Return the order of a file's batches, before the one at position `start`.
+
+        `next_offset` is the one after the batch before that, if it is known. Snapshots and the
+        metadata log have no gaps. Other logs do not say: a topic may have been compacted once.
+        """
+        if file.kind is FileKind.SNAPSHOT:
+            return BatchOrder(next_offset=next_offset if start else 0, has_gaps=False)
+        has_base = _OFFSET.match(file.path.name) is not None
+        base = file.base_offset if has_base else None
+        return BatchOrder(
+            base,
+            self.end_of(file) if file.in_use else None,
+            next_offset=next_offset if start else base,
+            has_gaps=file.topic != METADATA_TOPIC,
+        )
+
+    def beside(self, segment: LogFile, kind: FileKind) -> LogFile | None:
+        """The index of a segment, or another file with the same offset."""
+        return self._by_kind.get(kind, {}).get(segment.base_offset)
+
+
+def find_files(
+    paths: Iterable[Path],
+    storage: Storage = LOCAL,
+    *,
+    matched: Collection[Path] = (),
+    report: Report = strict,
+) -> list[LogFile]:
+    """Return the files below the paths, each once: by data directory, partition and offset.
+
+    Raise `KraftwireError` for a path that has nothing of Kafka's, `OSError` for one that cannot
+    be read. `matched` are the paths that a pattern found: such a directory may have nothing, and
+    a partition on its way out stays that. `report` gets a `KraftwireError` for each FIFO, device,
+    directory or broken link that is named like a file of Kafka's, and each directory that may
+    not be listed; unless given, the first is raised.
+    """
+    found: dict[Path, LogFile] = {}
+    reported = 0
+
+    def count(problem: KraftwireError) -> None:
+        nonlocal reported
+        reported += 1
+        report(problem)
+
+    for path in paths:
+        is_named, before = path not in matched, reported
+        below = list(_files_at(path, storage, count, is_named=is_named))
+        if not below and is_named and reported == before:
+            where = f"in it or up to {MAX_DEPTH} levels below it; name the data directory"
+            raise KraftwireError(f"{path}: no file of Kafka's, {where}")
+        identities = storage.identities(file.path for file in below)
+        for identity, file in zip(identities, below, strict=True):
+            found.setdefault(identity, file)
+    return list(found.values())
+
+
+def find_partitions(
+    paths: Iterable[Path],
+    storage: Storage = LOCAL,
+    *,
+    matched: Collection[Path] = (),
+    report: Report = strict,
+) -> list[Partition]:
+    """Return the files below the paths (see `find_files`) by the directory that they are in.
+
+    A segment stands alone where nothing says that the others beside it are of its partition:
+    a copy with a name of its own, or a second one with the same first offset.
+    """
+    partitions: dict[Path, Partition] = {}
+    taken: set[tuple[Path, int]] = set()
+    for file in find_files(paths, storage, matched=matched, report=report):
+        place = file.path.parent
+        if file.kind is FileKind.SEGMENT and file.in_use:
+            is_known = file.partition is not None or _OFFSET.match(file.path.name)
+            if not is_known or (place, file.base_offset) in taken:
+                place = file.path
+            taken.add((place, file.base_offset))
+        partition = partitions.setdefault(place, Partition(place, file.partition))
+        partition.files.append(file)
+    return list(partitions.values())
+
+
+_OFFSET = re.compile(r"\d{20}(?!\d)")
+"""How the names of segments begin, in tiered storage too."""
+
+_BY_SUFFIX = {".log": FileKind.SEGMENT, ".checkpoint": FileKind.SNAPSHOT}
+"""What a file is that was named, when its name is none of a data directory's."""
+
+
+def _files_at(path: Path, storage: Storage, report: Report, *, is_named: bool) -> Iterator[LogFile]:
+    if not storage.is_directory(path):
+        yield _named_file(path, storage, is_named=is_named)
+        return
+    search = DirectorySearch(path, storage, report)
+    for listing in search.listings(_partition_of(path, is_named=is_named)):
+        yield from _files_of(listing, storage)
+
+
+def find_directories(path: Path, storage: Storage = LOCAL) -> list[Path]:
+    """Return the directories that `find_files` lists at a path."""
+    search = DirectorySearch(path, storage, lambda _: None)
+    return [listing.path for listing in search.listings(None)]
+
+
+def _partition_of(directory: Path, *, is_named: bool) -> PartitionName | None:
+    """What a directory's name says; one that a user names is wanted, whatever its state."""
+    name = parse_partition_name(directory.absolute().name)
+    return name._replace(state="") if name and is_named else name
+
+
+def _named_file(path: Path, storage: Storage, *, is_named: bool) -> LogFile:
+    name = parse_file_name(path.name)
+    if name is None and path.suffix in _BY_SUFFIX:  # as tiered storage and copies have them
+        digits = _OFFSET.match(path.name)
+        offset = int(digits[0]) if digits else _first_offset(path, storage)
+        name = FileName(_BY_SUFFIX[path.suffix], offset)
+    if name is None:
+        reason = "its name is none of a data directory's; segments end with .log"
+        raise KraftwireError(f"{path}: {reason}")
+    partition = _partition_of(path.parent, is_named=is_named)
+    return LogFile(path, name, partition, storage, is_alone=True)
+
+
+def _first_offset(path: Path, storage: Storage) -> int:
+    """The first offset of a file whose name does not say it; 0 where nothing can be read."""
+    with storage.open(path) as source:
+        data = source.read_at(0, HEADER.size)
+        header = parse_sound_header(data, 0, 0, source.size)
+    return header.base_offset if header else 0
+
+
+def _files_of(listing: Listing, storage: Storage) -> list[LogFile]:
+    files = [
+        LogFile(listing.path / text, name, listing.partition, storage)
+        for text, name in listing.files
+    ]
+    return sorted(files, key=lambda file: (file.base_offset, file.kind.value, file.path.name))
+
+
+def batch_files(files: Iterable[LogFile]) -> list[LogFile]:
+    """Those that hold record batches, among files in use."""
+    return [file for file in files if file.kind in BATCH_FILES and file.in_use]

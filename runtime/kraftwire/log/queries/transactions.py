@@ -1,0 +1,210 @@
+"""read_committed without a broker: which records of a partition belong to aborted transactions.
+
+A transaction of a producer begins with its first transactional batch and ends with a
+control batch that says COMMIT or ABORT. `Transactions` is filled by one pass over headers;
+only control batches are read. What no marker has ended is open: from its first offset on,
+the last stable offset, a reader with read_committed sees nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import pairwise
+from operator import attrgetter, itemgetter
+from typing import NamedTuple
+
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.header import BatchHeader
+from kraftwire.log.directories.file_names import FileKind
+from kraftwire.log.directories.partition import LogFile, Partition
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.segments.segment import Damage, scan_headers
+from kraftwire.log.small_files.indexes import read_transaction_index
+from kraftwire.log.small_files.producer_snapshot import decode_producer_snapshot
+from kraftwire.log.sources.source import Source
+from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.records import ControlType, decode_control_key
+
+
+class Aborted(NamedTuple):
+    """A transaction that was aborted: its first offset, and the offset of its marker.
+
+    `last_stable_offset` is that of the log when the marker came.
+    """
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class Transactions:
+    """The transactions of one partition, as far as its batches tell."""
+
+    def __init__(self) -> None:
+        """Nothing known; feed batches in the order of their offsets."""
+        self.aborted: list[Aborted] = []
+        self.abort_markers: list[tuple[int, int]] = []
+        """Producer and offset of every marker that aborts, also of what began before the log."""
+        self.problems: list[CorruptBatch] = []
+        """What could not be read while looking for transactions."""
+        self._open: dict[int, int] = {}
+        self._by_producer: defaultdict[int, list[Aborted]] = defaultdict(list)
+
+    @property
+    def open(self) -> dict[int, int]:
+        """The producers with an open transaction, and its first offset."""
+        return dict(self._open)
+
+    @property
+    def last_stable_offset(self) -> int | None:
+        """The first offset of the oldest open transaction; None where none is open."""
+        # They are opened in the order of their offsets, so the oldest is the first.
+        return next(iter(self._open.values()), None)
+
+    def data(self, header: BatchHeader) -> None:
+        """A batch that is no control batch."""
+        if header.is_transactional and header.producer_id >= 0:
+            self._open.setdefault(header.producer_id, header.base_offset)
+
+    def marker(self, batch: Batch) -> None:
+        """Apply a control batch; those that end no transaction change nothing.
+
+        As in Kafka, its first record is the marker, and others mean nothing.
+        """
+        header = batch.header
+        if not header.is_transactional:
+            return
+        for record in batch.records[:1]:
+            kind = decode_control_key(record.key or b"")
+            if kind not in (ControlType.ABORT, ControlType.COMMIT):
+                continue
+            first = self._open.pop(header.producer_id, None)
+            if kind is ControlType.ABORT:
+                self.abort_markers.append((header.producer_id, record.offset))
+            if kind is ControlType.ABORT and first is not None:
+                stable = self.last_stable_offset
+                stable = record.offset + 1 if stable is None else stable
+                self.add(Aborted(header.producer_id, first, record.offset, stable))
+
+    def take(self, batch: Batch) -> None:
+        """A transactional batch; `KraftwireError` where it is damaged, and so is none."""
+        if not batch.has_valid_crc:
+            raise CorruptBatch(batch.file, batch.header.position, "the CRC does not match")
+        if batch.header.is_control:
+            self.marker(batch)
+        else:
+            self.data(batch.header)
+
+    def add(self, aborted: Aborted) -> None:
+        """An aborted transaction, in the order of the markers that abort."""
+        self.aborted.append(aborted)
+        self._by_producer[aborted.producer_id].append(aborted)
+
+    def set_open(self, first_offsets: dict[int, int]) -> None:
+        """What a broker knew to be open: producers, and the first offsets of transactions."""
+        self._open = dict(sorted(first_offsets.items(), key=itemgetter(1)))
+
+    def is_visible(self, header: BatchHeader) -> bool:
+        """Whether a reader with read_committed sees the records of a batch."""
+        if header.is_control:
+            return False
+        stable = self.last_stable_offset
+        if stable is not None and header.base_offset >= stable:
+            return False
+        if not header.is_transactional:
+            return True
+        # A producer's transactions follow one another: only the last that began can hold it.
+        aborted = self._by_producer.get(header.producer_id, [])
+        at = bisect_right(aborted, header.base_offset, key=attrgetter("first_offset")) - 1
+        return at < 0 or header.base_offset > aborted[at].last_offset
+
+
+def find_transactions(segments: Iterable[LogFile]) -> Transactions:
+    """The transactions of a partition's segments, which are given in their order.
+
+    The CRC of transactional batches is checked, since a flipped bit makes one out of any
+    other. Damage is passed over and noted: a transaction whose marker is lost stays open.
+    """
+    transactions = Transactions()
+    for segment in segments:
+        _scan(transactions, segment)
+    return transactions
+
+
+def indexed_transactions(partition: Partition) -> Transactions:
+    """The same for a partition's segments, through what the broker has noted where it has.
+
+    A segment is not gone over where its `.txnindex` says what was aborted in it, and the
+    producer snapshot at its end what was open then. Most segments have no aborted
+    transaction, and no such index: they are gone over, since it could be lost as well.
+    An index has no CRC: it is believed where its markers ascend within the segment.
+    """
+    transactions = Transactions()
+    for segment in partition.segments:
+        if not _take_noted(transactions, partition, segment):
+            _scan(transactions, segment)
+    return transactions
+
+
+def _take_noted(transactions: Transactions, partition: Partition, segment: LogFile) -> bool:
+    """Take what the broker has noted of a segment; False where that is not all there."""
+    index = partition.beside(segment, FileKind.TRANSACTION_INDEX)
+    end = partition.end_of(segment)
+    snapshots = {file.base_offset: file for file in partition.of_kind(FileKind.PRODUCER_SNAPSHOT)}
+    if index is None or end not in snapshots:
+        return False
+    try:
+        snapshot = decode_producer_snapshot(snapshots[end].read(), str(snapshots[end].path))
+        with index.open() as source:
+            entries = list(read_transaction_index(source))
+    except (KraftwireError, OSError):
+        return False
+    aborted = [
+        Aborted(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset)
+        for entry in entries
+    ]
+    if not aborted or not _ascend(aborted, segment.base_offset, end):
+        return False
+    for one in aborted:
+        transactions.add(one)
+    transactions.set_open(
+        {
+            entry.producer_id: entry.current_txn_first_offset
+            for entry in snapshot.producer_entries
+            if entry.current_txn_first_offset >= 0
+        }
+    )
+    return True
+
+
+def _ascend(aborted: list[Aborted], start: int, end: int) -> bool:
+    """Whether the markers of transactions follow one another, from one offset to before another."""
+    markers = [one.last_offset for one in aborted]
+    return (
+        start <= markers[0]
+        and markers[-1] < end
+        and all(before < after for before, after in pairwise(markers))
+        and all(0 <= one.first_offset < one.last_offset for one in aborted)
+    )
+
+
+def _scan(transactions: Transactions, segment: LogFile) -> None:
+    with segment.open() as source:
+        for item in scan_headers(source):
+            if isinstance(item, Damage):
+                problem = CorruptBatch(source.name, item.start, item.reason)
+                transactions.problems.append(problem)
+            elif item.is_transactional:
+                _read_transactional(transactions, source, item)
+
+
+def _read_transactional(transactions: Transactions, source: Source, header: BatchHeader) -> None:
+    batch = Batch(header, source.read_at(header.position, header.size), source.name)
+    try:
+        transactions.take(batch)
+    except KraftwireError as error:
+        problem = CorruptBatch(source.name, header.position, getattr(error, "reason", str(error)))
+        transactions.problems.append(problem)

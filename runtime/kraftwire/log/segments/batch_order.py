@@ -1,0 +1,216 @@
+"""Whether the offsets and leader epochs of batches go up, as they do in every log.
+
+The CRC of a batch covers neither its base offset nor its leader epoch, so a flipped bit in them
+passes it. The batches around it give it away: a batch that goes back follows a higher offset,
+and one that jumps ahead is followed by a lower one. Gaps are no sign, since compaction leaves
+them, unless the log is never compacted: the metadata log and its snapshots.
+
+Not all can be known. If the last batch of a log that may have gaps claims a higher offset, but
+one within reach of its segment, no batch after it tells.
+
+`in_order` makes damage of the batches that cannot be where they are. It needs the header of the
+batch after each one, and holds back one batch for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.header import BatchHeader
+from kraftwire.log.segments.segment import BatchReader, Damage, DamageKind
+
+MAX_RELATIVE_OFFSET = 0x7FFFFFFF
+"""How far an offset can be from its segment's first; positions have the same limit."""
+
+_NO_OFFSET = -1
+_NO_BOUND = 1 << 63
+
+One = TypeVar("One", Batch, BatchHeader)
+
+
+def header_of(item: Batch | BatchHeader) -> BatchHeader:
+    """Return the header of a batch, or the header itself."""
+    return item if isinstance(item, BatchHeader) else item.header
+
+
+def with_following(
+    items: Iterable[One | Damage],
+) -> Iterator[tuple[One | Damage, BatchHeader | None]]:
+    """Yield each item with the header of the batch that follows it directly, if one does."""
+    previous: One | Damage | None = None
+    for item in items:
+        if previous is not None:
+            yield previous, None if isinstance(item, Damage) else header_of(item)
+        previous = item
+    if previous is not None:
+        yield previous, None
+
+
+class BatchOrder:
+    """The offsets of a file's batches so far, and which batch may come next.
+
+    Call `go_on` for each batch in turn, or `problem` and then `accept` or `refuse`. Call
+    `pass_damage` for bytes that cannot be read.
+    """
+
+    def __init__(
+        self,
+        base: int | None = None,
+        end: int | None = None,
+        *,
+        next_offset: int | None = None,
+        has_gaps: bool = True,
+    ) -> None:
+        """`base` and `end` are the first offsets of the segment and of the one after it, if known.
+
+        `next_offset` is the first that the first batch may have; None if only `base` is known.
+        `has_gaps` is False for a log that is never compacted.
+        """
+        self.base = base or 0
+        """The offset that none of the file's are below."""
+        limit = _NO_BOUND if base is None else base + MAX_RELATIVE_OFFSET + 1
+        self.bound = min(limit if end is None else min(limit, end), _NO_BOUND)
+        """The offset that all of the file's are below."""
+        self.has_gaps = has_gaps
+        self.next_offset = max(self.base, next_offset or 0)
+        """The offset after the last batch that was accepted."""
+        self.is_next_known = next_offset is not None
+        """Whether nothing that was not accepted came after that batch."""
+        self._end = end
+        self._doubtful = _NO_OFFSET
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether `next_offset` is all there is to know about the batches so far."""
+        is_sure = self.has_gaps or self.is_next_known
+        return is_sure and self._doubtful == _NO_OFFSET and self.next_offset < _NO_BOUND
+
+    def problem(
+        self, header: BatchHeader, following: BatchHeader | None, first: int | None = None
+    ) -> str | None:
+        """Return why a batch cannot be where it is; None if it can.
+
+        `following` is the header of the batch directly after it, whose CRC matches. `first` is the
+        first offset, unless the header has it: with magic 0 and 1 it may have the last one.
+        """
+        first = header.base_offset if first is None else first
+        last = header.last_offset
+        if first < self.base:
+            return f"base offset {first} in a segment that begins with {self.base}"
+        if first < self.next_offset:
+            before = self.next_offset - 1
+            return f"base offset {first} behind offset {before}, which came before"
+        if first <= self._doubtful:
+            return f"base offset {first}, and the batch before claims up to {self._doubtful}"
+        if last >= self.bound:
+            if self._end is None or last < self._end:
+                return f"offset {last} is too far from the segment's first, {self.base}"
+            return f"offset {last}, where the next segment begins with {self._end}"
+        if following is not None and first > self.next_offset:
+            after = following.base_offset
+            if self.next_offset <= after < first:
+                return f"offset {first} between {self.next_offset} and {after}"
+            if self.next_offset <= after <= last:
+                return f"offsets {first} to {last}, and the next batch begins with {after}"
+        if not self.has_gaps and self.is_next_known and first > self.next_offset:
+            missing = f"{self.next_offset} to {first - 1}"
+            return f"offsets {missing} are missing before {first}, and this log has no gaps"
+        return None
+
+    def judge(self, header: BatchHeader, reader: BatchReader) -> Damage | None:
+        """Do the same as `go_on`, with a reader that finds the following batch.
+
+        That batch is read only if one of the two is in doubt.
+        """
+        has_gap = header.base_offset > self.next_offset
+        is_in_doubt = self.problem(header, None) is not None
+
+        def is_suspect(after: BatchHeader) -> bool:
+            return is_in_doubt or (has_gap and after.base_offset <= header.last_offset)
+
+        return self.go_on(header, reader.following(header, is_suspect))
+
+    def go_on(self, header: BatchHeader, following: BatchHeader | None) -> Damage | None:
+        """Go on with the next batch, and return the damage if it cannot be where it is.
+
+        Damage of no bytes is a hole before the batch, in a log that has none: the batch itself is
+        good, and accepted when `go_on` is called for it again.
+        """
+        reason = self.problem(header, following)
+        if reason is None:
+            self.accept(header)
+            return None
+        if self._is_hole(header, following):
+            self.next_offset = header.base_offset
+            return Damage(header.position, header.position, DamageKind.DISORDER, reason, header)
+        self.refuse(header, following)
+        return Damage(header.position, header.end, DamageKind.DISORDER, reason, header)
+
+    def _is_hole(self, header: BatchHeader, following: BatchHeader | None) -> bool:
+        """Whether records are missing before a batch: the batch after it confirms its offsets."""
+        is_ahead = self.next_offset < header.base_offset and header.last_offset < self.bound
+        confirms = following is not None and following.base_offset == header.last_offset + 1
+        return is_ahead and confirms
+
+    def accept(self, header: BatchHeader) -> None:
+        """Go on after a batch that can be where it is, and others that were before it."""
+        self.next_offset = header.last_offset + 1
+        self._doubtful = _NO_OFFSET
+        self.is_next_known = True
+
+    def refuse(self, header: BatchHeader, following: BatchHeader | None) -> None:
+        """Go on after a batch that cannot be where it is, or has to be doubted."""
+        first, last = header.base_offset, header.last_offset
+        self._doubtful = _NO_OFFSET
+        self.is_next_known = False
+        if following is not None and self.next_offset <= following.base_offset <= last < self.bound:
+            fits_if_moved = following.base_offset - self.next_offset == last - first + 1
+            if not fits_if_moved:
+                self._doubtful = last  # it may as well be the next batch that is wrong
+
+    def pass_damage(self) -> None:
+        """Go on after bytes that cannot be read: the batches in them are not known."""
+        self._doubtful = _NO_OFFSET
+        self.is_next_known = False
+
+
+class EpochOrder:
+    """The leader epochs of a log's batches so far."""
+
+    def __init__(self) -> None:
+        """No batch yet."""
+        self.epoch = -1
+        """The epoch of the last batch that was accepted; -1 for none."""
+
+    def problem(self, header: BatchHeader, following: BatchHeader | None) -> str | None:
+        """Return why a batch cannot have its leader epoch; None if it can."""
+        epoch = header.partition_leader_epoch
+        if 0 <= epoch < self.epoch:
+            return f"leader epoch {epoch} behind epoch {self.epoch}"
+        if following is None or header.magic < 2 or following.magic < 2:
+            return None
+        after = following.partition_leader_epoch
+        if max(self.epoch, 0) <= after < epoch:
+            return f"leader epoch {epoch} between {self.epoch} and {after}"
+        return None
+
+    def accept(self, header: BatchHeader) -> None:
+        """Go on after a batch that can have its epoch."""
+        self.epoch = max(self.epoch, header.partition_leader_epoch)
+
+
+def in_order(items: Iterable[One | Damage], order: BatchOrder) -> Iterator[One | Damage]:
+    """Yield the items of a scan, with damage for each batch that cannot be where it is."""
+    for item, following in with_following(items):
+        if isinstance(item, Damage):
+            order.pass_damage()
+            yield item
+        else:
+            damage = order.go_on(header_of(item), following)
+            if damage is not None:
+                yield damage
+            if damage is None or damage.size == 0:
+                order.accept(header_of(item))
+                yield item

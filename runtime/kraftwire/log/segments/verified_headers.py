@@ -1,0 +1,64 @@
+"""Reading a file of batches for what its headers say, with every CRC checked.
+
+That is what `scan_batches` finds, without the bytes: several times faster where batches are
+small, so that a log of a million can be opened in a second. What is unusual (damage, old
+formats, batches larger than the window) is left to `BatchReader`, one item at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from crc32c import crc32c
+
+from kraftwire.log.batches.header import CRC_FROM, HEADER, LOG_OVERHEAD, BatchHeader
+from kraftwire.log.segments.segment import BatchReader, Damage
+from kraftwire.log.sources.source import Source
+
+_WINDOW = 1 << 20
+_MIN_LENGTH = HEADER.size - LOG_OVERHEAD
+_MAX_OFFSET = (1 << 63) - 1
+
+
+def scan_checked(source: Source) -> Iterator[BatchHeader | Damage]:
+    """The headers of a file's batches, each with a CRC that matches, and what is no batch."""
+    reader = BatchReader(source)
+    position = 0
+    good: BatchHeader | None = None
+    while position < source.size:
+        before = good
+        for good in _sound_headers(source.read_at(position, _WINDOW), position):
+            yield good
+        if good is not None and good is not before:
+            position = good.end
+            continue
+        item = reader.read(position, good)
+        if isinstance(item, Damage):
+            yield item
+            position = item.end
+        else:
+            good = item.header
+            yield good
+            position = good.end
+
+
+def _sound_headers(data: bytes, position: int) -> Iterator[BatchHeader]:
+    """The headers of the batches of magic 2 that are whole and right, up to the first other.
+
+    `position` is where the bytes stand in the file.
+    """
+    view = memoryview(data)
+    at, last = 0, len(data) - HEADER.size
+    unpack, new = HEADER.unpack_from, tuple.__new__
+    while at <= last:
+        fields = unpack(data, at)
+        offset, length, _, magic, crc, _, delta, _, _, _, _, _, count = fields
+        end = at + LOG_OVERHEAD + length
+        if magic != 2 or length < _MIN_LENGTH or end > len(data):
+            return
+        if delta < 0 or count < 0 or not 0 <= offset <= _MAX_OFFSET - delta:
+            return
+        if crc32c(view[at + CRC_FROM : end]) != crc:
+            return
+        yield new(BatchHeader, (position + at, *fields))
+        at = end

@@ -1,0 +1,90 @@
+"""The small text files that say whose a directory is: meta.properties, partition.metadata.
+
+`meta.properties` is a Java properties file: `key=value` lines, comments, and backslashes
+before characters that mean something there. `partition.metadata` has `key: value` lines.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from uuid import UUID
+
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.log.small_files.java_properties import escaped, read_entries
+from kraftwire_wire.uuids import format_uuid as format_uuid  # kraftwire.raft imports it here
+from kraftwire_wire.uuids import parse_uuid as parse_uuid
+
+
+class MetaProperties(NamedTuple):
+    """Whose a data directory is; the ids as Kafka prints them, None where there is none."""
+
+    version: int
+    cluster_id: str | None
+    node_id: int | None
+    directory_id: str | None
+
+
+class PartitionMetadata(NamedTuple):
+    """The id of the topic that a partition belongs to."""
+
+    version: int
+    topic_id: UUID
+
+
+def decode_meta_properties(data: bytes, file: str = "<bytes>") -> MetaProperties:
+    """Return the content of `meta.properties`.
+
+    Version 0, of before KRaft, says `broker.id`; the draft of KIP-856 says `storage.id`. Brokers
+    that never learned their cluster's id left `cluster.id=`, which is no id.
+    """
+    found = decode_properties(data)
+    node_id = found.get("node.id", found.get("broker.id"))
+    return MetaProperties(
+        _number(found.get("version"), "version", file),
+        found.get("cluster.id") or None,
+        None if node_id is None else _number(node_id, "node.id", file),
+        found.get("directory.id", found.get("storage.id")),
+    )
+
+
+def encode_meta_properties(properties: MetaProperties) -> bytes:
+    """The content of `meta.properties`; Kafka writes its lines in an order that varies."""
+    cluster_id = properties.cluster_id
+    lines = {
+        "version": properties.version,
+        "cluster.id": None if cluster_id is None else escaped(cluster_id),
+        "node.id": properties.node_id,
+        "directory.id": properties.directory_id,
+    }
+    return "".join(f"{key}={value}\n" for key, value in lines.items() if value is not None).encode()
+
+
+def decode_partition_metadata(data: bytes, file: str = "<bytes>") -> PartitionMetadata:
+    """The content of `partition.metadata`."""
+    found = decode_properties(data)
+    version = _number(found.get("version"), "version", file)
+    if version != 0:
+        raise CorruptBatch(file, 0, f"version {version}, where only 0 is known")
+    text = found.get("topic_id", "")
+    try:
+        return PartitionMetadata(version, parse_uuid(text))
+    except ValueError:
+        raise CorruptBatch(file, 0, f"topic_id {text[:40]!r} is no id") from None
+
+
+def encode_partition_metadata(metadata: PartitionMetadata) -> bytes:
+    """The content of `partition.metadata`, which ends without a new line."""
+    return f"version: {metadata.version}\ntopic_id: {format_uuid(metadata.topic_id)}".encode()
+
+
+def decode_properties(data: bytes) -> dict[str, str]:
+    """The entries of a Java properties file; the last of several with one key wins."""
+    return {entry.key: entry.value.rstrip(" \t\f") for entry in read_entries(data)}
+
+
+def _number(text: str | None, key: str, file: str) -> int:
+    if text is None:
+        raise CorruptBatch(file, 0, f"{key} is missing")
+    if not text.removeprefix("-").isdecimal() or len(text) > 20:
+        raise CorruptBatch(file, 0, f"{key} {text[:40]!r} is no number")
+    return int(text)

@@ -1,0 +1,1 @@
+"""Writing what a broker writes: segments with their indexes, and snapshots of metadata."""

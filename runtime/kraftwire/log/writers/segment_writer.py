@@ -1,0 +1,150 @@
+"""Writing segments as a broker does: batches, with their indexes beside them.
+
+Which batches the indexes name is decided as in Kafka: one whenever more than
+`index_interval` bytes came since the last, and at the end the largest timestamp. So the
+indexes of a segment written anew are those that Kafka made, byte for byte.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.header import BatchHeader
+from kraftwire.log.directories.file_names import segment_name
+from kraftwire.log.queries.transactions import Aborted
+from kraftwire.log.segments.batch_order import MAX_RELATIVE_OFFSET
+from kraftwire.log.small_files.indexes import (
+    OffsetEntry,
+    TimeEntry,
+    encode_offset_index,
+    encode_time_index,
+    encode_transaction_index,
+)
+from kraftwire_messages.kafka import AbortedTxn
+from kraftwire_wire.errors import EncodeError
+
+INDEX_INTERVAL = 4096
+"""Bytes between index entries, as Kafka's `log.index.interval.bytes` is unless set."""
+
+
+class IndexBuilder:
+    """The entries of a segment's offset and time index, made from its batches in order."""
+
+    def __init__(self, index_interval: int = INDEX_INTERVAL) -> None:
+        """`index_interval` is in bytes."""
+        self.offsets: list[OffsetEntry] = []
+        self.times: list[TimeEntry] = []
+        self._interval = index_interval
+        self._indexed_at = 0
+        self._largest = TimeEntry(-1, -1)
+
+    def add(self, header: BatchHeader) -> None:
+        """Count a batch; its position is that in the segment."""
+        if header.max_timestamp > self._largest.timestamp:
+            self._largest = TimeEntry(header.max_timestamp, header.last_offset)
+        if header.position - self._indexed_at > self._interval:
+            self.offsets.append(OffsetEntry(header.last_offset, header.position))
+            self._add_time()
+            self._indexed_at = header.position
+
+    def truncate(self, offset: int) -> int:
+        """Forget the batches from an offset on; returns the position to add batches from again.
+
+        Those are the last batch that is named, or the first, and those behind it.
+        """
+        while self.offsets and self.offsets[-1].offset >= offset:
+            del self.offsets[-1]
+        while self.times and self.times[-1].offset >= offset:
+            del self.times[-1]
+        self._largest = self.times[-1] if self.times else TimeEntry(-1, -1)
+        self._indexed_at = self.offsets[-1].position if self.offsets else 0
+        return self._indexed_at
+
+    def finish(self) -> None:
+        """Add what closes a time index: the largest timestamp of the segment."""
+        self._add_time()
+
+    def _add_time(self) -> None:
+        before = self.times[-1].timestamp if self.times else -1
+        if self._largest.timestamp > before:
+            self.times.append(self._largest)
+
+
+class SegmentWriter:
+    """One segment; a context manager, which writes the indexes when it ends well.
+
+    Files that are there already are not touched: `FileExistsError`.
+    """
+
+    def __init__(
+        self, directory: Path, base_offset: int, *, index_interval: int = INDEX_INTERVAL
+    ) -> None:
+        """Create the segment whose first offset is `base_offset` at the earliest."""
+        self.directory = directory
+        self.base_offset = base_offset
+        self.size = 0
+        self.next_offset = base_offset
+        self._index = IndexBuilder(index_interval)
+        self._aborted: list[AbortedTxn] = []
+        self._log = self._path("log").open("xb")
+
+    def append(self, batch: Batch | bytes) -> BatchHeader:
+        """Append one batch as it is; returns its header, at its place in this segment."""
+        data = batch.data if isinstance(batch, Batch) else batch
+        header = parse_batch(data).header._replace(position=self.size)
+        if header.base_offset < self.next_offset:
+            raise EncodeError(f"offset {header.base_offset}, where {self.next_offset} is next")
+        if max(header.last_offset - self.base_offset, header.end) > MAX_RELATIVE_OFFSET:
+            raise EncodeError(f"the segment is full: offset {header.last_offset} goes too far")
+        if header.size != len(data):
+            raise EncodeError(f"{len(data)} bytes, of which one batch is {header.size}")
+        self._log.write(data)
+        self._index.add(header)
+        self.size = header.end
+        self.next_offset = header.last_offset + 1
+        return header
+
+    def add_aborted(self, aborted: Aborted) -> None:
+        """Note a transaction whose abort marker is in this segment."""
+        self._aborted.append(AbortedTxn(**aborted._asdict()))
+
+    def close(self) -> None:
+        """Write the indexes, and see that everything is on the disk."""
+        self._index.finish()
+        _sync(self._log)
+        self._log.close()
+        self._write("index", encode_offset_index(self._index.offsets, self.base_offset))
+        self._write("timeindex", encode_time_index(self._index.times, self.base_offset))
+        if self._aborted:
+            self._write("txnindex", encode_transaction_index(self._aborted))
+
+    def _path(self, suffix: str) -> Path:
+        return self.directory / segment_name(self.base_offset, suffix)
+
+    def _write(self, suffix: str, data: bytes) -> None:
+        with self._path(suffix).open("xb") as file:
+            file.write(data)
+            _sync(file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._log.close()
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())

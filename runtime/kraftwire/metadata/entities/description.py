@@ -1,0 +1,151 @@
+"""Records and their changes in a line of words.
+
+The words come from the entities that changed, so that they need nothing per record type but
+for records that change no entity.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kraftwire.metadata.entities.diff import Change
+from kraftwire.metadata.entities.entity import Kind
+from kraftwire.metadata.entities.views import Fields
+from kraftwire.redaction import redact
+from kraftwire_messages import kafka
+from kraftwire_wire.errors import count_of
+from kraftwire_wire.message import Message
+
+_ADDED: dict[Kind, tuple[str, ...]] = {
+    Kind.FEATURE: ("level",),
+    Kind.VOTER: ("directoryId", "endpoints"),
+    Kind.CONTROLLER: ("endpoints",),
+    Kind.BROKER: ("epoch", "fenced", "rack", "endpoints"),
+    Kind.TOPIC: ("topicId",),
+    Kind.PARTITION: ("leader", "leaderEpoch", "isr", "replicas"),
+    Kind.CONFIG: ("value",),
+    Kind.QUOTA: ("value",),
+    Kind.ACL: ("host", "patternType", "id"),
+    Kind.SCRAM: ("iterations",),
+    Kind.TOKEN: ("owner", "expirationTimestamp"),
+    Kind.PRODUCER_IDS: ("nextProducerId",),
+}
+
+
+def value_text(value: Any) -> str:
+    """A field's value as people write it."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return f"[{', '.join(map(value_text, value))}]"
+        case {"host": host, "port": port, "name": name}:
+            return f"{name}://{host}:{port}"
+        case {"min": low, "max": high}:
+            return f"{low}-{high}"
+        case dict():
+            return ", ".join(f"{key} {value_text(found)}" for key, found in value.items())
+    return str(value)
+
+
+def added_text(kind: Kind, fields: Fields) -> str:
+    """What is said of a new entity of a kind besides its label."""
+    return ", ".join(
+        f"{name} {value_text(fields[name])}" for name in _ADDED[kind] if fields[name] is not None
+    )
+
+
+def change_text(change: Change) -> str:
+    """One change in words."""
+    name = f"{change.kind.value} {change.label}".rstrip()
+    if change.after is None:
+        return f"{name} removed"
+    if change.before is None:
+        return f"{name} added: {added_text(change.kind, change.after)}"
+    parts = []
+    for field in change.changed:
+        before, after = value_text(change.before[field]), value_text(change.after[field])
+        parts.append(f"{field} {before} -> {after}" if before != after else f"{field} changed")
+    return f"{name}: {', '.join(parts)}"
+
+
+def describe(
+    message: Message,
+    version: int,
+    changes: Sequence[Change],
+    *,
+    applied: bool = True,
+    dropped: int = 0,
+    secrets: bool = False,
+) -> str:
+    """What a record did; `dropped` is how many records an aborted transaction held.
+
+    `applied` is False for a record that did not fit, whose fields are told instead.
+    """
+    special = _SPECIAL.get(type(message))
+    if special is not None:
+        return special(message, dropped)
+    if changes:
+        return _changes_text(changes)
+    name = type(message).__name__
+    fields = message.to_json(version)
+    shown = fields if secrets else redact(name, fields)
+    outcome = "nothing changed" if applied else "not applied"
+    return f"{outcome}: {value_text(shown)}" if shown else outcome
+
+
+def _changes_text(changes: Sequence[Change]) -> str:
+    first, *rest = changes
+    text = change_text(first)
+    if len(changes) > 1 and all(change.after is None for change in changes):
+        with_it = Counter(change.kind for change in rest)
+        counts = (
+            f"{count} {kind.value if count == 1 else kind.section}"
+            for kind, count in with_it.items()
+        )
+        return f"{text}, with {', '.join(counts)}"
+    return "; ".join([text, *map(change_text, rest)])
+
+
+def _leader(message: kafka.LeaderChangeMessage, _: int) -> str:
+    voters = [voter.voter_id for voter in message.voters]
+    granting = [voter.voter_id for voter in message.granting_voters]
+    return (
+        f"leader of the quorum: {message.leader_id}, elected by {value_text(granting)}"
+        f" of {value_text(voters)}"
+    )
+
+
+def _begin(message: kafka.BeginTransactionRecord, _: int) -> str:
+    return f"transaction begins: {message.name}" if message.name else "transaction begins"
+
+
+def _end(message: kafka.EndTransactionRecord, _: int) -> str:
+    return "transaction ends: the records since its beginning take effect"
+
+
+def _abort(message: kafka.AbortTransactionRecord, dropped: int) -> str:
+    reason = f": {message.reason}" if message.reason else ""
+    return f"transaction aborted, {count_of(dropped, 'record')} dropped{reason}"
+
+
+def _no_op(message: kafka.NoOpRecord, _: int) -> str:
+    return "nothing"
+
+
+def _zookeeper(message: kafka.ZkMigrationStateRecord, _: int) -> str:
+    return f"state of the migration from ZooKeeper: {message.zk_migration_state}"
+
+
+_SPECIAL: dict[type[Message], Callable[[Any, int], str]] = {
+    kafka.LeaderChangeMessage: _leader,
+    kafka.BeginTransactionRecord: _begin,
+    kafka.EndTransactionRecord: _end,
+    kafka.AbortTransactionRecord: _abort,
+    kafka.NoOpRecord: _no_op,
+    kafka.ZkMigrationStateRecord: _zookeeper,
+}

@@ -1,0 +1,99 @@
+"""What differs between two images.
+
+Things are the same in both by what identifies them in Kafka: a topic by its id, so that one
+that was deleted and created again is a topic removed and another added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from kraftwire.metadata.entities.entity import (
+    Entity,
+    Kind,
+    Ref,
+    entity_at,
+    objects_of,
+    sorted_identities,
+    topic_of,
+    without_secrets,
+)
+from kraftwire.metadata.entities.views import Fields
+from kraftwire.metadata.state.image import MetadataImage
+
+
+class Change(NamedTuple):
+    """One thing that was added (`before` is None), removed (`after` is None) or changed."""
+
+    ref: Ref
+    label: str
+    before: Fields | None
+    after: Fields | None
+    changed: tuple[str, ...]
+    """The names of the fields that differ; empty unless both sides are there."""
+
+    @property
+    def kind(self) -> Kind:
+        """What it is that changed."""
+        return self.ref.kind
+
+    @property
+    def verb(self) -> str:
+        """`added`, `removed` or `changed`."""
+        if self.before is None:
+            return "added"
+        return "removed" if self.after is None else "changed"
+
+
+def diff_images(
+    before: MetadataImage,
+    after: MetadataImage,
+    kinds: Collection[Kind] = tuple(Kind),
+    *,
+    topics: Collection[str] = (),
+    secrets: bool = False,
+) -> Iterator[Change]:
+    """The differences, kind by kind: what was removed, then what was added or changed.
+
+    With `topics`, only those topics, their partitions and their settings.
+    """
+    for kind in Kind:
+        if kind not in kinds:
+            continue
+        old, new = objects_of(before, kind), objects_of(after, kind)
+        gone = [identity for identity in old if identity not in new]
+        rest = [at for at, found in new.items() if at not in old or old[at] != found]
+        for image, identities in ((before, gone), (after, rest)):
+            for identity in sorted_identities(image, kind, identities):
+                ref = Ref(kind, identity)
+                if topics and topic_of(image, ref) not in topics:
+                    continue
+                old_one = entity_at(before, ref, secrets=True)
+                new_one = entity_at(after, ref, secrets=True)
+                change = compare(old_one, new_one, secrets=secrets)
+                if change is not None:
+                    yield change
+
+
+def compare(before: Entity | None, after: Entity | None, *, secrets: bool = False) -> Change | None:
+    """The change from one state of an entity to another, both read with secrets."""
+    entity = after or before
+    if entity is None:
+        return None
+    changed: tuple[str, ...] = ()
+    if before is not None and after is not None:
+        changed = tuple(
+            name for name, value in after.fields.items() if before.fields[name] != value
+        )
+        if not changed:
+            return None
+    return Change(
+        entity.ref, entity.label, _shown(before, secrets), _shown(after, secrets), changed
+    )
+
+
+def _shown(entity: Entity | None, secrets: bool) -> Fields | None:
+    if entity is None or secrets:
+        return entity.fields if entity else None
+    return without_secrets(entity.kind, entity.fields)

@@ -1,0 +1,242 @@
+"""An image as entities: things of a kind, each with a label and fields that JSON can hold.
+
+What prints, compares and tells history goes by entities. Secrets (SCRAM salts and keys,
+settings named like passwords) are replaced unless asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from enum import Enum
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from kraftwire.metadata.entities import views
+from kraftwire.metadata.entities.views import Fields, View
+from kraftwire.metadata.state.access import QuotaEntity
+from kraftwire.metadata.state.image import MetadataImage
+from kraftwire.metadata.state.names import TOPIC_CONFIG
+from kraftwire.metadata.state.topics import Partition
+from kraftwire.redaction import REDACTED, is_secret_setting
+
+
+class Kind(Enum):
+    """The kinds of entities, in the order in which they are listed."""
+
+    FEATURE = "feature"
+    VOTER = "voter"
+    CONTROLLER = "controller"
+    BROKER = "broker"
+    TOPIC = "topic"
+    PARTITION = "partition"
+    CONFIG = "config"
+    QUOTA = "quota"
+    ACL = "acl"
+    SCRAM = "scram"
+    TOKEN = "token"  # noqa: S105  not a secret: the name of the kind
+    PRODUCER_IDS = "producer-ids"
+
+    @property
+    def section(self) -> str:
+        """The word for all of the kind: `topics`."""
+        return self.value if self in (Kind.SCRAM, Kind.PRODUCER_IDS) else f"{self.value}s"
+
+
+class Ref(NamedTuple):
+    """Which entity: its kind, and what tells it from others of the kind."""
+
+    kind: Kind
+    identity: Hashable
+
+
+class Entity(NamedTuple):
+    """One thing in an image."""
+
+    ref: Ref
+    label: str
+    fields: Fields
+
+    @property
+    def kind(self) -> Kind:
+        """What it is."""
+        return self.ref.kind
+
+
+class _Table(NamedTuple):
+    """How to get at all of a kind."""
+
+    objects: Callable[[MetadataImage], Mapping[Any, Any]]
+    """By identity."""
+    find: Callable[[MetadataImage, Any], Any]
+    """One of them, or None, without gathering all."""
+    view: Callable[[MetadataImage, Any, Any], View]
+    order: Callable[[MetadataImage, Any], Any] = lambda image, identity: identity
+    """What to sort identities by."""
+
+
+def entities(
+    image: MetadataImage,
+    kinds: Collection[Kind] = tuple(Kind),
+    *,
+    topics: Collection[str] = (),
+    secrets: bool = False,
+) -> Iterator[Entity]:
+    """What is in an image, kind by kind, sorted.
+
+    With `topics`, only those topics, their partitions and their settings.
+    """
+    for kind in Kind:
+        if kind not in kinds:
+            continue
+        for identity in sorted_identities(image, kind, objects_of(image, kind)):
+            ref = Ref(kind, identity)
+            if not topics or topic_of(image, ref) in topics:
+                entity = entity_at(image, ref, secrets=secrets)
+                assert entity is not None, "it was listed"
+                yield entity
+
+
+def objects_of(image: MetadataImage, kind: Kind) -> Mapping[Any, Any]:
+    """The objects of a kind by identity; the same in two images where they compare equal."""
+    return _TABLES[kind].objects(image)
+
+
+def sorted_identities(image: MetadataImage, kind: Kind, identities: Collection[Any]) -> list[Any]:
+    """Identities of a kind in the order in which they are listed."""
+    order = _TABLES[kind].order
+    return sorted(identities, key=lambda identity: order(image, identity))
+
+
+def entity_at(image: MetadataImage, ref: Ref, *, secrets: bool = False) -> Entity | None:
+    """The entity that a reference names; None where the image has none."""
+    table = _TABLES[ref.kind]
+    found = table.find(image, ref.identity)
+    if found is None:
+        return None
+    label, fields = table.view(image, ref.identity, found)
+    return Entity(ref, label, fields if secrets else without_secrets(ref.kind, fields))
+
+
+def without_secrets(kind: Kind, fields: Fields) -> Fields:
+    """The fields of an entity with its secrets replaced."""
+    if kind is Kind.SCRAM:
+        return fields | dict.fromkeys(("salt", "storedKey", "serverKey"), REDACTED)
+    if kind is Kind.CONFIG and is_secret_setting(fields["name"]):
+        return fields | {"value": REDACTED}
+    return fields
+
+
+def topic_of(image: MetadataImage, ref: Ref) -> str | None:
+    """The name of the topic that an entity belongs to; None where it belongs to none."""
+    identity: Any = ref.identity
+    match ref.kind:
+        case Kind.TOPIC:
+            topic = image.topics.by_id.get(identity)
+        case Kind.PARTITION:
+            topic = image.topics.by_id.get(identity[0])
+        case Kind.CONFIG if identity[0] == TOPIC_CONFIG:
+            return str(identity[1])
+        case _:
+            return None
+    return topic.name if topic else None
+
+
+def _topic_order(image: MetadataImage, identity: UUID) -> tuple[str, UUID]:
+    return image.topics.by_id[identity].name, identity
+
+
+def _partition_order(image: MetadataImage, identity: tuple[UUID, int]) -> tuple[str, UUID, int]:
+    return image.topics.by_id[identity[0]].name, *identity
+
+
+def _quota_order(image: MetadataImage, identity: tuple[QuotaEntity, str]) -> Any:
+    entity, key = identity
+    return [(kind, name is not None, name or "") for kind, name in entity], key
+
+
+def _acl_order(image: MetadataImage, identity: UUID) -> Any:
+    acl = image.acls[identity]
+    return acl.resource_type, acl.resource_name, acl.principal, acl.operation, identity
+
+
+def _all_partitions(image: MetadataImage) -> dict[tuple[UUID, int], Partition]:
+    return {
+        (topic.id, number): partition
+        for topic in image.topics.by_id.values()
+        for number, partition in topic.partitions.items()
+    }
+
+
+def _all_configs(image: MetadataImage) -> dict[tuple[int, str, str], str]:
+    return {
+        (*resource, name): value
+        for resource, settings in image.configs.items()
+        for name, value in settings.items()
+    }
+
+
+def _all_quotas(image: MetadataImage) -> dict[tuple[QuotaEntity, str], float]:
+    return {
+        (entity, key): value
+        for entity, limits in image.quotas.items()
+        for key, value in limits.items()
+    }
+
+
+def _find_partition(image: MetadataImage, identity: tuple[UUID, int]) -> Partition | None:
+    topic = image.topics.by_id.get(identity[0])
+    return topic.partitions.get(identity[1]) if topic else None
+
+
+def _next_ids(image: MetadataImage) -> dict[None, int]:
+    return {} if image.next_producer_id is None else {None: image.next_producer_id}
+
+
+_TABLES = {
+    Kind.FEATURE: _Table(
+        lambda image: image.features, lambda image, name: image.features.get(name), views.feature
+    ),
+    Kind.VOTER: _Table(
+        lambda image: image.voters, lambda image, node: image.voters.get(node), views.voter
+    ),
+    Kind.CONTROLLER: _Table(
+        lambda image: image.controllers,
+        lambda image, node: image.controllers.get(node),
+        views.controller,
+    ),
+    Kind.BROKER: _Table(
+        lambda image: image.brokers.by_id,
+        lambda image, node: image.brokers.by_id.get(node),
+        views.broker,
+    ),
+    Kind.TOPIC: _Table(
+        lambda image: image.topics.by_id,
+        lambda image, topic_id: image.topics.by_id.get(topic_id),
+        views.topic,
+        _topic_order,
+    ),
+    Kind.PARTITION: _Table(_all_partitions, _find_partition, views.partition, _partition_order),
+    Kind.CONFIG: _Table(
+        _all_configs,
+        lambda image, identity: image.configs.get(identity[:2], {}).get(identity[2]),
+        views.config,
+    ),
+    Kind.QUOTA: _Table(
+        _all_quotas,
+        lambda image, identity: image.quotas.get(identity[0], {}).get(identity[1]),
+        views.quota,
+        _quota_order,
+    ),
+    Kind.ACL: _Table(
+        lambda image: image.acls, lambda image, acl: image.acls.get(acl), views.acl, _acl_order
+    ),
+    Kind.SCRAM: _Table(
+        lambda image: image.scram, lambda image, user: image.scram.get(user), views.scram
+    ),
+    Kind.TOKEN: _Table(
+        lambda image: image.tokens, lambda image, token: image.tokens.get(token), views.token
+    ),
+    Kind.PRODUCER_IDS: _Table(
+        _next_ids, lambda image, _: image.next_producer_id, views.producer_ids
+    ),
+}

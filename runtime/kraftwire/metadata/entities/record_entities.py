@@ -1,0 +1,105 @@
+"""Which entities a record is about: those that `MetadataImage.apply` may change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kraftwire.metadata.entities.entity import Kind, Ref
+from kraftwire.metadata.state.access import quota_entity
+from kraftwire.metadata.state.image import KRAFT_VERSION, MetadataImage
+from kraftwire.metadata.state.names import TOPIC_CONFIG
+from kraftwire_messages import kafka
+from kraftwire_wire.message import Message
+
+
+def touched_by(image: MetadataImage, message: Message) -> list[Ref]:
+    """The entities that a record is about, with the image as it is before it."""
+    find = _TOUCHED.get(type(message))
+    return [] if find is None else list(find(image, message))
+
+
+def _topic(image: MetadataImage, record: kafka.RemoveTopicRecord) -> Iterable[Ref]:
+    """A topic with all that goes with it."""
+    yield Ref(Kind.TOPIC, record.topic_id)
+    topic = image.topics.by_id.get(record.topic_id)
+    if topic is not None:
+        for number in topic.partitions:
+            yield Ref(Kind.PARTITION, (topic.id, number))
+        for name in image.configs.get((TOPIC_CONFIG, topic.name), ()):
+            yield Ref(Kind.CONFIG, (TOPIC_CONFIG, topic.name, name))
+
+
+def _cleared(image: MetadataImage, record: kafka.ClearElrRecord) -> Iterable[Ref]:
+    named = image.topics.named(record.topic_name)
+    if named is not None:
+        yield Ref(Kind.TOPIC, named.id)
+    elif record.topic_name:
+        return
+    for topic in [named] if named is not None else image.topics.by_id.values():
+        for number, partition in topic.partitions.items():
+            if partition.eligible_leader_replicas or partition.last_known_elr:
+                yield Ref(Kind.PARTITION, (topic.id, number))
+
+
+def _voters(image: MetadataImage, record: kafka.VotersRecord) -> Iterable[Ref]:
+    ids = {voter.voter_id for voter in record.voters} | image.voters.keys()
+    return [Ref(Kind.VOTER, voter) for voter in sorted(ids)]
+
+
+def _one(kind: Kind, *names: str) -> Callable[[MetadataImage, Any], Iterable[Ref]]:
+    """The entity whose identity a record's fields are."""
+
+    def find(image: MetadataImage, record: Any) -> Iterable[Ref]:
+        values = tuple(getattr(record, name) for name in names)
+        return (Ref(kind, values if len(values) > 1 else values[0]),)
+
+    return find
+
+
+def _quota(image: MetadataImage, record: kafka.ClientQuotaRecord) -> Iterable[Ref]:
+    return (Ref(Kind.QUOTA, (quota_entity(record), record.key)),)
+
+
+def _kraft_version(image: MetadataImage, record: kafka.KRaftVersionRecord) -> Iterable[Ref]:
+    return (Ref(Kind.FEATURE, KRAFT_VERSION),)
+
+
+def _producer_ids(image: MetadataImage, record: kafka.ProducerIdsRecord) -> Iterable[Ref]:
+    return (Ref(Kind.PRODUCER_IDS, None),)
+
+
+_BROKER = _one(Kind.BROKER, "broker_id")
+_FENCED = _one(Kind.BROKER, "id")
+_CONTROLLER = _one(Kind.CONTROLLER, "controller_id")
+_PARTITION = _one(Kind.PARTITION, "topic_id", "partition_id")
+_ACL = _one(Kind.ACL, "id")
+_SCRAM = _one(Kind.SCRAM, "mechanism", "name")
+_TOKEN = _one(Kind.TOKEN, "token_id")
+
+_TOUCHED: dict[type[Message], Callable[[MetadataImage, Any], Iterable[Ref]]] = {
+    kafka.FeatureLevelRecord: _one(Kind.FEATURE, "name"),
+    kafka.KRaftVersionRecord: _kraft_version,
+    kafka.VotersRecord: _voters,
+    kafka.RegisterBrokerRecord: _BROKER,
+    kafka.UnregisterBrokerRecord: _BROKER,
+    kafka.BrokerRegistrationChangeRecord: _BROKER,
+    kafka.FenceBrokerRecord: _FENCED,
+    kafka.UnfenceBrokerRecord: _FENCED,
+    kafka.RegisterControllerRecord: _CONTROLLER,
+    kafka.UnregisterControllerRecord: _CONTROLLER,
+    kafka.TopicRecord: _one(Kind.TOPIC, "topic_id"),
+    kafka.RemoveTopicRecord: _topic,
+    kafka.PartitionRecord: _PARTITION,
+    kafka.PartitionChangeRecord: _PARTITION,
+    kafka.ClearElrRecord: _cleared,
+    kafka.ConfigRecord: _one(Kind.CONFIG, "resource_type", "resource_name", "name"),
+    kafka.ClientQuotaRecord: _quota,
+    kafka.AccessControlEntryRecord: _ACL,
+    kafka.RemoveAccessControlEntryRecord: _ACL,
+    kafka.UserScramCredentialRecord: _SCRAM,
+    kafka.RemoveUserScramCredentialRecord: _SCRAM,
+    kafka.DelegationTokenRecord: _TOKEN,
+    kafka.RemoveDelegationTokenRecord: _TOKEN,
+    kafka.ProducerIdsRecord: _producer_ids,
+}

@@ -1,0 +1,192 @@
+"""Time travel: the metadata image at any offset, from a snapshot and the log after it.
+
+The image at offset N has the effects of all records below N, as a snapshot with that end
+offset has. It is built on the newest snapshot that ends at N or before; where that one is
+damaged, on the one before it. The log must reach back to the snapshot's end. Of a snapshot
+that ends at 0, which formatting wrote, only the voters and kraft.version count: its metadata
+records are not committed before the first active controller repeats them in the log.
+
+The high watermark is in no file: the last records of a log may not be committed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kraftwire.log.directories.partition import LogFile
+from kraftwire.log.errors import CorruptBatch
+from kraftwire.metadata.errors import BadRecord, CannotApply, Report, Unreachable, strict
+from kraftwire.metadata.records.replay import (
+    Done,
+    Entry,
+    LogReplay,
+    find_leader,
+    nothing,
+    read_snapshot,
+)
+from kraftwire.metadata.records.source import MetadataSource, find_metadata
+from kraftwire.metadata.records.transactions import Transactions
+from kraftwire.metadata.state.image import MetadataImage
+from kraftwire_messages.kafka import (
+    KRaftVersionRecord,
+    SnapshotFooterRecord,
+    SnapshotHeaderRecord,
+    VotersRecord,
+)
+from kraftwire_wire.errors import KraftwireError
+
+
+def image_at(
+    path: Path,
+    offset: int | None = None,
+    *,
+    use_snapshots: bool = True,
+    report: Report = strict,
+) -> MetadataImage:
+    """The image at an offset, at the end of the log unless given.
+
+    `path` is a data directory, a metadata directory, a snapshot or a segment. Without
+    `use_snapshots` the log alone is read, which must start at offset 0. `Unreachable` where
+    the files do not hold what it takes.
+    """
+    return load_image(
+        find_metadata(path, report), offset, use_snapshots=use_snapshots, report=report
+    )
+
+
+def load_image(
+    source: MetadataSource,
+    offset: int | None = None,
+    *,
+    use_snapshots: bool = True,
+    report: Report = strict,
+    done: Done = nothing,
+) -> MetadataImage:
+    """As `image_at`, of files that were found before; `done` is told the bytes of the log."""
+    image = base_image(source, offset, use_snapshots=use_snapshots, report=report)
+    origin = image.provenance
+    if offset is None or offset > origin.offset:
+        log = LogReplay(source.partition, origin.offset, offset, report, done)
+        _replay(image, log, report)
+    if offset is not None and origin.offset < offset:
+        reason = f"offset {offset} is not there yet: the log ends at {origin.offset}"
+        raise Unreachable(f"{source.path}: {reason}")
+    if image.leader is None:
+        image.leader = find_leader(source.partition, origin.offset)
+    return image
+
+
+def base_image(
+    source: MetadataSource,
+    offset: int | None,
+    *,
+    use_snapshots: bool = True,
+    report: Report = strict,
+) -> MetadataImage:
+    """The image to start from on the way to an offset: of a snapshot, or empty at 0.
+
+    `Unreachable` where no snapshot is old enough, or the log starts behind its end.
+    """
+    fitting = [
+        snapshot
+        for snapshot in reversed(source.snapshots if use_snapshots else [])
+        if offset is None or snapshot.base_offset <= offset
+    ]
+    image: MetadataImage | None = None
+    for snapshot in fitting:
+        if image is not None and _gap(source, snapshot.base_offset, offset):
+            break
+        formatted = snapshot.base_offset == 0 and snapshot.path != source.path
+        loaded, is_whole = load_snapshot(snapshot, report, only_quorum=formatted)
+        if image is None or is_whole:
+            image = loaded
+        if is_whole:
+            break
+    else:
+        if not _gap(source, 0, offset):
+            image = MetadataImage()
+    _check_base(source, image, offset)
+    assert image is not None, "or it was unreachable"
+    if source.properties is not None:
+        image.provenance.cluster_id = source.properties.cluster_id
+        image.provenance.node_id = source.properties.node_id
+    return image
+
+
+def load_snapshot(
+    file: LogFile, report: Report = strict, *, only_quorum: bool = False
+) -> tuple[MetadataImage, bool]:
+    """The image that a snapshot holds, and whether all of it could be read.
+
+    With `only_quorum`, of its voters and kraft.version alone.
+    """
+    image = MetadataImage()
+    origin = image.provenance
+    origin.offset = origin.snapshot = file.base_offset
+    origin.epoch = file.name.epoch
+    whole, ended = True, False
+
+    def note(problem: KraftwireError) -> None:
+        nonlocal whole
+        whole = whole and not isinstance(problem, CorruptBatch)
+        report(problem)
+
+    for entry in read_snapshot(file, note):
+        message = entry.message
+        if isinstance(message, SnapshotHeaderRecord):
+            origin.timestamp = message.last_contained_log_timestamp
+        ended = isinstance(message, SnapshotFooterRecord)
+        if not only_quorum or isinstance(message, VotersRecord | KRaftVersionRecord):
+            apply_entry(image, entry, note)
+    if not ended:
+        note(CorruptBatch(str(file.path), file.size, "the footer is missing"))
+    return image, whole
+
+
+def apply_entry(image: MetadataImage, entry: Entry, report: Report) -> bool:
+    """Apply a record; report it, and return False, where it does not fit."""
+    try:
+        image.apply(entry.message)
+    except CannotApply as error:
+        report(BadRecord(entry.file, entry.offset, str(error)))
+        return False
+    return True
+
+
+def _replay(image: MetadataImage, log: LogReplay, report: Report) -> None:
+    origin = image.provenance
+    transactions = Transactions(report)
+    for entry in log:
+        for ready in transactions.feed(entry):
+            apply_entry(image, ready, report)
+    origin.offset = log.next_offset
+    origin.transaction = transactions.open
+    if log.epoch is not None:
+        origin.epoch, origin.timestamp = log.epoch, log.timestamp
+
+
+def _gap(source: MetadataSource, start: int, offset: int | None) -> bool:
+    """Whether the log lacks records between a base's end and the offset wanted."""
+    segments = source.segments
+    if offset is not None and offset <= start:
+        return False
+    if not segments:
+        return start == 0
+    return segments[0].base_offset > start
+
+
+def _check_base(source: MetadataSource, image: MetadataImage | None, offset: int | None) -> None:
+    segments = source.segments
+    if image is not None:
+        end = image.provenance.offset
+        if not segments or not _gap(source, end, offset):
+            return
+        first = segments[0].base_offset
+        reason = f"the snapshot ends at offset {end}, and the log starts only at {first}"
+        raise Unreachable(f"{source.path}: {reason}")
+    at = "" if offset is None else f" at or before offset {offset}"
+    if segments:
+        reason = f"the log starts at offset {segments[0].base_offset}"
+    else:
+        reason = "there is no log"
+    raise Unreachable(f"{source.path}: {reason}, and there is no snapshot{at} to start from")

@@ -1,0 +1,76 @@
+"""Metadata transactions (KIP-868): which records take effect, and when.
+
+What follows a BeginTransactionRecord waits: an EndTransactionRecord lets it take effect, an
+AbortTransactionRecord drops it. Only the active controller writes, so that transactions
+never overlap, and every metadata record between the two belongs to the one that is open.
+Control records do not: they are the quorum's own, and take effect at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kraftwire.metadata.errors import BadRecord, Report
+from kraftwire.metadata.records.replay import Entry
+from kraftwire.metadata.state.image import OpenTransaction
+from kraftwire_messages.kafka import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    VotersRecord,
+)
+
+_CONTROL = (LeaderChangeMessage, KRaftVersionRecord, VotersRecord)
+
+
+class Transactions:
+    """Feed it the records of a log in their order; it gives those that take effect now.
+
+    The records that begin, end and abort transactions are given too, an aborted
+    transaction's without the rest; `dropped` is how many records the last abort dropped.
+    """
+
+    def __init__(self, report: Report) -> None:
+        """No transaction is open; `report` is told of ends without a beginning."""
+        self.dropped = 0
+        self._report = report
+        self._waiting: list[Entry] = []
+
+    @property
+    def open(self) -> OpenTransaction | None:
+        """The transaction that has no end yet."""
+        if not self._waiting:
+            return None
+        begin = self._waiting[0]
+        assert isinstance(begin.message, BeginTransactionRecord), "a transaction begins so"
+        return OpenTransaction(begin.message.name, begin.offset, len(self._waiting) - 1)
+
+    def feed(self, entry: Entry) -> Sequence[Entry]:
+        """The records that take effect with this one."""
+        message = entry.message
+        if isinstance(message, BeginTransactionRecord):
+            if self._waiting:
+                self._bad(entry, "a transaction begins while one is open, which is dropped")
+            self._waiting = [entry]
+            return ()
+        if isinstance(message, EndTransactionRecord | AbortTransactionRecord):
+            return self._end(entry)
+        if self._waiting and not isinstance(message, _CONTROL):
+            self._waiting.append(entry)
+            return ()
+        return (entry,)
+
+    def _end(self, entry: Entry) -> Sequence[Entry]:
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            self._bad(entry, "the end of a transaction that did not begin")
+            return (entry,)
+        if isinstance(entry.message, EndTransactionRecord):
+            return (*waiting, entry)
+        self.dropped = len(waiting) - 1
+        return waiting[0], entry
+
+    def _bad(self, entry: Entry, reason: str) -> None:
+        self._report(BadRecord(entry.file, entry.offset, reason))

@@ -1,0 +1,163 @@
+"""Topics and their partitions, and what records do to them.
+
+As in Kafka: every change of a partition raises its partition epoch, and the leader epoch
+goes up when a leader is given, even where it is the same; a field that a change leaves null
+stays as it was (KIP-500, KIP-858 for directories, KIP-966 for eligible leader replicas).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from kraftwire.log.small_files.properties import format_uuid
+from kraftwire.metadata.errors import CannotApply
+from kraftwire_messages.kafka import (
+    ClearElrRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from kraftwire_wire.uuids import format_uuid
+
+NO_LEADER_CHANGE = -2
+_NO_RECOVERY_CHANGE = -1
+_MIGRATING = UUID(int=0)
+"""The directory of a replica whose directory nobody has said."""
+
+Ids = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Partition:
+    """Where a partition is, who leads it and who keeps up."""
+
+    replicas: Ids
+    isr: Ids
+    removing_replicas: Ids
+    adding_replicas: Ids
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    leader_recovery_state: int
+    directories: tuple[UUID, ...]
+    eligible_leader_replicas: Ids
+    last_known_elr: Ids
+
+    @classmethod
+    def of(cls, record: PartitionRecord) -> Partition:
+        """The partition that a record describes."""
+        return cls(
+            replicas=tuple(record.replicas),
+            isr=tuple(record.isr),
+            removing_replicas=tuple(record.removing_replicas),
+            adding_replicas=tuple(record.adding_replicas),
+            leader=record.leader,
+            leader_epoch=record.leader_epoch,
+            partition_epoch=record.partition_epoch,
+            leader_recovery_state=record.leader_recovery_state,
+            directories=_directories(record.directories, len(record.replicas)),
+            eligible_leader_replicas=tuple(record.eligible_leader_replicas or ()),
+            last_known_elr=tuple(record.last_known_elr or ()),
+        )
+
+    def change(self, record: PartitionChangeRecord) -> None:
+        """Take over what a record changes."""
+        if record.replicas is not None:
+            self.replicas = tuple(record.replicas)
+        if record.directories is not None:
+            self.directories = _directories(record.directories, len(self.replicas))
+        if record.isr is not None:
+            self.isr = tuple(record.isr)
+        if record.removing_replicas is not None:
+            self.removing_replicas = tuple(record.removing_replicas)
+        if record.adding_replicas is not None:
+            self.adding_replicas = tuple(record.adding_replicas)
+        if record.eligible_leader_replicas is not None:
+            self.eligible_leader_replicas = tuple(record.eligible_leader_replicas)
+        if record.last_known_elr is not None:
+            self.last_known_elr = tuple(record.last_known_elr)
+        if record.leader != NO_LEADER_CHANGE:
+            self.leader = record.leader
+            self.leader_epoch += 1
+        if record.leader_recovery_state != _NO_RECOVERY_CHANGE:
+            self.leader_recovery_state = record.leader_recovery_state
+        self.partition_epoch += 1
+
+    def clear_elr(self) -> None:
+        """Forget the eligible leader replicas; nothing happens where there are none."""
+        if self.eligible_leader_replicas or self.last_known_elr:
+            self.eligible_leader_replicas = self.last_known_elr = ()
+            self.partition_epoch += 1
+
+
+@dataclass(slots=True)
+class Topic:
+    """A topic."""
+
+    name: str
+    id: UUID
+    partitions: dict[int, Partition] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Topics:
+    """All topics, by id and by name."""
+
+    by_id: dict[UUID, Topic] = field(default_factory=dict)
+    _ids: dict[str, UUID] = field(default_factory=dict, compare=False)
+
+    def named(self, name: str) -> Topic | None:
+        """The topic with a name."""
+        topic_id = self._ids.get(name)
+        return None if topic_id is None else self.by_id.get(topic_id)
+
+    def topic(self, topic_id: UUID) -> Topic:
+        """The topic with an id; `CannotApply` where there is none."""
+        topic = self.by_id.get(topic_id)
+        if topic is None:
+            raise CannotApply(f"there is no topic with id {format_uuid(topic_id)}")
+        return topic
+
+    def add(self, record: TopicRecord) -> None:
+        """A topic without partitions."""
+        self.by_id[record.topic_id] = Topic(record.name, record.topic_id)
+        self._ids[record.name] = record.topic_id
+
+    def remove(self, record: RemoveTopicRecord) -> Topic:
+        """A topic goes, with its partitions; returns it."""
+        topic = self.topic(record.topic_id)
+        del self.by_id[topic.id]
+        if self._ids.get(topic.name) == topic.id:
+            del self._ids[topic.name]
+        return topic
+
+    def add_partition(self, record: PartitionRecord) -> None:
+        """A partition, new or described anew."""
+        self.topic(record.topic_id).partitions[record.partition_id] = Partition.of(record)
+
+    def change_partition(self, record: PartitionChangeRecord) -> None:
+        """Some of a partition's fields."""
+        topic = self.topic(record.topic_id)
+        partition = topic.partitions.get(record.partition_id)
+        if partition is None:
+            raise CannotApply(f"{topic.name} has no partition {record.partition_id}")
+        partition.change(record)
+
+    def clear_elr(self, record: ClearElrRecord) -> None:
+        """The eligible leader replicas of one topic, or of all where none is named."""
+        topics = list(self.by_id.values())
+        if record.topic_name:
+            named = self.named(record.topic_name)
+            if named is None:
+                raise CannotApply(f"there is no topic {record.topic_name!r}")
+            topics = [named]
+        for topic in topics:
+            for partition in topic.partitions.values():
+                partition.clear_elr()
+
+
+def _directories(ids: Sequence[UUID], replicas: int) -> tuple[UUID, ...]:
+    return tuple(ids) if ids else (_MIGRATING,) * replicas
