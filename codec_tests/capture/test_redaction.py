@@ -13,7 +13,7 @@ import pytest
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame, decode_frames
 from kraftwire.capture.redacting import EVERYTHING, may_hold_secrets, redact_frame
-from kraftwire.log.batches.batch import parse_batch
+from kraftwire.log.batches.batch import decode_batch
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.batches.record import Record
 from kraftwire.redaction import REDACTED, REDACTED_BYTES, SECRETS, redact, redact_fields
@@ -348,7 +348,7 @@ def test_metadata_records_are_redacted_by_their_types() -> None:
     asked = registry.request_header(FetchRequest(), 17, correlation_id=1)
     _, message = registry.decode_response(kept, asked)
     records = message.responses[0].partitions[0].records  # type: ignore[attr-defined]
-    one = parse_batch(records)  # its CRC is right
+    one = decode_batch(records)  # its CRC is right
     assert (one.header.partition_leader_epoch, one.base_offset) == (3, 10)
     values = [
         decode_metadata_record(registry, "cluster-metadata", record.value or b"").message

@@ -14,7 +14,7 @@ from crc32c import crc32c
 from kraftwire.explain.batches import BatchExplainer, explain_batches
 from kraftwire.explain.files import EXPLAINED, explain_file
 from kraftwire.explain.rows import Row
-from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.batch import Batch, decode_batch
 from kraftwire.log.directories.file_names import BATCH_FILES, FileKind
 from kraftwire.log.directories.partition import LogFile
 from kraftwire.log.errors import CorruptBatch
@@ -156,7 +156,7 @@ def test_damaged_records_are_refused_where_the_log_refuses_them() -> None:
             data = _mended(batch.data[:61] + damaged)
             rows, findings = rows_of(data)
             check_cover(rows, data)
-            is_readable = _is_readable(parse_batch(data))
+            is_readable = _is_readable(decode_batch(data))
             verdicts.add(is_readable)
             assert is_readable == (not findings), data.hex()
     assert verdicts == {True, False}
@@ -178,7 +178,7 @@ def test_a_record_whose_length_is_not_that_of_its_fields(change: int) -> None:
     assert data[61] < 0x70, "one byte says the length"
     data[61] += 2 * change
     mended = _mended(bytes(data))
-    assert not _is_readable(parse_batch(mended))
+    assert not _is_readable(decode_batch(mended))
     rows, findings = rows_of(mended)
     check_cover(rows, mended)
     assert [(one.offset, one.path) for one in findings] == [(61, "batches[0].records[0]")]

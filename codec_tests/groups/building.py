@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kraftwire.groups import Event, Groups, PartitionReplay
+from kraftwire.groups import GroupEvent, Groups, PartitionReplay
 from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
 from kraftwire.log.batches.record import Record
 from kraftwire.log.writers.segment_writer import SegmentWriter
@@ -53,7 +53,7 @@ class Log:
         value: Message | None,
         producer: int | None = None,
         version: int | None = None,
-    ) -> list[Event]:
+    ) -> list[GroupEvent]:
         """Append a record, and say what it does; `producer` makes it part of a transaction."""
         made = record(key, value, self.next, version)
         settings = BatchSettings()
@@ -65,7 +65,7 @@ class Log:
         self.next += 1
         return self.replay.record(made, producer)
 
-    def end(self, producer: int, kind: ControlType = ControlType.COMMIT) -> list[Event]:
+    def end(self, producer: int, kind: ControlType = ControlType.COMMIT) -> list[GroupEvent]:
         """Append the marker of a transaction."""
         made = control_record(self.next, START + self.next, kind, EndTxnMarker(coordinator_epoch=0))
         settings = BatchSettings(
@@ -84,6 +84,6 @@ class Log:
         return directory / "00000000000000000000.log"
 
 
-def kinds(events: list[Event]) -> list[str]:
+def kinds(events: list[GroupEvent]) -> list[str]:
     """What happened, in words."""
     return [event.change.what.value for event in events]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from kraftwire.groups import Assigned
+from kraftwire.groups import AssignedPartitions
 from kraftwire_messages import kafka
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.message import Message
@@ -38,10 +38,10 @@ def partitions(kind: str, where: str, numbers: list[int], name: str = "TopicPart
     return [getattr(message, name)(topic_id=TEA, partitions=numbers)]
 
 
-def assigned(kind: str, *numbers: int) -> tuple[Assigned, ...]:
+def assigned(kind: str, *numbers: int) -> tuple[AssignedPartitions, ...]:
     if kind == "Streams":
-        return (Assigned(numbers, subtopology="s", role="active"),)
-    return (Assigned(numbers, topic_id=TEA),)
+        return (AssignedPartitions(numbers, subtopology="s", role="active"),)
+    return (AssignedPartitions(numbers, topic_id=TEA),)
 
 
 def join(log: Log, kind: str, member: str = "m", epoch: int = 2) -> list[str]:

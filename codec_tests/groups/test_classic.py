@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from kraftwire.groups import Assigned, GroupType
+from kraftwire.groups import AssignedPartitions, GroupType
 from kraftwire_messages.kafka import ConsumerProtocolSubscription, GroupMetadataValue
 
 from codec_tests.groups.building import Log, commit, kinds
@@ -26,8 +26,8 @@ def test_a_stable_group_has_members_with_assignments() -> None:
     assert current is not None
     assert (info.client_id, info.client_host, info.rack_id) == ("cup", "/host", "r1")
     assert (info.subscription, info.session_timeout_ms) == (("tea",), 45)
-    assert info.owned == (Assigned((1,), topic="tea"),)
-    assert current.assigned == (Assigned((0, 2), topic="tea"),)
+    assert info.owned == (AssignedPartitions((1,), topic="tea"),)
+    assert current.assigned == (AssignedPartitions((0, 2), topic="tea"),)
     empty = group.members["b"].current
     assert empty is not None
     assert empty.assigned == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.groups import Assigned, GroupState, GroupType
+from kraftwire.groups import AssignedPartitions, GroupState, GroupType
 from kraftwire.groups.effects import EFFECTS
 from kraftwire_messages import kafka
 from kraftwire_messages.kafka import registry
@@ -217,9 +217,9 @@ def test_topics_of_share_groups() -> None:
     assert kinds(log.put(at, made)) == ["share topics"]
     topics = log.groups["g"].share_topics
     assert topics is not None
-    assert topics.initializing == (Assigned((0,), "tea", TEA),)
-    assert topics.initialized == (Assigned((1,), "tea", TEA),)
-    assert topics.deleting == (Assigned((), "cups", CUPS),)
+    assert topics.initializing == (AssignedPartitions((0,), "tea", TEA),)
+    assert topics.initialized == (AssignedPartitions((1,), "tea", TEA),)
+    assert topics.deleting == (AssignedPartitions((), "cups", CUPS),)
     assert log.groups.topic_names == {TEA: "tea", CUPS: "cups"}
     assert log.put(at, None) == []
     assert log.groups.by_name == {}

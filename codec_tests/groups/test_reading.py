@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.groups import Event, Groups, PartitionReplay, Problem, find_group_logs, read_groups
+from kraftwire.groups import (
+    GroupEvent,
+    GroupLogProblem,
+    Groups,
+    PartitionReplay,
+    find_group_logs,
+    read_groups,
+)
 from kraftwire.log.batches.encoding import encode_batch
 from kraftwire.log.batches.record import Record
 from kraftwire_messages.kafka import (
@@ -202,7 +209,7 @@ def test_damaged_files_are_read_as_far_as_they_go(
     path = tmp_path_factory.mktemp("groups") / SEGMENT
     path.write_bytes(whole[: data.draw(st.integers(0, len(whole)))])
     for item in find_group_logs([path]).replay(Groups()):
-        assert isinstance(item, Event | Problem)
+        assert isinstance(item, GroupEvent | GroupLogProblem)
 
 
 def test_batches_that_grow_too_large_are_told(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 
 from kraftwire.groups import (
     CommittedOffset,
-    Event,
+    GroupEvent,
+    GroupLogProblem,
     Groups,
     GroupType,
-    Problem,
     TopicPartition,
     find_group_logs,
     read_groups,
@@ -36,10 +36,10 @@ def groups() -> Groups:
     return found
 
 
-def events(*paths: Path) -> list[Event]:
+def events(*paths: Path) -> list[GroupEvent]:
     items = list(find_group_logs(paths).replay(Groups()))
-    assert not [item for item in items if isinstance(item, Problem)]
-    return [item for item in items if isinstance(item, Event)]
+    assert not [item for item in items if isinstance(item, GroupLogProblem)]
+    return [item for item in items if isinstance(item, GroupEvent)]
 
 
 def test_which_groups_there_are(groups: Groups) -> None:

@@ -16,10 +16,10 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from kraftwire.log import Batch, Record, find_partitions, parse_batch
+from kraftwire.log import Batch, Record, decode_batch, find_partitions
 from kraftwire.log.batches.compression import Compression
 from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
-from kraftwire.log.queries.transactions import Transactions
+from kraftwire.log.queries.transactions import PartitionTransactions
 from kraftwire.log.salvage.partition import Salvage
 from kraftwire.log.small_files.checkpoints import EpochEntry, encode_leader_epochs
 from kraftwire.log.writers.segment_writer import SegmentWriter
@@ -104,10 +104,10 @@ def _write(directory: Path, batches: list[bytes], segments: int) -> None:
     for path in directory.iterdir():
         if path.name != "partition.metadata":
             path.unlink()
-    transactions = Transactions()
+    transactions = PartitionTransactions()
     size = -(-len(batches) // segments)
     for start in range(0, len(batches), size):
-        part = [parse_batch(data) for data in batches[start : start + size]]
+        part = [decode_batch(data) for data in batches[start : start + size]]
         with SegmentWriter(directory, part[0].base_offset) as writer:
             for batch in part:
                 header = writer.append(batch)
@@ -118,7 +118,7 @@ def _write(directory: Path, batches: list[bytes], segments: int) -> None:
                     transactions.data(header)
                 for aborted in transactions.aborted[known:]:
                     writer.add_aborted(aborted)
-    first = parse_batch(batches[0]).base_offset
+    first = decode_batch(batches[0]).base_offset
     (directory / "leader-epoch-checkpoint").write_bytes(
         encode_leader_epochs([EpochEntry(0, first)])
     )
@@ -163,7 +163,7 @@ def _seen(record: Record) -> Message:
     return Message(*record[:4], list(record.headers) or None)
 
 
-def _visible(batches: list[Batch], transactions: Transactions | None) -> list[Message]:
+def _visible(batches: list[Batch], transactions: PartitionTransactions | None) -> list[Message]:
     return [
         _seen(record)
         for batch in batches
@@ -195,12 +195,12 @@ def test_a_broker_serves_what_we_wrote_and_writes_behind_it(cluster: KafkaCluste
     plain, transactional = _plain_batches(), _transactional_batches()
     _restart_with(cluster, {"plain": (plain, 4), "transactional": (transactional, 3)})
 
-    ours = [parse_batch(data) for data in plain]
+    ours = [decode_batch(data) for data in plain]
     end = ours[-1].header.last_offset
     assert _consume(cluster, "plain", "read_uncommitted", end) == _visible(ours, None)
 
-    ours = [parse_batch(data) for data in transactional]
-    transactions = Transactions()
+    ours = [decode_batch(data) for data in transactional]
+    transactions = PartitionTransactions()
     for batch in ours:
         if batch.header.is_control:
             transactions.marker(batch)
@@ -240,7 +240,7 @@ def test_a_broker_serves_what_was_salvaged(cluster: KafkaCluster, tmp_path: Path
     assert loss.first_offset is not None
     assert loss.last_offset is not None
     lost = range(loss.first_offset, loss.last_offset + 1)
-    ours = _visible([parse_batch(data) for data in batches], None)
+    ours = _visible([decode_batch(data) for data in batches], None)
     wanted = [one for one in ours if one.offset not in lost]
     assert len(wanted) < len(ours)
     assert _consume(cluster, "damaged", "read_uncommitted", wanted[-1].offset) == wanted

@@ -22,7 +22,7 @@ from kraftwire.log import (
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.directories.file_names import BATCH_FILES, FileKind
 from kraftwire.log.directories.partition import LogFile
-from kraftwire.log.fsck import Check
+from kraftwire.log.fsck import Fsck
 from kraftwire.log.queries.typed_records import log_of_topic
 from kraftwire.log.small_files.indexes import (
     encode_offset_index,
@@ -204,7 +204,7 @@ def test_indexes_made_anew_are_kafkas_byte_for_byte(stored: StoredLogs) -> None:
 
 def test_fsck_finds_nothing(stored: StoredLogs) -> None:
     partitions = find_partitions([stored.controller, stored.stopped, stored.killed])
-    check = Check()
+    check = Fsck()
     assert list(check.run(partitions)) == []
     assert len({row.directory_id for row in check.identities if row.directory_id}) == 3
     assert len({row.cluster_id for row in check.identities if row.cluster_id}) == 1

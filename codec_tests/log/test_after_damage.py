@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from kraftwire.cli import main
 from kraftwire.columns import decode_batches
-from kraftwire.log import CorruptBatch, Damage, FileSource, Record, find_partitions, parse_batch
+from kraftwire.log import CorruptBatch, Damage, FileSource, Record, decode_batch, find_partitions
 from kraftwire.log.batches.compression import Compression
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.batches.large_records import LargeRecords, RecordBudget
@@ -92,7 +92,7 @@ def large_batch() -> bytes:
 
 
 def test_a_large_batch_is_freed_without_the_garbage_collector() -> None:
-    batch = parse_batch(large_batch())
+    batch = decode_batch(large_batch())
     records = batch.records
     assert isinstance(records, LargeRecords)
     gone = weakref.ref(batch)
@@ -105,7 +105,7 @@ def test_a_large_batch_is_freed_without_the_garbage_collector() -> None:
 
 
 def test_a_budget_that_is_raised_holds_a_large_batch() -> None:
-    batch = parse_batch(large_batch())
+    batch = decode_batch(large_batch())
     assert len(RecordBudget(1 << 30).hold(batch)) == 200_000
     with pytest.raises(CorruptBatch, match="raise the limit of 1048576 bytes"):
         RecordBudget(1 << 20).hold(batch)

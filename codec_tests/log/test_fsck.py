@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire.log import Record, find_partitions, parse_batch
+from kraftwire.log import Record, decode_batch, find_partitions
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
-from kraftwire.log.fsck import Check, Finding, Severity
+from kraftwire.log.fsck import Finding, Fsck, Severity
 from kraftwire.log.small_files.producer_snapshot import (
     decode_producer_snapshot,
     encode_producer_snapshot,
@@ -24,11 +24,11 @@ from codec_tests.stored_files import BROKER, CONTROLLER
 
 
 def check(*paths: Path) -> list[Finding]:
-    return list(Check().run(find_partitions(paths)))
+    return list(Fsck().run(find_partitions(paths)))
 
 
 def test_what_a_stopped_cluster_left_is_clean() -> None:
-    work = Check()
+    work = Fsck()
     findings = list(work.run(find_partitions([BROKER, CONTROLLER])))
     assert [(found.severity, found.check, found.file) for found in findings] == [
         (Severity.INFO, "offset index", str(path / "00000000000000000000.log"))
@@ -79,7 +79,7 @@ def offset_below_the_segment(directory: Path) -> str:
 
 def epoch_that_goes_back(directory: Path) -> str:
     path = sorted(directory.glob("*.log"))[-1]
-    batch = parse_batch(path.read_bytes())
+    batch = decode_batch(path.read_bytes())
     settings = BatchSettings(partition_leader_epoch=-1)
     newer = encode_batch(batch.records, settings._replace(partition_leader_epoch=9))
     older = [record._replace(offset=record.offset + 50) for record in batch.records]
@@ -104,7 +104,7 @@ def epochs_of_another_version(directory: Path) -> str:
 
 def record_time_above_the_largest(directory: Path) -> str:
     path = _first(directory, "*.log")
-    batch = parse_batch(path.read_bytes())
+    batch = decode_batch(path.read_bytes())
     data = bytearray(batch.data)
     struct.pack_into(">q", data, 35, batch.header.max_timestamp - 5)
     from crc32c import crc32c
@@ -242,7 +242,7 @@ def test_markers_without_their_data_are_no_finding(tmp_path: Path) -> None:
     directory = Path(shutil.copytree(BROKER / "orders-0", tmp_path / "orders-0"))
     path = directory / "00000000000000000005.log"
     data = path.read_bytes()
-    aborted = parse_batch(data, 78)
+    aborted = decode_batch(data, 78)
     assert aborted.header.base_offset == 6
     path.write_bytes(data[:78] + data[aborted.header.end :])
     assert [found for found in check(directory) if found.check == "transaction index"] == []

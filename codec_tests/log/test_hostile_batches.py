@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from kraftwire.columns import decode_batches
-from kraftwire.log import Batch, CorruptBatch, Record, parse_batch
+from kraftwire.log import Batch, CorruptBatch, Record, decode_batch
 from kraftwire.log.batches.compression import Compression
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.batches.large_records import LargeRecords, RecordBudget
@@ -107,7 +107,7 @@ def test_it_is_said_why_and_how_to_raise_the_limit(way: str, files: Path) -> Non
 
 def test_the_limit_can_be_raised() -> None:
     data = batch_of(record_with_headers(300_000), 1)
-    header = parse_batch(data).header
+    header = decode_batch(data).header
     with pytest.raises(CorruptBatch, match="300000 headers"):
         _ = Batch(header, data, "f").records
     (record,) = Batch(header, data, "f", limit=300_000 * 512).records
@@ -127,7 +127,7 @@ def large(count: int = 300_000) -> list[Record]:
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.LZ4])
 def test_large_batches_are_read_to_the_last_record(codec: Compression) -> None:
     records = large()
-    batch = parse_batch(encode_batch(records, BatchSettings(codec=codec)))
+    batch = decode_batch(encode_batch(records, BatchSettings(codec=codec)))
     found = batch.records
     assert isinstance(found, LargeRecords)
     assert len(found) == len(records)
@@ -142,7 +142,7 @@ def test_large_batches_are_read_to_the_last_record(codec: Compression) -> None:
 
 def test_damage_at_the_end_of_a_large_batch_is_met_first() -> None:
     count = 500_000
-    batch = parse_batch(batch_of(EMPTY_RECORD * (count - 1) + b"\x0c\0\0\0\x03\x01\0", count))
+    batch = decode_batch(batch_of(EMPTY_RECORD * (count - 1) + b"\x0c\0\0\0\x03\x01\0", count))
     with pytest.raises(CorruptBatch, match=f"record {count - 1} of {count}: a field of -2 bytes"):
         _ = batch.records
 
@@ -177,13 +177,13 @@ def test_batches_within_the_limit_do_not_add_up() -> None:
 
 
 def test_records_kept_together_are_counted_over_all_batches() -> None:
-    batch = parse_batch(batch_of(EMPTY_RECORD * 1000, 1000))
+    batch = decode_batch(batch_of(EMPTY_RECORD * 1000, 1000))
     budget = RecordBudget(3000 * 512)
     assert len(budget.hold(batch)) == 1000
     assert len(budget.hold(batch)) == 1000
     with pytest.raises(CorruptBatch, match="its records are too many to keep in memory"):
         budget.hold(batch)
-    large_one = parse_batch(batch_of(EMPTY_RECORD * RECORDS, RECORDS))
+    large_one = decode_batch(batch_of(EMPTY_RECORD * RECORDS, RECORDS))
     with pytest.raises(CorruptBatch, match="its records are too many"):
         RecordBudget().hold(large_one)
 

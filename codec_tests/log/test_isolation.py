@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from kraftwire.log import Batch, Record, find_partitions, parse_batch, read_batches
+from kraftwire.log import Batch, Record, decode_batch, find_partitions, read_batches
 from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
 from kraftwire.log.directories.file_names import FileKind
-from kraftwire.log.queries.transactions import Aborted, Transactions, find_transactions
+from kraftwire.log.queries.transactions import (
+    AbortedTransaction,
+    PartitionTransactions,
+    find_transactions,
+)
 from kraftwire.log.small_files.indexes import read_transaction_index
 from kraftwire_messages.kafka import EndTxnMarker, LeaderChangeMessage
 from kraftwire_wire.records import ControlType
@@ -19,17 +23,17 @@ def data(offset: int, producer: int = 1, *, transactional: bool = True) -> Batch
     settings = SETTINGS._replace(
         producer_id=producer, is_transactional=transactional, base_sequence=0
     )
-    return parse_batch(encode_batch([Record(offset, 0, None, b"", ())], settings))
+    return decode_batch(encode_batch([Record(offset, 0, None, b"", ())], settings))
 
 
 def marker(offset: int, kind: ControlType, producer: int = 1) -> Batch:
     record = control_record(offset, 0, kind, EndTxnMarker())
     settings = SETTINGS._replace(producer_id=producer, is_control=True)
-    return parse_batch(encode_batch([record], settings))
+    return decode_batch(encode_batch([record], settings))
 
 
 def visible(*batches: Batch) -> list[int]:
-    transactions = Transactions()
+    transactions = PartitionTransactions()
     for batch in batches:
         if batch.header.is_control:
             transactions.marker(batch)
@@ -60,19 +64,19 @@ def test_a_marker_without_a_transaction_changes_nothing() -> None:
 
 def test_control_batches_of_raft_end_no_transaction() -> None:
     record = control_record(0, 0, ControlType.LEADER_CHANGE, LeaderChangeMessage())
-    batch = parse_batch(encode_batch([record], BatchSettings(is_control=True)))
-    transactions = Transactions()
+    batch = decode_batch(encode_batch([record], BatchSettings(is_control=True)))
+    transactions = PartitionTransactions()
     transactions.marker(batch)
     assert (transactions.aborted, transactions.open) == ([], {})
 
 
 def test_the_last_stable_offset_at_a_marker_is_that_of_who_is_still_open() -> None:
-    transactions = Transactions()
+    transactions = PartitionTransactions()
     transactions.data(data(0, 1).header)
     transactions.data(data(1, 2).header)
     transactions.marker(marker(2, ControlType.ABORT, 2))
     transactions.marker(marker(3, ControlType.ABORT, 1))
-    assert transactions.aborted == [Aborted(2, 1, 2, 0), Aborted(1, 0, 3, 4)]
+    assert transactions.aborted == [AbortedTransaction(2, 1, 2, 0), AbortedTransaction(1, 0, 3, 4)]
 
 
 def test_the_brokers_transaction_indexes_say_the_same() -> None:
@@ -82,7 +86,7 @@ def test_the_brokers_transaction_indexes_say_the_same() -> None:
         for file in partition.of_kind(FileKind.TRANSACTION_INDEX):
             with file.open() as source:
                 indexed += [
-                    Aborted(
+                    AbortedTransaction(
                         entry.producer_id,
                         entry.first_offset,
                         entry.last_offset,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 
 from kraftwire.cli import main
-from kraftwire.log import BytesSource, CorruptBatch, Record, parse_batch, read_batches
+from kraftwire.log import BytesSource, CorruptBatch, Record, decode_batch, read_batches
 from kraftwire.log.batches.compression import Compression, compress
 
 from codec_tests.columns.engines import batches_alike
@@ -62,7 +62,7 @@ def test_inner_offsets_of_magic_1_count_from_the_outer_one(codec: Compression) -
     """KIP-31: the outer offset is that of the last message."""
     inner = b"".join(message(n, b"%d" % n) for n in range(3))
     data = message(102, compress(codec, inner), attributes=codec)
-    batch = parse_batch(data)
+    batch = decode_batch(data)
     assert [(one.offset, one.value) for one in batch.records] == [
         (100, b"0"),
         (101, b"1"),
@@ -74,13 +74,13 @@ def test_inner_offsets_of_magic_1_count_from_the_outer_one(codec: Compression) -
 def test_compacted_inner_offsets_keep_their_gaps() -> None:
     inner = message(1, b"b") + message(4, b"e")
     data = message(14, compress(Compression.GZIP, inner), attributes=GZIP)
-    assert [one.offset for one in parse_batch(data).records] == [11, 14]
+    assert [one.offset for one in decode_batch(data).records] == [11, 14]
 
 
 def test_inner_offsets_of_magic_0_are_the_offsets() -> None:
     inner = message(100, b"a", magic=0) + message(101, b"b", magic=0)
     data = message(101, compress(Compression.GZIP, inner), magic=0, attributes=GZIP)
-    assert [(one.offset, one.timestamp) for one in parse_batch(data).records] == [
+    assert [(one.offset, one.timestamp) for one in decode_batch(data).records] == [
         (100, -1),
         (101, -1),
     ]
@@ -90,7 +90,7 @@ def test_the_brokers_time_holds_for_all_messages_within() -> None:
     """KIP-32."""
     inner = message(0, b"a", time=1) + message(1, b"b", time=2)
     data = message(1, compress(Compression.GZIP, inner), attributes=GZIP | 8, time=99)
-    assert [one.timestamp for one in parse_batch(data).records] == [99, 99]
+    assert [one.timestamp for one in decode_batch(data).records] == [99, 99]
 
 
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.SNAPPY, Compression.LZ4])
@@ -100,7 +100,7 @@ def test_a_message_of_magic_1_holds_messages_of_either_magic(codec: int, attribu
     inner = message(0, b"a", magic=0) + message(1, b"b", time=5)
     data = message(11, compress(codec, inner), attributes=codec | attributes, time=99)
     time = 99 if attributes else 5
-    for batch in (parse_batch(data), *read_batches(BytesSource(data))):
+    for batch in (decode_batch(data), *read_batches(BytesSource(data))):
         assert [(one.offset, one.timestamp, one.value) for one in batch.records] == [
             (10, -1, b"a"),
             (11, time, b"b"),
@@ -113,7 +113,7 @@ def test_a_message_of_magic_1_holds_messages_of_either_magic(codec: int, attribu
 def test_a_message_of_magic_0_holds_messages_of_magic_1() -> None:
     inner = message(7, b"a", magic=0) + message(9, b"b", time=5)
     data = message(9, compress(Compression.GZIP, inner), magic=0, attributes=GZIP)
-    assert [(one.offset, one.timestamp) for one in parse_batch(data).records] == [(7, -1), (9, 5)]
+    assert [(one.offset, one.timestamp) for one in decode_batch(data).records] == [(7, -1), (9, 5)]
 
 
 @pytest.mark.parametrize("magic", [0, 1])
@@ -125,7 +125,7 @@ def test_codecs_that_older_messages_do_not_have(magic: int, codec: int, reason: 
     inner = message(0, b"x", magic=magic)
     data = message(0, compress(Compression.ZSTD, inner), magic=magic, attributes=codec)
     with pytest.raises(CorruptBatch, match=reason):
-        _ = parse_batch(data).records
+        _ = decode_batch(data).records
     (damage,) = batches_alike(data).damage
     assert re.search(reason, damage.reason)
     result = CliRunner().invoke(main, ["explain", "--batch", "-", "-o", "json"], input=data)
@@ -146,7 +146,7 @@ def test_the_header_checksum_of_lz4_means_nothing_in_magic_0(
     parts += [_XXH32_OF_INNER] if flags & 0x10 else []
     parts += bytes(4), _XXH32_OF_INNER if flags & 0x04 else b""
     data = message(3, b"".join(parts), magic=0, attributes=Compression.LZ4)
-    assert [one.value for one in parse_batch(data).records] == [b"a"]
+    assert [one.value for one in decode_batch(data).records] == [b"a"]
     assert batches_alike(data).table["value"].to_pylist() == [b"a"]
 
 
@@ -174,7 +174,7 @@ def test_the_header_checksum_of_lz4_means_nothing_in_magic_0(
 )
 def test_messages_that_lie_are_refused(data: bytes, match: str) -> None:
     with pytest.raises(CorruptBatch, match=match):
-        _ = parse_batch(data).records
+        _ = decode_batch(data).records
 
 
 def test_a_damaged_inner_message_is_named_with_its_place() -> None:
@@ -184,13 +184,13 @@ def test_a_damaged_inner_message_is_named_with_its_place() -> None:
     with pytest.raises(
         CorruptBatch, match=f"CRC does not match at byte {len(message(0, b'first'))}"
     ):
-        _ = parse_batch(data).records
+        _ = decode_batch(data).records
 
 
 @given(st.binary(max_size=60), st.sampled_from([0, 1]), st.integers(0, 7))
 def test_any_value_is_read_or_refused(value: bytes, magic: int, attributes: int) -> None:
     try:
-        records = parse_batch(message(5, value, magic=magic, attributes=attributes)).records
+        records = decode_batch(message(5, value, magic=magic, attributes=attributes)).records
     except CorruptBatch:
         return
     assert records

@@ -21,7 +21,7 @@ from kraftwire.log import (
 )
 from kraftwire.log.directories.file_names import BATCH_FILES, FileKind
 from kraftwire.log.directories.partition import LogFile
-from kraftwire.log.fsck import Check
+from kraftwire.log.fsck import Fsck
 from kraftwire.log.queries.typed_records import decode_typed, kafka_json, log_of_topic
 from kraftwire.log.salvage.partition import Salvage
 from kraftwire_wire.errors import KraftwireError
@@ -119,12 +119,12 @@ def check_partition(source: Path, seed: int, directory: Path) -> None:
         path.write_bytes(damaged)
         changed |= damaged != data
     (partition,) = find_partitions([copy])
-    findings = list(Check(LIMIT).run([partition]))
+    findings = list(Fsck(LIMIT).run([partition]))
     assert changed or not findings
     work = Salvage(partition, directory / str(seed) / "saved" / source.name)
     losses = list(work.run())
     (saved,) = find_partitions([directory / str(seed) / "saved" / source.name])
-    after = [found for found in Check(LIMIT).run([saved]) if found.check not in LEFT_AS_THEY_ARE]
+    after = [found for found in Fsck(LIMIT).run([saved]) if found.check not in LEFT_AS_THEY_ARE]
     holes = [found for found in after if found.reason.endswith("and this log has no gaps")]
     assert [found for found in after if found not in holes] == []
     lost_offsets = [loss for loss in losses if loss.first_offset is not None]

@@ -15,8 +15,8 @@ from kraftwire.log.batches.encoding import BatchSettings, control_record, encode
 from kraftwire.log.directories.file_names import FileKind, segment_name
 from kraftwire.log.queries import transactions as transactions_module
 from kraftwire.log.queries.transactions import (
-    Aborted,
-    Transactions,
+    AbortedTransaction,
+    PartitionTransactions,
     find_transactions,
     indexed_transactions,
 )
@@ -118,7 +118,7 @@ class _Writer:
             self.seen.extend(records)
         elif first is not None:
             stable = min(self.open.values(), default=self.offset + 1)
-            writer.add_aborted(Aborted(producer, first, self.offset, stable))
+            writer.add_aborted(AbortedTransaction(producer, first, self.offset, stable))
         self.offset += 1
         return aborts and first is not None
 
@@ -137,7 +137,7 @@ def batches_of(partition: Partition) -> list[Batch]:
     return found
 
 
-def visible(transactions: Transactions, partition: Partition) -> list[int]:
+def visible(transactions: PartitionTransactions, partition: Partition) -> list[int]:
     """The offsets that a reader sees."""
     return [
         record.offset

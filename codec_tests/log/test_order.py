@@ -22,7 +22,7 @@ from kraftwire.log import (
     scan_headers,
 )
 from kraftwire.log.batches.encoding import encode_batch
-from kraftwire.log.fsck import Check, Severity
+from kraftwire.log.fsck import Fsck, Severity
 from kraftwire.log.segments.batch_order import MAX_RELATIVE_OFFSET, BatchOrder, in_order
 from kraftwire.log.segments.segment import DamageKind
 from kraftwire.log.writers.segment_writer import SegmentWriter
@@ -140,7 +140,7 @@ def spark(path: Path, **given: Any) -> Read:
 
 
 def fsck(path: Path) -> Read:
-    findings = list(Check().run(find_partitions([path])))
+    findings = list(Fsck().run(find_partitions([path])))
     return Read([], any(one.severity is Severity.ERROR for one in findings))
 
 
@@ -265,7 +265,7 @@ def test_snapshots_begin_with_offset_0(tmp_path: Path) -> None:
     for flip in flips(batches):
         path.write_bytes(changed(b"".join(batches), flip))
         assert spark(path).is_reported, flip
-        assert any(one.severity is Severity.ERROR for one in Check().run(find_partitions([path])))
+        assert any(one.severity is Severity.ERROR for one in Fsck().run(find_partitions([path])))
 
 
 def test_a_selection_does_not_hide_a_batch_that_is_out_of_order(tmp_path: Path) -> None:

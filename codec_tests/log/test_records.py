@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kafka.record import MemoryRecords
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from kraftwire.log import CorruptBatch, Record, parse_batch
+from kraftwire.log import CorruptBatch, Record, decode_batch
 from kraftwire.log.batches.compression import Compression
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.batches.header import HEADER
@@ -36,7 +36,7 @@ def record_lists(draw: st.DrawFn) -> list[Record]:
 
 @given(record_lists(), st.sampled_from(Compression))
 def test_batches_come_back(records: list[Record], codec: Compression) -> None:
-    batch = parse_batch(encode_batch(records, BatchSettings(codec=codec)))
+    batch = decode_batch(encode_batch(records, BatchSettings(codec=codec)))
     assert batch.records == records
     assert batch.header.last_offset == records[-1].offset
     assert batch.header.max_timestamp == max(record.timestamp for record in records)
@@ -71,7 +71,7 @@ def test_what_another_client_writes_is_read(rows: list[Any]) -> None:
     )
     for number, (time, key, value, headers) in enumerate(rows):
         builder.append(number, time, key, value, list(headers))
-    batch = parse_batch(bytes(builder.build()))
+    batch = decode_batch(bytes(builder.build()))
     assert batch.records == [Record(n, *row) for n, row in enumerate(rows)]
     header = batch.header
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 3, 11)
@@ -89,14 +89,14 @@ def test_the_committed_batches_are_read_by_another_client_alike() -> None:
 
 def test_log_append_time_is_every_records_time() -> None:
     records = [Record(0, 5, None, None, ()), Record(1, 9, None, None, ())]
-    batch = parse_batch(encode_batch(records, BatchSettings(log_append_time=77)))
+    batch = decode_batch(encode_batch(records, BatchSettings(log_append_time=77)))
     assert batch.header.has_log_append_time
     assert [record.timestamp for record in batch.records] == [77, 77]
 
 
 def test_a_delete_horizon_is_the_base_of_the_timestamps() -> None:
     records = [Record(3, 50, b"gone", None, ())]
-    batch = parse_batch(encode_batch(records, BatchSettings(delete_horizon=90_000)))
+    batch = decode_batch(encode_batch(records, BatchSettings(delete_horizon=90_000)))
     assert batch.header.delete_horizon == 90_000
     assert batch.records == records
 
@@ -104,13 +104,13 @@ def test_a_delete_horizon_is_the_base_of_the_timestamps() -> None:
 def test_sequences_begin_again_behind_the_largest() -> None:
     records = [Record(n, 0, None, None, ()) for n in range(3)]
     settings = BatchSettings(producer_id=1, producer_epoch=0, base_sequence=(1 << 31) - 2)
-    header = parse_batch(encode_batch(records, settings)).header
+    header = decode_batch(encode_batch(records, settings)).header
     assert [header.sequence_at(delta) for delta in range(3)] == [(1 << 31) - 2, (1 << 31) - 1, 0]
 
 
 def test_header_keys_that_are_not_utf8_keep_their_bytes() -> None:
     record = Record(0, 0, None, None, (("\udcff\udc80", b""),))
-    assert parse_batch(encode_batch([record])).records == [record]
+    assert decode_batch(encode_batch([record])).records == [record]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def _batch(payload: bytes, count: int) -> bytes:
     ],
 )
 def test_records_that_lie_are_refused(payload: bytes, count: int, match: str) -> None:
-    batch = parse_batch(_batch(payload, count))
+    batch = decode_batch(_batch(payload, count))
     with pytest.raises(CorruptBatch, match=match):
         _ = batch.records
 
@@ -161,7 +161,7 @@ def test_records_that_lie_are_refused(payload: bytes, count: int, match: str) ->
 @given(st.binary(max_size=80), st.integers(0, 5))
 def test_any_payload_is_read_or_refused(payload: bytes, count: int) -> None:
     try:
-        records = parse_batch(_batch(payload, count)).records
+        records = decode_batch(_batch(payload, count)).records
     except CorruptBatch:
         return
     assert len(records) == count
@@ -170,4 +170,4 @@ def test_any_payload_is_read_or_refused(payload: bytes, count: int) -> None:
 @given(st.binary(max_size=120))
 def test_any_bytes_are_a_batch_or_refused(data: bytes) -> None:
     with pytest.raises(CorruptBatch):
-        parse_batch(data)
+        decode_batch(data)

@@ -12,7 +12,7 @@ import pytest
 from kraftwire.log import Partition, Record, find_partitions, read_batches
 from kraftwire.log.batches.encoding import encode_batch
 from kraftwire.log.directories.file_names import FileKind
-from kraftwire.log.fsck import Check
+from kraftwire.log.fsck import Fsck
 from kraftwire.log.salvage.partition import Salvage
 from kraftwire.log.salvage.small_files import Loss
 
@@ -91,7 +91,7 @@ def test_every_offset_is_kept_or_told_as_lost(seed: int, tmp_path: Path) -> None
     kept, lost = offsets_of(saved), lost_offsets(losses)
     assert kept | lost == everything
     assert not kept & lost
-    assert [found for found in Check().run([saved]) if found.check != "record"] == []
+    assert [found for found in Fsck().run([saved]) if found.check != "record"] == []
 
 
 def test_the_source_is_not_touched(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_damaged_checkpoint_of_epochs_is_told(tmp_path: Path) -> None:
     (source / "leader-epoch-checkpoint").write_bytes(b"?")
     saved, (loss,) = salvage(source, tmp_path / "saved")
     assert loss.file.endswith("leader-epoch-checkpoint")
-    assert list(Check().run([saved])) == []
+    assert list(Fsck().run([saved])) == []
 
 
 def test_a_batch_of_a_lower_epoch_at_the_end_loses_no_more_than_itself(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_segment_with_a_name_of_its_own_keeps_its_offsets(tmp_path: Path) -> N
     records = [Record(5_000_000_000, 1, None, b"tea", ())]
     path.write_bytes(encode_batch(records))
     (partition,) = find_partitions([path])
-    assert list(Check().run([partition])) == []
+    assert list(Fsck().run([partition])) == []
     work = Salvage(partition, tmp_path / "saved")
     assert list(work.run()) == []
     assert (tmp_path / "saved" / "00000000005000000000.log").read_bytes() == path.read_bytes()

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from kraftwire.cli import main
 from kraftwire.log import find_files, find_partitions
 from kraftwire.log.directories import search
-from kraftwire.log.sources.storage import Entry, LocalStorage
+from kraftwire.log.sources.storage import DirectoryEntry, LocalStorage
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.streaming.progress import Progress
 
@@ -165,7 +165,7 @@ class Locked(LocalStorage):
     def __init__(self, *names: str) -> None:
         self.names = names
 
-    def entries(self, directory: Path) -> Iterable[Entry]:
+    def entries(self, directory: Path) -> Iterable[DirectoryEntry]:
         if directory.name in self.names:
             raise PermissionError(13, "Permission denied", str(directory))
         return super().entries(directory)

@@ -17,7 +17,7 @@ from kraftwire.cli import main
 from kraftwire.cli.log.files import file_rows
 from kraftwire.log import BytesSource, CorruptBatch, find_partitions
 from kraftwire.log.directories.file_names import FileKind
-from kraftwire.log.fsck import Check
+from kraftwire.log.fsck import Fsck
 from kraftwire.log.small_files.checkpoints import (
     EpochEntry,
     TopicPartition,
@@ -184,13 +184,13 @@ def test_checkpoints_that_kafka_created_and_has_not_written_are_empty(
 ) -> None:
     directory = tmp_path / "data"
     shutil.copytree(BROKER, directory)
-    before = list(Check().run(list(find_partitions([directory]))))
+    before = list(Fsck().run(list(find_partitions([directory]))))
     (directory / name).write_bytes(b"")
     for command, *options in (("fsck",), ("dump", "-o", "table"), ("dump", "-o", "json")):
         result = CliRunner().invoke(main, ["log", command, *options, str(directory / name)])
         assert (result.exit_code, result.stdout) == (0, "")
         assert command == "fsck" or not result.stderr
-    assert list(Check().run(list(find_partitions([directory])))) == before
+    assert list(Fsck().run(list(find_partitions([directory])))) == before
 
 
 def test_errors_of_checkpoints_have_the_byte_where_the_line_starts() -> None:

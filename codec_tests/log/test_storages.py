@@ -13,7 +13,7 @@ import pytest
 from kraftwire.log import BytesSource, Record, find_files, find_partitions, read_batches
 from kraftwire.log.batches.encoding import encode_batch
 from kraftwire.log.directories.file_names import FileKind, PartitionName
-from kraftwire.log.sources.storage import LOCAL, Entry, OpenSource
+from kraftwire.log.sources.storage import LOCAL, DirectoryEntry, OpenSource
 from kraftwire.log.writers.segment_writer import SegmentWriter
 from kraftwire_wire.errors import KraftwireError
 
@@ -36,14 +36,14 @@ class Shelf:
             return True
         raise FileNotFoundError(str(path))
 
-    def entries(self, directory: Path) -> Iterable[Entry]:
+    def entries(self, directory: Path) -> Iterable[DirectoryEntry]:
         depth = len(directory.parts)
         names = {
             (one.parts[depth], len(one.parts) > depth + 1)
             for one in self.files
             if directory in one.parents
         }
-        return [Entry(*name) for name in names]
+        return [DirectoryEntry(*name) for name in names]
 
     def identities(self, paths: Iterable[Path]) -> Iterator[Path]:
         return iter(paths)
@@ -116,11 +116,11 @@ def test_this_machine(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as plug:
         plug.bind(str(tmp_path / "plug"))
         assert set(LOCAL.entries(tmp_path)) == {
-            Entry("some", is_directory=True),
-            Entry("file", is_directory=False),
-            Entry("link", is_directory=False),
-            Entry("gone", False, "a link to a file that does not exist"),
-            Entry("plug", False, "a socket, not a regular file"),
+            DirectoryEntry("some", is_directory=True),
+            DirectoryEntry("file", is_directory=False),
+            DirectoryEntry("link", is_directory=False),
+            DirectoryEntry("gone", False, "a link to a file that does not exist"),
+            DirectoryEntry("plug", False, "a socket, not a regular file"),
         }
         with pytest.raises(KraftwireError, match="plug: neither a file nor a directory"):
             LOCAL.is_directory(tmp_path / "plug")

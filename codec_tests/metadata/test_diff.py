@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kraftwire.metadata.entities.diff import diff_images
-from kraftwire.metadata.entities.entity import Kind, entities
+from kraftwire.metadata.entities.entity import EntityKind, entities
 from kraftwire.metadata.state.image import MetadataImage
 from kraftwire.redaction import REDACTED
 from kraftwire_messages.kafka import (
@@ -29,8 +29,8 @@ from codec_tests.metadata.metadata_logs import (
 BASE = [topic(), partition(), broker(), setting("a", "1")]
 
 
-def words(before: MetadataImage, after: MetadataImage, *only: Kind) -> list[str]:
-    changes = diff_images(before, after, only or tuple(Kind))
+def words(before: MetadataImage, after: MetadataImage, *only: EntityKind) -> list[str]:
+    changes = diff_images(before, after, only or tuple(EntityKind))
     return [
         " ".join([change.verb, change.kind.value, change.label, *change.changed])
         for change in changes
@@ -48,7 +48,7 @@ def test_fields_that_differ_are_named() -> None:
         "changed partition tea-0 leader leaderEpoch partitionEpoch",
         "changed config topic tea a value",
     ]
-    (change,) = diff_images(image_of(*BASE), after, [Kind.PARTITION])
+    (change,) = diff_images(image_of(*BASE), after, [EntityKind.PARTITION])
     assert change.before is not None
     assert change.after is not None
     assert (change.before["leader"], change.after["leader"]) == (1, 2)
@@ -69,7 +69,7 @@ def test_a_new_partition_counts_in_its_topic() -> None:
 
 def test_a_topic_that_came_again_is_another() -> None:
     again = image_of(*BASE, RemoveTopicRecord(topic_id=TEA), topic("tea", CUP), partition(0, CUP))
-    assert words(image_of(*BASE), again, Kind.TOPIC, Kind.PARTITION) == [
+    assert words(image_of(*BASE), again, EntityKind.TOPIC, EntityKind.PARTITION) == [
         "removed topic tea",
         "added topic tea",
         "removed partition tea-0",

@@ -9,7 +9,7 @@ import pytest
 
 from kraftwire.metadata.errors import CannotApply
 from kraftwire.metadata.state.image import MetadataImage
-from kraftwire.metadata.state.nodes import Endpoint, SupportedRange, Voter
+from kraftwire.metadata.state.nodes import NodeEndpoint, SupportedRange, VoterRegistration
 from kraftwire_messages import kafka
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.message import Message
@@ -79,9 +79,9 @@ def test_voters_are_replaced_as_a_whole() -> None:
         )
 
     image = image_of(voters(1, 2), voters(2, 3))
-    points = (Endpoint("C", "h", 1),)
+    points = (NodeEndpoint("C", "h", 1),)
     assert image.voters == {
-        node: Voter(node, DIRECTORY, points, SupportedRange(0, 1)) for node in (2, 3)
+        node: VoterRegistration(node, DIRECTORY, points, SupportedRange(0, 1)) for node in (2, 3)
     }
 
 
@@ -95,7 +95,7 @@ def test_a_broker_registers_anew() -> None:
     image = image_of(broker(), broker_change(fenced=-1), broker(epoch=20))
     (found,) = image.brokers.by_id.values()
     assert (found.epoch, found.fenced, found.rack) == (20, True, None)
-    assert found.endpoints == (Endpoint("PLAINTEXT", "tea.example", 9092, 0),)
+    assert found.endpoints == (NodeEndpoint("PLAINTEXT", "tea.example", 9092, 0),)
     assert found.log_dirs == (DIRECTORY,)
 
 
@@ -169,7 +169,7 @@ def test_brokers_and_controllers_leave() -> None:
         controller_id=3, incarnation_id=RULE, end_points=[point], features=[feature]
     )
     image = image_of(broker(), broker(2), controller)
-    assert image.controllers[3].endpoints == (Endpoint("C", "h", 1, 0),)
+    assert image.controllers[3].endpoints == (NodeEndpoint("C", "h", 1, 0),)
     assert image.controllers[3].features == {"kraft.version": SupportedRange(0, 1)}
     image.apply(kafka.UnregisterBrokerRecord(broker_id=1, broker_epoch=10))
     image.apply(kafka.UnregisterControllerRecord(controller_id=3))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kraftwire.metadata.entities.diff import diff_images
-from kraftwire.metadata.entities.entity import Kind, entities
+from kraftwire.metadata.entities.entity import EntityKind, entities
 from kraftwire.metadata.history import History
 from kraftwire.metadata.records.load import image_at, load_image
 from kraftwire.metadata.records.source import find_metadata
@@ -54,12 +54,12 @@ def test_a_history_ends_at_the_image_of_the_end(node: Path) -> None:
 
 def test_what_the_session_did_is_there() -> None:
     image = image_at(CONTROLLER)
-    counts = {kind: sum(1 for _ in entities(image, [kind])) for kind in Kind}
-    assert counts[Kind.BROKER] == 2
-    assert counts[Kind.VOTER] == counts[Kind.CONTROLLER] == 1
-    assert counts[Kind.SCRAM] == 2
-    assert counts[Kind.ACL] == counts[Kind.QUOTA] == 1
-    assert counts[Kind.TOKEN] == 0
+    counts = {kind: sum(1 for _ in entities(image, [kind])) for kind in EntityKind}
+    assert counts[EntityKind.BROKER] == 2
+    assert counts[EntityKind.VOTER] == counts[EntityKind.CONTROLLER] == 1
+    assert counts[EntityKind.SCRAM] == 2
+    assert counts[EntityKind.ACL] == counts[EntityKind.QUOTA] == 1
+    assert counts[EntityKind.TOKEN] == 0
     assert image.topics.named("short-lived") is None
     assert image.configs[2, "tea"] == {"segment.ms": "100", "retention.ms": "86400000"}
     assert (image.leader, image.features["kraft.version"]) == (1, 1)

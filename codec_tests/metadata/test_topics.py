@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from kraftwire.metadata.errors import CannotApply
-from kraftwire.metadata.state.topics import Partition
+from kraftwire.metadata.state.topics import PartitionRegistration
 from kraftwire_messages.kafka import (
     ClearElrRecord,
     PartitionChangeRecord,
@@ -27,7 +27,7 @@ from codec_tests.metadata.metadata_logs import (
 )
 
 
-def change(**fields: object) -> Partition:
+def change(**fields: object) -> PartitionRegistration:
     """The partition after one change."""
     record = PartitionChangeRecord(partition_id=0, topic_id=TEA, **fields)  # type: ignore[arg-type]
     return image_of(topic(), partition(), record).topics.by_id[TEA].partitions[0]
@@ -42,7 +42,7 @@ def test_a_topic_has_a_name_and_an_id() -> None:
 
 
 def test_a_change_without_fields_raises_the_partition_epoch_alone() -> None:
-    before = Partition.of(partition())
+    before = PartitionRegistration.of(partition())
     after = change()
     assert after.partition_epoch == before.partition_epoch + 1
     after.partition_epoch -= 1
@@ -117,8 +117,8 @@ def test_clearing_without_a_name_clears_all_topics() -> None:
 
 def test_replicas_without_directories_have_none_assigned() -> None:
     record = PartitionRecord(partition_id=0, topic_id=TEA, replicas=[1, 2])
-    assert Partition.of(record).directories == (UUID(int=0), UUID(int=0))
-    assert Partition.of(partition()).directories == (DIRECTORY,) * 3
+    assert PartitionRegistration.of(record).directories == (UUID(int=0), UUID(int=0))
+    assert PartitionRegistration.of(partition()).directories == (DIRECTORY,) * 3
 
 
 def test_a_topic_goes_with_its_settings() -> None:

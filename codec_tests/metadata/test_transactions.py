@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kraftwire.metadata.records.replay import Entry
-from kraftwire.metadata.records.transactions import Transactions
+from kraftwire.metadata.records.replay import MetadataRecord
+from kraftwire.metadata.records.transactions import MetadataTransactions
 from kraftwire.metadata.state.image import OpenTransaction
 from kraftwire_messages.kafka import (
     AbortTransactionRecord,
@@ -21,13 +21,13 @@ BEGIN = BeginTransactionRecord(name="t")
 END, ABORT, PLAIN = EndTransactionRecord(), AbortTransactionRecord(), NoOpRecord()
 
 
-def run(*messages: Message) -> tuple[list[list[int]], Transactions, list[KraftwireError]]:
+def run(*messages: Message) -> tuple[list[list[int]], MetadataTransactions, list[KraftwireError]]:
     """The offsets that take effect with each record."""
     problems: list[KraftwireError] = []
-    transactions = Transactions(problems.append)
+    transactions = MetadataTransactions(problems.append)
     ready = []
     for offset, message in enumerate(messages):
-        found = transactions.feed(Entry("f", offset, 0, 1, message, 0))
+        found = transactions.feed(MetadataRecord("f", offset, 0, 1, message, 0))
         ready.append([entry.offset for entry in found])
     return ready, transactions, problems
 

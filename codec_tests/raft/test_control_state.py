@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.batch import Batch, decode_batch
 from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch
@@ -29,7 +29,7 @@ def gap() -> Batch:
         control_record(offset, 0, ControlType.KRAFT_VOTERS, encode_voters(TWO)) for offset in (0, 2)
     ]
     settings = BatchSettings(partition_leader_epoch=1, is_control=True)
-    return parse_batch(encode_batch(records, settings))
+    return decode_batch(encode_batch(records, settings))
 
 
 BAD = [control_batch(0, 1, 0, [VERSION, TWICE]), gap()]

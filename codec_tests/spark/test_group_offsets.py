@@ -10,9 +10,9 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import Row, SparkSession
 
-from kraftwire.groups import Event, Groups
-from kraftwire.groups.changes import What
-from kraftwire.groups.reading import Problem, find_group_logs
+from kraftwire.groups import GroupEvent, Groups
+from kraftwire.groups.changes import GroupChangeKind
+from kraftwire.groups.reading import GroupLogProblem, find_group_logs
 from kraftwire.groups.state import CommittedOffset
 from kraftwire.log.small_files.properties import format_uuid
 from kraftwire_wire.errors import KraftwireError
@@ -29,10 +29,10 @@ from codec_tests.stored_files import BROKER
 pytestmark = pytest.mark.xdist_group("spark")
 
 
-def replayed(path: Path) -> tuple[Groups, list[Event]]:
+def replayed(path: Path) -> tuple[Groups, list[GroupEvent]]:
     groups = Groups()
     found = list(find_group_logs([path]).replay(groups))
-    return groups, [event for event in found if not isinstance(event, Problem)]
+    return groups, [event for event in found if not isinstance(event, GroupLogProblem)]
 
 
 def milliseconds(time: datetime | None) -> int | None:
@@ -88,7 +88,7 @@ def check(spark: SparkSession, path: Path) -> None:
     commits = [
         said(event.group, event.change.topic, event.change.partition, event.change.after)
         for event in events
-        if event.change.what is What.OFFSET_COMMITTED
+        if event.change.what is GroupChangeKind.OFFSET_COMMITTED
         and isinstance(event.change.after, CommittedOffset)
     ]
     assert commits
@@ -98,7 +98,7 @@ def check(spark: SparkSession, path: Path) -> None:
     deletions = [
         (event.group, event.change.topic, event.change.partition, event.offset)
         for event in events
-        if event.change.what is What.OFFSET_DELETED
+        if event.change.what is GroupChangeKind.OFFSET_DELETED
     ]
     gone = [(row.group, row.topic, row.partition, row.logOffset) for row in rows if row.deleted]
     assert sorted(gone) == sorted(deletions)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kraftwire.metadata.entities.entity import Kind
-from kraftwire.metadata.history import History, Step
+from kraftwire.metadata.entities.entity import EntityKind
+from kraftwire.metadata.history import History, HistoryStep
 from kraftwire.metadata.state.names import RECOVERY_STATES
 from kraftwire_messages import kafka
 from kraftwire_wire.errors import KraftwireError
@@ -38,23 +38,25 @@ def tables(spark: SparkSession, path: Path, *names: str) -> dict[str, Rows]:
         }
 
 
-def steps(path: Path) -> list[Step]:
+def steps(path: Path) -> list[HistoryStep]:
     """What the replay says; records that do not fit do nothing."""
     return list(History(path, report=lambda _: None))
 
 
-def changes(found: Iterable[Step], kind: Kind) -> list[tuple[int, Any]]:
+def changes(found: Iterable[HistoryStep], kind: EntityKind) -> list[tuple[int, Any]]:
     """What changed of a kind: offsets with the states then, None where one was removed."""
     return [
         (step.offset, change) for step in found for change in step.changes if change.kind is kind
     ]
 
 
-def expected_partitions(found: Iterable[Step], fields: tuple[str, ...]) -> list[tuple[Any, ...]]:
+def expected_partitions(
+    found: Iterable[HistoryStep], fields: tuple[str, ...]
+) -> list[tuple[Any, ...]]:
     """The changes of partitions in some fields: offset, id and number, the fields then."""
     states = {name: number for number, name in RECOVERY_STATES.items()}
     rows = []
-    for offset, change in changes(found, Kind.PARTITION):
+    for offset, change in changes(found, EntityKind.PARTITION):
         state = change.after or change.before
         where = offset, state["topicId"], state["partition"]
         if change.after is None:
@@ -86,20 +88,20 @@ LEADERSHIP = (
 )
 
 
-def check_partitions(found: list[Step], told: dict[str, Rows]) -> None:
+def check_partitions(found: list[HistoryStep], told: dict[str, Rows]) -> None:
     assert told_partitions(told["partitions"], ASSIGNMENT) == expected_partitions(found, ASSIGNMENT)
     assert told_partitions(told["leaders"], LEADERSHIP) == expected_partitions(found, LEADERSHIP)
 
 
-def check_topics(found: list[Step], told: dict[str, Rows]) -> None:
+def check_topics(found: list[HistoryStep], told: dict[str, Rows]) -> None:
     created = {
         (offset, change.after["name"], change.after["topicId"])
-        for offset, change in changes(found, Kind.TOPIC)
+        for offset, change in changes(found, EntityKind.TOPIC)
         if change.before is None
     }
     deleted = {
         (offset, change.before["topicId"])
-        for offset, change in changes(found, Kind.TOPIC)
+        for offset, change in changes(found, EntityKind.TOPIC)
         if change.after is None
     }
     rows = told["topics"]
@@ -108,10 +110,10 @@ def check_topics(found: list[Step], told: dict[str, Rows]) -> None:
     assert ends == deleted
 
 
-def check_brokers(found: list[Step], told: dict[str, Rows]) -> None:
+def check_brokers(found: list[HistoryStep], told: dict[str, Rows]) -> None:
     """What changed must be told; events that changed nothing may be told too."""
     rows = {(row["offset"], row["brokerId"]): row for row in told["brokers"]}
-    expected = changes(found, Kind.BROKER)
+    expected = changes(found, EntityKind.BROKER)
     assert expected
     for offset, change in expected:
         state = change.after or change.before
@@ -148,7 +150,7 @@ def test_a_cluster_of_kafkas(spark: SparkSession) -> None:
     (epoch,) = told["leader_epochs"]
     assert (epoch["offset"], epoch["leaderEpoch"], epoch["leaderId"]) == (0, 1, 1)
     assert (epoch["voterIds"], epoch["grantingVoterIds"]) == ([1], [1])
-    ((_, change),) = changes(found, Kind.VOTER)
+    ((_, change),) = changes(found, EntityKind.VOTER)
     (voter,) = told["voters"]
     assert (voter["voterId"], voter["directoryId"]) == (1, change.after["directoryId"])
     assert voter["endPoints"][0]["port"] == change.after["endpoints"][0]["port"]

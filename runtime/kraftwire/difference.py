@@ -154,7 +154,7 @@ def _are_same(actual: object, expected: object) -> bool:
 
 def _open_records(data: bytes) -> Any:
     """Return batches as trees; the bytes themselves if they are not batches, or too large."""
-    from kraftwire.log.batches.batch import parse_batch
+    from kraftwire.log.batches.batch import decode_batch
     from kraftwire.log.batches.large_records import RecordBudget
     from kraftwire.log.errors import CorruptBatch
 
@@ -163,7 +163,7 @@ def _open_records(data: bytes) -> Any:
     position = 0
     try:
         while position < len(data):
-            batch = parse_batch(data, position)
+            batch = decode_batch(data, position)
             tree = {k: v for k, v in batch.header._asdict().items() if k not in _FOLLOWS}
             tree["records"] = [
                 {**record._asdict(), "headers": [list(pair) for pair in record.headers]}

@@ -29,7 +29,7 @@ from kraftwire.log.queries.selection import (
     open_index,
     select_segments,
 )
-from kraftwire.log.queries.transactions import Transactions, indexed_transactions
+from kraftwire.log.queries.transactions import PartitionTransactions, indexed_transactions
 from kraftwire.log.queries.typed_records import LOGS, log_of_topic
 from kraftwire.log.segments.batch_order import BatchOrder, with_following
 from kraftwire.log.segments.segment import ZEROS_REASON, Damage, scan_headers
@@ -188,7 +188,7 @@ def selection_of(partition: Partition, options: Options) -> Selection:
     )
 
 
-def _transactions(partition: Partition, options: Options) -> Transactions:
+def _transactions(partition: Partition, options: Options) -> PartitionTransactions:
     """The transactions of a partition; damage may hide the marker that ends one."""
     found = indexed_transactions(partition)
     last = str(partition.segments[-1].path)

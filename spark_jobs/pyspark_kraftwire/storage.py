@@ -23,7 +23,7 @@ from typing import Any, Self
 from pyarrow import fs
 
 from kraftwire.log.directories.file_names import parse_file_name
-from kraftwire.log.sources.storage import LOCAL, Entry, OpenSource, Storage
+from kraftwire.log.sources.storage import LOCAL, DirectoryEntry, OpenSource, Storage
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import FILE_SYSTEM, parse_flag
 
@@ -48,7 +48,7 @@ class ArrowStorage:
         """`file_system` is a `pyarrow.fs.FileSystem`, `place` what its paths begin with."""
         self._fs = file_system
         self._place = place
-        self._below: dict[str, list[Entry]] = {}
+        self._below: dict[str, list[DirectoryEntry]] = {}
         self._known: dict[str, Any] = {}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -56,18 +56,18 @@ class ArrowStorage:
 
     def list_below(self, path: Path) -> None:
         """List a directory and all below it at once, which costs a store the fewest requests."""
-        below: defaultdict[str, list[Entry]] = defaultdict(list)
+        below: defaultdict[str, list[DirectoryEntry]] = defaultdict(list)
         below[str(path)] = []
         for found, entry in self._listed(path, recursive=True):
             below[str(found.parent)].append(entry)
         self._below.update(below)
 
-    def _listed(self, directory: Path, *, recursive: bool) -> Iterator[tuple[Path, Entry]]:
+    def _listed(self, directory: Path, *, recursive: bool) -> Iterator[tuple[Path, DirectoryEntry]]:
         for info in self._fs.get_file_info(fs.FileSelector(str(directory), recursive=recursive)):
             # Some file systems leave out the root that others have.
             path = Path(directory.root) / info.path.lstrip("/")
             self._known[str(path)] = info
-            yield path, Entry(info.base_name, info.type == fs.FileType.Directory)
+            yield path, DirectoryEntry(info.base_name, info.type == fs.FileType.Directory)
 
     def _info(self, path: Path) -> Any:
         if str(path) not in self._known:
@@ -81,7 +81,7 @@ class ArrowStorage:
         """See `Storage.is_directory`."""
         return bool(self._info(path).type == fs.FileType.Directory)
 
-    def entries(self, directory: Path) -> Iterable[Entry]:
+    def entries(self, directory: Path) -> Iterable[DirectoryEntry]:
         """See `Storage.entries`."""
         found = self._below.get(str(directory))
         if found is None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.log.small_files.java_properties import Entry, read_entries
+from kraftwire.log.small_files.java_properties import PropertyEntry, read_entries
 from kraftwire.node.settings.property_reader import (
     InvalidProperties,
     PropertyReader,
@@ -51,7 +51,11 @@ def test_an_entry_is_read_as_java_reads_it(text: str, entry: tuple[str, str]) ->
 
 def test_an_entry_knows_the_line_that_it_begins_in() -> None:
     text = b"# no\n\n! no\na=1\\\n  2\nb=3\r\nc=4"
-    assert list(read_entries(text)) == [Entry("a", "12", 4), Entry("b", "3", 6), Entry("c", "4", 7)]
+    assert list(read_entries(text)) == [
+        PropertyEntry("a", "12", 4),
+        PropertyEntry("b", "3", 6),
+        PropertyEntry("c", "4", 7),
+    ]
 
 
 @given(st.binary())

@@ -27,7 +27,7 @@ from uuid import UUID
 
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.pairing import DecodedFrame
-from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.batch import Batch, decode_batch
 from kraftwire.log.batches.compression import DEFAULT_LIMIT, Compression
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.batches.large_records import RecordBudget
@@ -264,7 +264,7 @@ def _redact_batches(data: bytes, registry: Registry) -> tuple[bytes, list[str]]:
     position, left = 0, _MOST_UNPACKED
     try:
         while position < len(data):
-            batch = parse_batch(data, position, limit=max(left, 1))
+            batch = decode_batch(data, position, limit=max(left, 1))
             position = batch.header.end
             if batch.header.codec and not batch.header.is_control:
                 left -= batch.unpacked_size()

@@ -12,40 +12,40 @@ From the records up, each importing only what is above it:
     reading                 the partitions below a path
 
 `read_groups` gives the state at the end, `GroupLogs.replay` every change on the way there.
-Nothing is printed, and what cannot be read is a `Problem`, never an error half way.
+Nothing is printed, and what cannot be read is a `GroupLogProblem`, never an error half way.
 """
 
 from __future__ import annotations
 
-from kraftwire.groups.changes import Change, Event, What
-from kraftwire.groups.reading import GroupLogs, Problem, find_group_logs, read_groups
+from kraftwire.groups.changes import GroupChange, GroupChangeKind, GroupEvent
+from kraftwire.groups.reading import GroupLogProblem, GroupLogs, find_group_logs, read_groups
 from kraftwire.groups.replay import Groups, PartitionReplay
 from kraftwire.groups.share_state import SharePartition, StateBatch
 from kraftwire.groups.state import (
-    Assigned,
+    AssignedPartitions,
     CommittedOffset,
     GroupState,
     GroupType,
     Member,
-    TopicPartition,
 )
+from kraftwire.log.small_files.checkpoints import TopicPartition
 
 __all__ = [
-    "Assigned",
-    "Change",
+    "AssignedPartitions",
+    "GroupChange",
     "CommittedOffset",
-    "Event",
+    "GroupEvent",
     "GroupLogs",
     "GroupState",
     "GroupType",
     "Groups",
     "Member",
     "PartitionReplay",
-    "Problem",
+    "GroupLogProblem",
     "SharePartition",
     "StateBatch",
     "TopicPartition",
-    "What",
+    "GroupChangeKind",
     "find_group_logs",
     "read_groups",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from kraftwire.groups.state import Assigned, Assignment
+from kraftwire.groups.state import AssignedPartitions, Assignment
 from kraftwire_messages.kafka import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.forms import INT16
@@ -68,4 +68,4 @@ def decode_assignment(data: bytes) -> Assignment | None:
 
 
 def _by_name(topics: Iterable[_NamedTopic]) -> Assignment:
-    return tuple(Assigned(tuple(topic.partitions), topic=topic.topic) for topic in topics)
+    return tuple(AssignedPartitions(tuple(topic.partitions), topic=topic.topic) for topic in topics)

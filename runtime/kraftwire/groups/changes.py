@@ -8,9 +8,9 @@ from uuid import UUID
 
 from kraftwire.groups.share_state import SharePartition
 from kraftwire.groups.state import (
-    Classic,
+    ClassicState,
     CommittedOffset,
-    Epochs,
+    GroupEpochs,
     GroupType,
     Member,
     ResolvedRegex,
@@ -19,7 +19,7 @@ from kraftwire.groups.state import (
 from kraftwire_messages.kafka import StreamsGroupTopologyValue
 
 
-class What(Enum):
+class GroupChangeKind(Enum):
     """What can happen to a group."""
 
     OFFSET_COMMITTED = "offset committed"
@@ -40,10 +40,10 @@ class What(Enum):
     TOPOLOGY = "topology"
 
 
-Part = (
+GroupPart = (
     CommittedOffset
-    | Classic
-    | Epochs
+    | ClassicState
+    | GroupEpochs
     | Member
     | ResolvedRegex
     | ShareTopics
@@ -53,16 +53,16 @@ Part = (
 """What a change is about, as it was before or is after."""
 
 
-class Change(NamedTuple):
+class GroupChange(NamedTuple):
     """One thing that happened to a group.
 
     `before` and `after` are of one type; None is what was not or is no more. With
     `SHARE_STATE`, `after` is what the record says, not the sum of all records.
     """
 
-    what: What
-    before: Part | None = None
-    after: Part | None = None
+    what: GroupChangeKind
+    before: GroupPart | None = None
+    after: GroupPart | None = None
     member: str | None = None
     topic: str | None = None
     topic_id: UUID | None = None
@@ -70,7 +70,7 @@ class Change(NamedTuple):
     regex: str | None = None
 
 
-class Event(NamedTuple):
+class GroupEvent(NamedTuple):
     """A change, and the record that brought it about.
 
     For an offset that was committed in a transaction that is the transaction's marker; the
@@ -84,4 +84,4 @@ class Event(NamedTuple):
     group: str
     kind: GroupType
     """The kind of group that it was; a deleted one has that which it had."""
-    change: Change
+    change: GroupChange

@@ -9,22 +9,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kraftwire.groups.blobs import CONSUMER_PROTOCOL, decode_assignment, decode_subscription
-from kraftwire.groups.changes import Change, What
+from kraftwire.groups.changes import GroupChange, GroupChangeKind
 from kraftwire.groups.offsets import not_negative
-from kraftwire.groups.state import Classic, Current, GroupState, Member, MemberInfo
+from kraftwire.groups.state import ClassicState, CurrentAssignment, GroupState, Member, MemberInfo
 from kraftwire_messages.kafka import GroupMetadataKey, GroupMetadataValue
 
 
 def classic_group(
     group: GroupState, key: GroupMetadataKey, value: GroupMetadataValue | None
-) -> list[Change]:
+) -> list[GroupChange]:
     """The group as it is from now on; a tombstone when it is gone or of another kind now."""
     before, members = group.classic, group.members
     if value is None:
         group.clear()
         group.deleted = True
-        return [Change(What.GROUP_DELETED, before)]
-    group.classic = Classic(
+        return [GroupChange(GroupChangeKind.GROUP_DELETED, before)]
+    group.classic = ClassicState(
         value.protocol_type,
         value.generation,
         value.protocol,
@@ -37,7 +37,7 @@ def classic_group(
     if before is None or replace(before, state_timestamp=group.classic.state_timestamp) != (
         group.classic
     ):
-        changes.append(Change(What.GENERATION, before, group.classic))
+        changes.append(GroupChange(GroupChangeKind.GENERATION, before, group.classic))
     changes += _member_changes(members, group.members)
     return changes
 
@@ -56,22 +56,22 @@ def _member(member: GroupMetadataValue.MemberMetadata, is_consumer: bool) -> Mem
         owned=subscription.owned if subscription else (),
         protocol_bytes=None if subscription else member.subscription,
     )
-    current = Current(
+    current = CurrentAssignment(
         assigned=assigned, assigned_bytes=member.assignment if assigned is None else None
     )
     return Member(member.member_id, info, current)
 
 
-def _member_changes(before: dict[str, Member], after: dict[str, Member]) -> Iterator[Change]:
+def _member_changes(before: dict[str, Member], after: dict[str, Member]) -> Iterator[GroupChange]:
     for name, member in before.items():
         if name not in after:
-            yield Change(What.MEMBER_LEFT, member, member=name)
+            yield GroupChange(GroupChangeKind.MEMBER_LEFT, member, member=name)
     for name, member in after.items():
         old = before.get(name)
         if old is None:
-            yield Change(What.MEMBER_JOINED, None, member, member=name)
+            yield GroupChange(GroupChangeKind.MEMBER_JOINED, None, member, member=name)
             continue
         if old.info != member.info:
-            yield Change(What.MEMBER_CHANGED, old, member, member=name)
+            yield GroupChange(GroupChangeKind.MEMBER_CHANGED, old, member, member=name)
         if old.current != member.current:
-            yield Change(What.ASSIGNMENT_CHANGED, old, member, member=name)
+            yield GroupChange(GroupChangeKind.ASSIGNMENT_CHANGED, old, member, member=name)

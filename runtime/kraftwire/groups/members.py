@@ -11,9 +11,16 @@ from dataclasses import replace
 from typing import Protocol
 from uuid import UUID
 
-from kraftwire.groups.changes import Change, What
+from kraftwire.groups.changes import GroupChange, GroupChangeKind
 from kraftwire.groups.offsets import not_negative
-from kraftwire.groups.state import Assigned, Assignment, Current, GroupState, Member, MemberInfo
+from kraftwire.groups.state import (
+    AssignedPartitions,
+    Assignment,
+    CurrentAssignment,
+    GroupState,
+    Member,
+    MemberInfo,
+)
 from kraftwire_messages.kafka import (
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataValue,
@@ -31,7 +38,7 @@ Info = (
     | ShareGroupMemberMetadataValue
     | StreamsGroupMemberMetadataValue
 )
-Target = (
+TargetValue = (
     ConsumerGroupTargetAssignmentMemberValue
     | ShareGroupTargetAssignmentMemberValue
     | StreamsGroupTargetAssignmentMemberValue
@@ -59,31 +66,33 @@ class _Tasks(Protocol):
     partitions: list[int]
 
 
-def member_info(group: GroupState, key: MemberKey, value: Info | None) -> list[Change]:
+def member_info(group: GroupState, key: MemberKey, value: Info | None) -> list[GroupChange]:
     """What a member says of itself, when it joins and whenever that changes."""
     before, old = _member(group, key)
     after = _put(group, replace(old, info=None if value is None else _info(value)))
     if value is None:
-        return [Change(What.MEMBER_LEFT, before, member=key.member_id)]
+        return [GroupChange(GroupChangeKind.MEMBER_LEFT, before, member=key.member_id)]
     if old.info is None:
-        return [Change(What.MEMBER_JOINED, before, after, member=key.member_id)]
-    return _changed(What.MEMBER_CHANGED, old, after)
+        return [GroupChange(GroupChangeKind.MEMBER_JOINED, before, after, member=key.member_id)]
+    return _changed(GroupChangeKind.MEMBER_CHANGED, old, after)
 
 
-def target_assignment(group: GroupState, key: MemberKey, value: Target | None) -> list[Change]:
+def target_assignment(
+    group: GroupState, key: MemberKey, value: TargetValue | None
+) -> list[GroupChange]:
     """What a member is to have."""
     _, old = _member(group, key)
     after = _put(group, replace(old, target=None if value is None else _target(value)))
-    return [] if value is None else _changed(What.TARGET_CHANGED, old, after)
+    return [] if value is None else _changed(GroupChangeKind.TARGET_CHANGED, old, after)
 
 
 def current_assignment(
     group: GroupState, key: MemberKey, value: CurrentValue | None
-) -> list[Change]:
+) -> list[GroupChange]:
     """What a member has."""
     _, old = _member(group, key)
     after = _put(group, replace(old, current=None if value is None else _current(value)))
-    return [] if value is None else _changed(What.ASSIGNMENT_CHANGED, old, after)
+    return [] if value is None else _changed(GroupChangeKind.ASSIGNMENT_CHANGED, old, after)
 
 
 def _member(group: GroupState, key: MemberKey) -> tuple[Member | None, Member]:
@@ -100,8 +109,8 @@ def _put(group: GroupState, member: Member) -> Member:
     return member
 
 
-def _changed(what: What, before: Member, after: Member) -> list[Change]:
-    return [Change(what, before, after, member=after.id)] if before != after else []
+def _changed(what: GroupChangeKind, before: Member, after: Member) -> list[GroupChange]:
+    return [GroupChange(what, before, after, member=after.id)] if before != after else []
 
 
 def _info(value: Info) -> MemberInfo:
@@ -142,13 +151,13 @@ def _streams_info(value: StreamsGroupMemberMetadataValue) -> MemberInfo:
     )
 
 
-def _target(value: Target) -> Assignment:
+def _target(value: TargetValue) -> Assignment:
     if isinstance(value, StreamsGroupTargetAssignmentMemberValue):
         return _tasks(value.active_tasks, value.standby_tasks, value.warmup_tasks)
     return _by_id(value.topic_partitions)
 
 
-def _current(value: CurrentValue) -> Current:
+def _current(value: CurrentValue) -> CurrentAssignment:
     revoking: Assignment = ()
     if isinstance(value, StreamsGroupCurrentMemberAssignmentValue):
         assigned = _tasks(value.active_tasks, value.standby_tasks, value.warmup_tasks)
@@ -161,7 +170,7 @@ def _current(value: CurrentValue) -> Current:
         assigned = _by_id(value.assigned_partitions)
         if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
             revoking = _by_id(value.partitions_pending_revocation)
-    return Current(
+    return CurrentAssignment(
         assigned=assigned,
         revoking=revoking,
         epoch=value.member_epoch,
@@ -171,7 +180,9 @@ def _current(value: CurrentValue) -> Current:
 
 
 def _by_id(topics: Iterable[_ById]) -> Assignment:
-    return tuple(Assigned(tuple(topic.partitions), topic_id=topic.topic_id) for topic in topics)
+    return tuple(
+        AssignedPartitions(tuple(topic.partitions), topic_id=topic.topic_id) for topic in topics
+    )
 
 
 def _tasks(
@@ -179,7 +190,7 @@ def _tasks(
 ) -> Assignment:
     roles = {"active": active, "standby": standby, "warmup": warmup}
     return tuple(
-        Assigned(tuple(task.partitions), subtopology=task.subtopology_id, role=role)
+        AssignedPartitions(tuple(task.partitions), subtopology=task.subtopology_id, role=role)
         for role, tasks in roles.items()
         for task in tasks
     )

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from kraftwire.groups.changes import Change, What
-from kraftwire.groups.state import CommittedOffset, GroupState, TopicPartition
+from kraftwire.groups.changes import GroupChange, GroupChangeKind
+from kraftwire.groups.state import CommittedOffset, GroupState
+from kraftwire.log.small_files.checkpoints import TopicPartition
 from kraftwire_messages.kafka import (
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,
@@ -18,11 +19,13 @@ from kraftwire_messages.kafka import (
     OffsetCommitValue,
 )
 
-Key = OffsetCommitKey | LegacyOffsetCommitKey
-Value = OffsetCommitValue | LegacyOffsetCommitValue
+OffsetKey = OffsetCommitKey | LegacyOffsetCommitKey
+OffsetValue = OffsetCommitValue | LegacyOffsetCommitValue
 
 
-def committed_offset(value: Value, record_offset: int, producer_id: int | None) -> CommittedOffset:
+def committed_offset(
+    value: OffsetValue, record_offset: int, producer_id: int | None
+) -> CommittedOffset:
     """What a record says was committed."""
     leader_epoch = expire_timestamp = topic_id = None
     if isinstance(value, OffsetCommitValue):
@@ -41,7 +44,7 @@ def committed_offset(value: Value, record_offset: int, producer_id: int | None) 
     )
 
 
-def commit(group: GroupState, at: TopicPartition, offset: CommittedOffset) -> list[Change]:
+def commit(group: GroupState, at: TopicPartition, offset: CommittedOffset) -> list[GroupChange]:
     """Let an offset count, if none was stored behind it."""
     before = group.offsets.get(at)
     if before is not None and before.record_offset > offset.record_offset:
@@ -50,8 +53,8 @@ def commit(group: GroupState, at: TopicPartition, offset: CommittedOffset) -> li
     if group.deleted:  # somebody commits without being a member
         group.kind, group.deleted = None, False
     return [
-        Change(
-            What.OFFSET_COMMITTED,
+        GroupChange(
+            GroupChangeKind.OFFSET_COMMITTED,
             before,
             offset,
             topic=at.topic,
@@ -61,14 +64,14 @@ def commit(group: GroupState, at: TopicPartition, offset: CommittedOffset) -> li
     ]
 
 
-def delete(group: GroupState, at: TopicPartition) -> list[Change]:
+def delete(group: GroupState, at: TopicPartition) -> list[GroupChange]:
     """Forget an offset, and what is pending of it."""
     before = group.offsets.pop(at, None)
     group.pending.pop(at, None)
     topic_id = before.topic_id if before is not None else None
     return [
-        Change(
-            What.OFFSET_DELETED,
+        GroupChange(
+            GroupChangeKind.OFFSET_DELETED,
             before,
             topic=at.topic,
             topic_id=topic_id,

@@ -5,8 +5,8 @@ groups have come; `__cluster_metadata`, where it is there, the names of topics, 
 of newer groups hold ids alone. Segments that lie in no partition directory are taken for
 those of `__consumer_offsets`.
 
-What cannot be read is a `Problem` among the events, and reading goes on behind it: a damaged
-batch, a batch whose records cannot be taken apart, a record that does not decode.
+A `GroupLogProblem` among the events stands for what cannot be read (a damaged batch, a batch
+whose records cannot be split, a record that does not decode), and reading goes on after it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from kraftwire.groups.changes import Event
+from kraftwire.groups.changes import GroupEvent
 from kraftwire.groups.effects import GROUP_LOG, SHARE_LOG
 from kraftwire.groups.replay import TOPICS, Groups, PartitionReplay
 from kraftwire.log.batches.batch import Batch
@@ -38,7 +38,7 @@ _TOPIC_RECORD = bytes((1, TopicRecord.API_KEY or 0))
 """How the value of a TopicRecord begins: the frame version, and the record's id."""
 
 
-class Problem(NamedTuple):
+class GroupLogProblem(NamedTuple):
     """What could not be read: a file, its bytes from a position on, or one record by offset."""
 
     file: str
@@ -63,13 +63,13 @@ class GroupLogs:
     metadata: list[Partition] = field(default_factory=list)
     limit: int = DEFAULT_LIMIT
     """How many bytes one batch may decompress to."""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[GroupLogProblem] = field(default_factory=list)
     """The files that cannot be read at all."""
 
     def add_problem(self, problem: KraftwireError) -> None:
         """Note a file that cannot be read at all."""
         assert isinstance(problem, UnreadableFile), "that is what a search reports"
-        self.problems.append(Problem(problem.file, None, None, problem.reason))
+        self.problems.append(GroupLogProblem(problem.file, None, None, problem.reason))
 
     @property
     def size(self) -> int:
@@ -80,7 +80,7 @@ class GroupLogs:
 
     def replay(
         self, into: Groups, *, until: int | None = None, done: Done = lambda _: None
-    ) -> Iterator[Event | Problem]:
+    ) -> Iterator[GroupEvent | GroupLogProblem]:
         """Apply all records to `into`; what happens, and what cannot be read.
 
         Partition after partition, each in the order of its offsets. `until` is a time in
@@ -94,14 +94,16 @@ class GroupLogs:
                 number = partition.name.partition if partition.name else None
                 replay = PartitionReplay(into, log, number)
                 for item in self._batches(partition, partition.segments, done):
-                    if isinstance(item, Problem):
+                    if isinstance(item, GroupLogProblem):
                         yield item
                     else:
                         yield from _replay_batch(replay, item, until)
 
-    def _learn_names(self, partition: Partition, groups: Groups, done: Done) -> Iterator[Problem]:
+    def _learn_names(
+        self, partition: Partition, groups: Groups, done: Done
+    ) -> Iterator[GroupLogProblem]:
         for batch in self._batches(partition, _metadata_files(partition), done):
-            if isinstance(batch, Problem):
+            if isinstance(batch, GroupLogProblem):
                 yield batch
                 continue
             if batch.header.is_control:
@@ -112,7 +114,7 @@ class GroupLogs:
                 try:
                     value = decode_metadata_record(registry, "cluster-metadata", record.value)
                 except KraftwireError as error:
-                    yield Problem(batch.file, None, record.offset, str(error))
+                    yield GroupLogProblem(batch.file, None, record.offset, str(error))
                     continue
                 topic = value.message
                 assert isinstance(topic, TopicRecord)
@@ -120,7 +122,7 @@ class GroupLogs:
 
     def _batches(
         self, partition: Partition, files: Iterable[LogFile], done: Done
-    ) -> Iterator[Batch | Problem]:
+    ) -> Iterator[Batch | GroupLogProblem]:
         """Yield the batches whose records can be read, and what cannot."""
         for file in files:
             with file.open() as source:
@@ -128,12 +130,12 @@ class GroupLogs:
                 for item in in_order(items, partition.order(file)):
                     if isinstance(item, Damage):
                         error = item.error(str(file.path))
-                        yield Problem(error.file, error.position, None, error.reason)
+                        yield GroupLogProblem(error.file, error.position, None, error.reason)
                         continue
                     try:
                         item.records  # noqa: B018 - what cannot be taken apart raises here
                     except CorruptBatch as error:
-                        yield Problem(error.file, error.position, None, error.reason)
+                        yield GroupLogProblem(error.file, error.position, None, error.reason)
                     else:
                         yield item
             done(file.path.stat().st_size)
@@ -141,7 +143,7 @@ class GroupLogs:
 
 def _replay_batch(
     replay: PartitionReplay, batch: Batch, until: int | None
-) -> Iterator[Event | Problem]:
+) -> Iterator[GroupEvent | GroupLogProblem]:
     header = batch.header
     for record in batch.records:
         if until is not None and record.timestamp >= until:
@@ -149,10 +151,10 @@ def _replay_batch(
         try:
             yield from _replay_record(replay, batch, record)
         except KraftwireError as error:
-            yield Problem(batch.file, header.position, record.offset, str(error))
+            yield GroupLogProblem(batch.file, header.position, record.offset, str(error))
 
 
-def _replay_record(replay: PartitionReplay, batch: Batch, record: Record) -> list[Event]:
+def _replay_record(replay: PartitionReplay, batch: Batch, record: Record) -> list[GroupEvent]:
     header = batch.header
     if header.is_control:
         return replay.control(record, header.producer_id)
@@ -195,7 +197,7 @@ def read_groups(
     wanted: Collection[str] | None = None,
     until: int | None = None,
     limit: int = DEFAULT_LIMIT,
-) -> tuple[Groups, list[Problem]]:
+) -> tuple[Groups, list[GroupLogProblem]]:
     """The groups below paths as their logs leave them, and what could not be read.
 
     `wanted` are the names of groups, `until` is a time in ms, `limit` how many bytes one
@@ -203,7 +205,9 @@ def read_groups(
     """
     groups = Groups(wanted)
     logs = find_group_logs(paths, limit=limit)
-    problems = [item for item in logs.replay(groups, until=until) if isinstance(item, Problem)]
+    problems = [
+        item for item in logs.replay(groups, until=until) if isinstance(item, GroupLogProblem)
+    ]
     return groups, problems
 
 

@@ -15,11 +15,12 @@ from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
-from kraftwire.groups.changes import Change, Event
+from kraftwire.groups.changes import GroupChange, GroupEvent
 from kraftwire.groups.effects import EFFECTS, GROUP_LOG
-from kraftwire.groups.offsets import Key, Value, commit, committed_offset, delete
-from kraftwire.groups.state import GroupState, TopicPartition
+from kraftwire.groups.offsets import OffsetKey, OffsetValue, commit, committed_offset, delete
+from kraftwire.groups.state import GroupState
 from kraftwire.log.batches.record import Record
+from kraftwire.log.small_files.checkpoints import TopicPartition
 from kraftwire_messages.kafka import (
     ConsumerGroupPartitionMetadataValue,
     LegacyOffsetCommitKey,
@@ -83,7 +84,7 @@ class PartitionReplay:
         self._effects = EFFECTS[log]
         self._open: dict[int, set[tuple[str, TopicPartition]]] = {}
 
-    def record(self, record: Record, producer_id: int | None = None) -> list[Event]:
+    def record(self, record: Record, producer_id: int | None = None) -> list[GroupEvent]:
         """Apply a record; `producer_id` says that it is part of a transaction, and whose."""
         if record.key is None:
             raise DecodeError("a coordinator's record without a key")
@@ -102,7 +103,7 @@ class PartitionReplay:
         self.groups.close(group)
         return [self._event(record, group, change) for change in changes]
 
-    def control(self, record: Record, producer_id: int) -> list[Event]:
+    def control(self, record: Record, producer_id: int) -> list[GroupEvent]:
         """Apply a record of a control batch: the end of a transaction, or nothing of ours."""
         kind = decode_control_key(record.key or b"")
         if kind not in (ControlType.COMMIT, ControlType.ABORT):
@@ -128,7 +129,7 @@ class PartitionReplay:
         value: Message | None,
         record: Record,
         producer_id: int | None,
-    ) -> list[Change]:
+    ) -> list[GroupChange]:
         if isinstance(key, OffsetCommitKey | LegacyOffsetCommitKey):
             assert value is None or isinstance(value, OffsetCommitValue | LegacyOffsetCommitValue)
             return self._offset(group, key, value, record, producer_id)
@@ -143,11 +144,11 @@ class PartitionReplay:
     def _offset(
         self,
         group: GroupState,
-        key: Key,
-        value: Value | None,
+        key: OffsetKey,
+        value: OffsetValue | None,
         record: Record,
         producer_id: int | None,
-    ) -> list[Change]:
+    ) -> list[GroupChange]:
         at = TopicPartition(key.topic, key.partition)
         if value is None:
             return delete(group, at)
@@ -171,8 +172,8 @@ class PartitionReplay:
         elif isinstance(value, ConsumerGroupPartitionMetadataValue):
             names.update((topic.topic_id, topic.topic_name) for topic in value.topics)
 
-    def _event(self, record: Record, group: GroupState, change: Change) -> Event:
-        return Event(
+    def _event(self, record: Record, group: GroupState, change: GroupChange) -> GroupEvent:
+        return GroupEvent(
             TOPICS[self.log],
             self.number,
             record.offset,

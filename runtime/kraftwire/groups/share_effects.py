@@ -10,10 +10,16 @@ from collections.abc import Iterable
 from typing import Protocol
 from uuid import UUID
 
-from kraftwire.groups.changes import Change, What
+from kraftwire.groups.changes import GroupChange, GroupChangeKind
 from kraftwire.groups.offsets import not_negative
 from kraftwire.groups.share_state import SharePartition, ShareProgress, StateBatch
-from kraftwire.groups.state import Assigned, Assignment, GroupState, SharedPartition, ShareTopics
+from kraftwire.groups.state import (
+    AssignedPartitions,
+    Assignment,
+    GroupState,
+    SharedPartition,
+    ShareTopics,
+)
 from kraftwire_messages.kafka import (
     ShareGroupStatePartitionMetadataKey,
     ShareGroupStatePartitionMetadataValue,
@@ -41,7 +47,7 @@ def share_topics(
     group: GroupState,
     key: ShareGroupStatePartitionMetadataKey,
     value: ShareGroupStatePartitionMetadataValue | None,
-) -> list[Change]:
+) -> list[GroupChange]:
     """The topics of a share group, by how far their state has come."""
     before, group.share_topics = group.share_topics, None
     if value is None:
@@ -49,22 +55,26 @@ def share_topics(
     group.share_topics = ShareTopics(
         _topics(value.initializing_topics),
         _topics(value.initialized_topics),
-        tuple(Assigned((), t.topic_name, t.topic_id) for t in value.deleting_topics),
+        tuple(AssignedPartitions((), t.topic_name, t.topic_id) for t in value.deleting_topics),
     )
     if before == group.share_topics:
         return []
-    return [Change(What.SHARE_TOPICS, before, group.share_topics)]
+    return [GroupChange(GroupChangeKind.SHARE_TOPICS, before, group.share_topics)]
 
 
 def share_snapshot(
     group: GroupState, key: ShareSnapshotKey, value: ShareSnapshotValue | None
-) -> list[Change]:
+) -> list[GroupChange]:
     """All of a partition's state; a tombstone when it is deleted."""
     at = SharedPartition(key.topic_id, key.partition)
     if value is None:
         old = group.share_partitions.pop(at, None)
         before = old.get() if old is not None else None
-        return [Change(What.SHARE_STATE_DELETED, before, topic_id=at[0], partition=at[1])]
+        return [
+            GroupChange(
+                GroupChangeKind.SHARE_STATE_DELETED, before, topic_id=at[0], partition=at[1]
+            )
+        ]
     snapshot = SharePartition(
         start_offset=not_negative(value.start_offset),
         snapshot_epoch=value.snapshot_epoch,
@@ -76,12 +86,14 @@ def share_snapshot(
         batches=_batches(value.state_batches),
     )
     group.share_partitions[at] = ShareProgress(snapshot)
-    return [Change(What.SHARE_STATE, None, snapshot, topic_id=at[0], partition=at[1])]
+    return [
+        GroupChange(GroupChangeKind.SHARE_STATE, None, snapshot, topic_id=at[0], partition=at[1])
+    ]
 
 
 def share_update(
     group: GroupState, key: ShareUpdateKey, value: ShareUpdateValue | None
-) -> list[Change]:
+) -> list[GroupChange]:
     """What has changed since the last snapshot."""
     if value is None:
         return []
@@ -98,11 +110,11 @@ def share_update(
         group.share_partitions[at] = ShareProgress(update)
     else:
         progress.update(update)
-    return [Change(What.SHARE_STATE, None, update, topic_id=at[0], partition=at[1])]
+    return [GroupChange(GroupChangeKind.SHARE_STATE, None, update, topic_id=at[0], partition=at[1])]
 
 
 def _topics(topics: Iterable[_Topic]) -> Assignment:
-    return tuple(Assigned(tuple(t.partitions), t.topic_name, t.topic_id) for t in topics)
+    return tuple(AssignedPartitions(tuple(t.partitions), t.topic_name, t.topic_id) for t in topics)
 
 
 def _batches(batches: Iterable[_Batch]) -> tuple[StateBatch, ...]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from kraftwire.groups.share_state import ShareProgress
+from kraftwire.log.small_files.checkpoints import TopicPartition
 from kraftwire_messages.kafka import StreamsGroupTopologyValue
 
 
@@ -26,13 +27,6 @@ class GroupType(Enum):
     CONSUMER = "consumer"
     SHARE = "share"
     STREAMS = "streams"
-
-
-class TopicPartition(NamedTuple):
-    """A partition of a topic that is known by its name."""
-
-    topic: str
-    partition: int
 
 
 class SharedPartition(NamedTuple):
@@ -57,7 +51,7 @@ class CommittedOffset(NamedTuple):
     """The producer, where it was committed in a transaction."""
 
 
-class Assigned(NamedTuple):
+class AssignedPartitions(NamedTuple):
     """Partitions of one topic, or of one subtopology in a role: `active`, `standby`, `warmup`."""
 
     partitions: tuple[int, ...]
@@ -67,7 +61,7 @@ class Assigned(NamedTuple):
     role: str | None = None
 
 
-Assignment = tuple[Assigned, ...]
+Assignment = tuple[AssignedPartitions, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +92,7 @@ class MemberInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Current:
+class CurrentAssignment:
     """What a member has now: `assigned`, and in `revoking` what it is asked to give back."""
 
     assigned: Assignment | None = None
@@ -119,12 +113,12 @@ class Member:
 
     id: str
     info: MemberInfo | None = None
-    current: Current | None = None
+    current: CurrentAssignment | None = None
     target: Assignment | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Classic:
+class ClassicState:
     """What a classic group has besides members."""
 
     protocol_type: str
@@ -135,7 +129,7 @@ class Classic:
 
 
 @dataclass(frozen=True, slots=True)
-class Epochs:
+class GroupEpochs:
     """What groups of the other kinds have besides members: where they are and where they go."""
 
     epoch: int | None = None
@@ -176,7 +170,7 @@ MEMBER_STATES: dict[GroupType, dict[int, str]] = {
     GroupType.SHARE: _PARTITION_STATES,
     GroupType.STREAMS: _TASK_STATES,
 }
-"""The names of `Current.state`, by the kind of group; streams groups count from 1."""
+"""The names of `CurrentAssignment.state`, by the kind of group; streams groups count from 1."""
 
 
 @dataclass(slots=True)
@@ -190,8 +184,8 @@ class GroupState:
     """What its records say; see `type`."""
     deleted: bool = False
     """Whether its metadata was deleted, and only offsets or share state are left."""
-    classic: Classic | None = None
-    epochs: Epochs | None = None
+    classic: ClassicState | None = None
+    epochs: GroupEpochs | None = None
     members: dict[str, Member] = field(default_factory=dict)
     regexes: dict[str, ResolvedRegex] = field(default_factory=dict)
     share_topics: ShareTopics | None = None
@@ -226,7 +220,7 @@ class GroupState:
             return "Stable"
         if self.type is GroupType.STREAMS and not self._has_valid_topology:
             return "NotReady"
-        epochs = self.epochs or Epochs()
+        epochs = self.epochs or GroupEpochs()
         if (epochs.epoch or 0) > (epochs.assignment_epoch or 0):
             return "Assigning"
         return "Stable" if all(map(self._is_reconciled, self.members.values())) else "Reconciling"

@@ -16,7 +16,7 @@ these modules, whatever the bytes.
 
 from __future__ import annotations
 
-from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.batch import Batch, decode_batch
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.batches.header import BatchHeader
 from kraftwire.log.batches.record import Record
@@ -39,7 +39,7 @@ __all__ = [
     "encode_batch",
     "find_files",
     "find_partitions",
-    "parse_batch",
+    "decode_batch",
     "read_batches",
     "scan_batches",
     "scan_headers",

@@ -37,10 +37,10 @@ class UnreadableFile(CorruptBatch):
         return f"{self.file}: {self.reason}"
 
 
-Report = Callable[[KraftwireError], None]
+ProblemHandler = Callable[[KraftwireError], None]
 """Called with each problem; reading goes on if it returns."""
 
 
-def strict(problem: KraftwireError) -> NoReturn:
+def raise_problem(problem: KraftwireError) -> NoReturn:
     """The report that raises."""
     raise problem

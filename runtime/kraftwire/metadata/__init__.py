@@ -19,10 +19,16 @@ clear the eligible leader replicas of all topics, each of which looks at every p
 
 from __future__ import annotations
 
-from kraftwire.metadata.entities.diff import Change, diff_images
-from kraftwire.metadata.entities.entity import Entity, Kind, Ref, entities
-from kraftwire.metadata.errors import BadRecord, CannotApply, Report, Unreachable, strict
-from kraftwire.metadata.history import History, Step, changes
+from kraftwire.metadata.entities.diff import EntityChange, diff_images
+from kraftwire.metadata.entities.entity import Entity, EntityKind, EntityRef, entities
+from kraftwire.metadata.errors import (
+    BadRecord,
+    CannotApply,
+    ProblemHandler,
+    Unreachable,
+    raise_problem,
+)
+from kraftwire.metadata.history import History, HistoryStep, changes
 from kraftwire.metadata.records.load import image_at, load_image
 from kraftwire.metadata.records.source import MetadataSource, find_metadata
 from kraftwire.metadata.state.image import MetadataImage, OpenTransaction, Provenance
@@ -30,17 +36,17 @@ from kraftwire.metadata.state.image import MetadataImage, OpenTransaction, Prove
 __all__ = [
     "BadRecord",
     "CannotApply",
-    "Change",
+    "EntityChange",
     "Entity",
     "History",
-    "Kind",
+    "EntityKind",
     "MetadataImage",
     "MetadataSource",
     "OpenTransaction",
     "Provenance",
-    "Ref",
-    "Report",
-    "Step",
+    "EntityRef",
+    "ProblemHandler",
+    "HistoryStep",
     "Unreachable",
     "changes",
     "diff_images",
@@ -48,5 +54,5 @@ __all__ = [
     "find_metadata",
     "image_at",
     "load_image",
-    "strict",
+    "raise_problem",
 ]

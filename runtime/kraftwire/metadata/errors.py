@@ -1,15 +1,15 @@
 """What can be wrong with metadata, besides damaged bytes.
 
 Whoever reads metadata takes a `report`, a function that is called with every problem met;
-reading goes on where it returns. `strict`, the default, raises the problem instead.
+reading goes on where it returns. `raise_problem`, the default, raises the problem instead.
 """
 
 from __future__ import annotations
 
-from kraftwire.log.errors import Report, strict
+from kraftwire.log.errors import ProblemHandler, raise_problem
 from kraftwire_wire.errors import KraftwireError
 
-__all__ = ["BadRecord", "CannotApply", "Report", "Unreachable", "strict"]
+__all__ = ["BadRecord", "CannotApply", "ProblemHandler", "Unreachable", "raise_problem"]
 
 
 class CannotApply(KraftwireError):

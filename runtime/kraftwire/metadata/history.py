@@ -14,20 +14,20 @@ from typing import NamedTuple
 
 from kraftwire.log.directories.partition import LogFile, Partition
 from kraftwire.metadata.entities.description import describe
-from kraftwire.metadata.entities.diff import Change, compare
-from kraftwire.metadata.entities.entity import Kind, Ref, entity_at, topic_of
-from kraftwire.metadata.entities.record_entities import touched_by
-from kraftwire.metadata.errors import Report, Unreachable, strict
+from kraftwire.metadata.entities.diff import EntityChange, compare
+from kraftwire.metadata.entities.entity import EntityKind, EntityRef, entity_at, topic_of
+from kraftwire.metadata.entities.record_entities import entities_of
+from kraftwire.metadata.errors import ProblemHandler, Unreachable, raise_problem
 from kraftwire.metadata.records.load import apply_entry, base_image, load_snapshot
-from kraftwire.metadata.records.replay import Entry, LogReplay
+from kraftwire.metadata.records.replay import LogReplay, MetadataRecord
 from kraftwire.metadata.records.source import MetadataSource, find_metadata, snapshots_of
-from kraftwire.metadata.records.transactions import Transactions
+from kraftwire.metadata.records.transactions import MetadataTransactions
 from kraftwire.metadata.state.image import MetadataImage
 from kraftwire_messages.kafka import NoOpRecord
 from kraftwire_wire.errors import KraftwireError
 
 
-class Step(NamedTuple):
+class HistoryStep(NamedTuple):
     """One record: where it stood, and what it did."""
 
     offset: int
@@ -36,10 +36,10 @@ class Step(NamedTuple):
     type: str
     """The name of its message."""
     description: str
-    changes: tuple[Change, ...]
+    changes: tuple[EntityChange, ...]
     topics: frozenset[str]
     """The topics that the record is about."""
-    refs: tuple[Ref, ...]
+    refs: tuple[EntityRef, ...]
     """All that the record is about, changed or not."""
 
     @property
@@ -58,7 +58,7 @@ class History:
         to_offset: int | None = None,
         *,
         secrets: bool = False,
-        report: Report = strict,
+        report: ProblemHandler = raise_problem,
     ) -> None:
         """`KraftwireError` where there is no log at `path`."""
         source = find_metadata(path, report)
@@ -73,9 +73,9 @@ class History:
         self.start = max(first, from_offset or 0)
         """The first offset that is told."""
         self._log = LogReplay(source.partition, first, to_offset, report)
-        self._transactions = Transactions(report)
+        self._transactions = MetadataTransactions(report)
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[HistoryStep]:
         for entry in self._log:
             for ready in self._transactions.feed(entry):
                 if ready.offset < self.start:
@@ -85,13 +85,13 @@ class History:
         self.image.provenance.offset = self._log.next_offset
         self.image.provenance.transaction = self._transactions.open
 
-    def _apply(self, entry: Entry) -> bool:
+    def _apply(self, entry: MetadataRecord) -> bool:
         # Without a state before it, a change of something unknown is nothing wrong.
         return apply_entry(self.image, entry, self._report if self.knows_state else lambda _: None)
 
-    def _step(self, entry: Entry) -> Step:
+    def _step(self, entry: MetadataRecord) -> HistoryStep:
         image, message = self.image, entry.message
-        refs = touched_by(image, message)
+        refs = entities_of(image, message)
         before = [entity_at(image, ref, secrets=True) for ref in refs]
         topics = {topic_of(image, ref) for ref in refs}
         applied = self._apply(entry)
@@ -110,7 +110,7 @@ class History:
             dropped=self._transactions.dropped,
             secrets=self._secrets,
         )
-        return Step(
+        return HistoryStep(
             entry.offset,
             entry.timestamp,
             entry.epoch,
@@ -128,32 +128,34 @@ def changes(
     to_offset: int | None = None,
     *,
     secrets: bool = False,
-    report: Report = strict,
-) -> Iterator[Step]:
-    """The steps of a history but for those that do nothing (`Step.is_no_op`)."""
+    report: ProblemHandler = raise_problem,
+) -> Iterator[HistoryStep]:
+    """The steps of a history but for those that do nothing (`HistoryStep.is_no_op`)."""
     history = History(path, from_offset, to_offset, secrets=secrets, report=report)
     return (step for step in history if not step.is_no_op)
 
 
-def about_broker(step: Step, broker: int) -> bool:
+def about_broker(step: HistoryStep, broker: int) -> bool:
     """Whether a record is about a broker's registration."""
-    return Ref(Kind.BROKER, broker) in step.refs
+    return EntityRef(EntityKind.BROKER, broker) in step.refs
 
 
-def about_partition(step: Step, topic: str, partition: int | None = None) -> bool:
+def about_partition(step: HistoryStep, topic: str, partition: int | None = None) -> bool:
     """Whether a record is about a topic, or about one of its partitions."""
     if topic not in step.topics:
         return False
     if partition is None:
         return True
     return any(
-        change.kind is Kind.PARTITION
+        change.kind is EntityKind.PARTITION
         and (change.after or change.before or {}).get("partition") == partition
         for change in step.changes
     )
 
 
-def _base(source: MetadataSource, from_offset: int | None, report: Report) -> MetadataImage | None:
+def _base(
+    source: MetadataSource, from_offset: int | None, report: ProblemHandler
+) -> MetadataImage | None:
     """The image to begin with; None where the files hold none."""
     first = source.segments[0].base_offset
     if from_offset is not None and from_offset >= first:

@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kraftwire.log.batches.batch import Batch
-from kraftwire.metadata.errors import Report
+from kraftwire.metadata.errors import ProblemHandler
 from kraftwire.metadata.records.load import apply_entry
-from kraftwire.metadata.records.replay import Entry, read_entries
-from kraftwire.metadata.records.transactions import Transactions
+from kraftwire.metadata.records.replay import MetadataRecord, read_entries
+from kraftwire.metadata.records.transactions import MetadataTransactions
 from kraftwire.metadata.state.image import MetadataImage
 
 
 class MetadataObserver:
     """A state machine that needs control batches too."""
 
-    def __init__(self, report: Report, listener: Callable[[Entry], None]) -> None:
+    def __init__(self, report: ProblemHandler, listener: Callable[[MetadataRecord], None]) -> None:
         """`report` gets what cannot be read or applied, `listener` every committed record."""
         self.image = MetadataImage()
         self._report = report
         self._listener = listener
-        self._transactions = Transactions(report)
+        self._transactions = MetadataTransactions(report)
 
     def apply(self, batch: Batch) -> None:
         header, origin = batch.header, self.image.provenance
@@ -39,7 +39,7 @@ class MetadataObserver:
     def load(self, batches: Iterable[Batch]) -> None:
         """Load a snapshot; the image has no leader until the next epoch begins."""
         self.image = MetadataImage()
-        self._transactions = Transactions(self._report)
+        self._transactions = MetadataTransactions(self._report)
         for batch in batches:
             self.image.provenance.epoch = batch.header.partition_leader_epoch
             for entry in read_entries(batch, self._report):

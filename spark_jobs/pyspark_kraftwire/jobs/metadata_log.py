@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from kraftwire.log.directories.partition import METADATA_TOPIC, LogFile, Partition
-from kraftwire.metadata import Report, strict
+from kraftwire.metadata import ProblemHandler, raise_problem
 from kraftwire.metadata.history import oldest_base
-from kraftwire.metadata.records.replay import Entry, LogReplay, read_snapshot
-from kraftwire.metadata.records.transactions import Transactions
+from kraftwire.metadata.records.replay import LogReplay, MetadataRecord, read_snapshot
+from kraftwire.metadata.records.transactions import MetadataTransactions
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.jobs.metadata_tables import TABLES, HistoryTables, Row
 from pyspark_kraftwire.options import FILE_SYSTEM, Mode, Options, parse_options
@@ -108,7 +108,7 @@ def replay(log: MetadataLog) -> Iterator[pa.RecordBatch]:
     def note(problem: KraftwireError) -> None:
         problems.append((str(problem),))
 
-    report = {Mode.FAILFAST: strict, Mode.PERMISSIVE: note}.get(log.mode, _ignore)
+    report = {Mode.FAILFAST: raise_problem, Mode.PERMISSIVE: note}.get(log.mode, _ignore)
     tables = HistoryTables()
     if log.base is not None:
         for entry in read_snapshot(log.base, report, limit=log.limit):
@@ -121,9 +121,9 @@ def replay(log: MetadataLog) -> Iterator[pa.RecordBatch]:
     yield from _batches({**tables.rows, PROBLEMS: problems}, 1)
 
 
-def _effective(log: MetadataLog, report: Report) -> Iterator[Entry]:
+def _effective(log: MetadataLog, report: ProblemHandler) -> Iterator[MetadataRecord]:
     """The records that take effect, in the order in which they do (KIP-868)."""
-    transactions = Transactions(_ignore)
+    transactions = MetadataTransactions(_ignore)
     for entry in LogReplay(log.partition, log.start, log.stop, report, limit=log.limit):
         yield from transactions.feed(entry)
 

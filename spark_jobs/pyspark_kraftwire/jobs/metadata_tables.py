@@ -21,9 +21,9 @@ import pyarrow as pa
 from kraftwire.columns.schema import ELEMENT
 from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.metadata import CannotApply, MetadataImage
-from kraftwire.metadata.records.replay import Entry
-from kraftwire.metadata.state.nodes import FENCE, UNFENCE, Broker, Endpoint
-from kraftwire.metadata.state.topics import Partition, Topic
+from kraftwire.metadata.records.replay import MetadataRecord
+from kraftwire.metadata.state.nodes import FENCE, UNFENCE, BrokerRegistration, NodeEndpoint
+from kraftwire.metadata.state.topics import PartitionRegistration, TopicImage
 from kraftwire_messages import kafka
 from kraftwire_wire.uuids import format_uuid
 from pyspark_kraftwire.shapes import TIMESTAMP
@@ -124,7 +124,7 @@ TABLES: dict[str, pa.DataType] = {
 """The tables by name, and the types of their columns."""
 
 _Leadership = tuple[Any, ...]
-_leadership: Callable[[Partition], _Leadership] = attrgetter(
+_leadership: Callable[[PartitionRegistration], _Leadership] = attrgetter(
     "leader",
     "leader_epoch",
     "isr",
@@ -132,7 +132,7 @@ _leadership: Callable[[Partition], _Leadership] = attrgetter(
     "last_known_elr",
     "leader_recovery_state",
 )
-_assignment: Callable[[Partition], tuple[Any, ...]] = attrgetter(
+_assignment: Callable[[PartitionRegistration], tuple[Any, ...]] = attrgetter(
     "replicas", "adding_replicas", "removing_replicas", "directories"
 )
 
@@ -164,7 +164,7 @@ class HistoryTables:
         self._topics: list[list[Any]] = []
         self._living: dict[UUID, list[Any]] = {}
 
-    def add(self, entry: Entry, offset: int | None, timestamp: int | None) -> None:
+    def add(self, entry: MetadataRecord, offset: int | None, timestamp: int | None) -> None:
         """Apply a record and add the rows for what it changed; `timestamp` is in ms."""
         show = _SHOWN.get(type(entry.message))
         try:
@@ -181,7 +181,7 @@ class HistoryTables:
 
     # -- topics and partitions ---------------------------------------------------------------
 
-    def _topic(self, entry: Entry, when: Row) -> None:
+    def _topic(self, entry: MetadataRecord, when: Row) -> None:
         record = entry.message
         assert isinstance(record, kafka.TopicRecord)
         self._image.apply(record)
@@ -189,7 +189,7 @@ class HistoryTables:
         self._topics.append(row)
         self._living[record.topic_id] = row
 
-    def _removed(self, entry: Entry, when: Row) -> None:
+    def _removed(self, entry: MetadataRecord, when: Row) -> None:
         record = entry.message
         assert isinstance(record, kafka.RemoveTopicRecord)
         topic = self._image.topics.topic(record.topic_id)
@@ -198,12 +198,12 @@ class HistoryTables:
         for number in sorted(topic.partitions):
             self._show(topic, number, None, DELETED, when)
 
-    def _described(self, entry: Entry, when: Row) -> None:
+    def _described(self, entry: MetadataRecord, when: Row) -> None:
         self._image.apply(entry.message)
         assert isinstance(entry.message, kafka.PartitionRecord)
         self._changed(entry.message, CREATED, when)
 
-    def _moved(self, entry: Entry, when: Row) -> None:
+    def _moved(self, entry: MetadataRecord, when: Row) -> None:
         self._image.apply(entry.message)
         assert isinstance(entry.message, kafka.PartitionChangeRecord)
         self._changed(entry.message, CHANGED, when)
@@ -215,7 +215,7 @@ class HistoryTables:
         number = record.partition_id
         self._show(topic, number, topic.partitions[number], change, when)
 
-    def _cleared(self, entry: Entry, when: Row) -> None:
+    def _cleared(self, entry: MetadataRecord, when: Row) -> None:
         before = {
             (topic.id, number): partition.partition_epoch
             for topic in self._image.topics.by_id.values()
@@ -232,7 +232,12 @@ class HistoryTables:
         return self._image.topics.by_id[key[0]].name, key[1]
 
     def _show(
-        self, topic: Topic, number: int, partition: Partition | None, change: str, when: Row
+        self,
+        topic: TopicImage,
+        number: int,
+        partition: PartitionRegistration | None,
+        change: str,
+        when: Row,
     ) -> None:
         """Add a partition's rows; None stands for one that was deleted."""
         before = self._states.get((topic.id, number), _DELETED)
@@ -253,24 +258,24 @@ class HistoryTables:
 
     # -- brokers -----------------------------------------------------------------------------
 
-    def _registered(self, entry: Entry, when: Row) -> None:
+    def _registered(self, entry: MetadataRecord, when: Row) -> None:
         record = entry.message
         assert isinstance(record, kafka.RegisterBrokerRecord)
         self._broker(entry, record.broker_id, record.broker_epoch, REGISTERED, when)
 
-    def _unregistered(self, entry: Entry, when: Row) -> None:
+    def _unregistered(self, entry: MetadataRecord, when: Row) -> None:
         record = entry.message
         assert isinstance(record, kafka.UnregisterBrokerRecord)
         if record.broker_id in self._image.brokers.by_id:
             self._broker(entry, record.broker_id, record.broker_epoch, UNREGISTERED, when)
 
-    def _fenced(self, entry: Entry, when: Row) -> None:
+    def _fenced(self, entry: MetadataRecord, when: Row) -> None:
         record = entry.message
         assert isinstance(record, kafka.FenceBrokerRecord | kafka.UnfenceBrokerRecord)
         event = _FENCED if isinstance(record, kafka.FenceBrokerRecord) else _UNFENCED
         self._broker(entry, record.id, record.epoch, event, when)
 
-    def _broker_changed(self, entry: Entry, when: Row) -> None:
+    def _broker_changed(self, entry: MetadataRecord, when: Row) -> None:
         record = entry.message
         assert isinstance(record, kafka.BrokerRegistrationChangeRecord)
         event = CHANGED
@@ -280,7 +285,9 @@ class HistoryTables:
             event = _SHUTTING_DOWN
         self._broker(entry, record.broker_id, record.broker_epoch, event, when)
 
-    def _broker(self, entry: Entry, number: int, epoch: int, event: str, when: Row) -> None:
+    def _broker(
+        self, entry: MetadataRecord, number: int, epoch: int, event: str, when: Row
+    ) -> None:
         self._image.apply(entry.message)
         broker = self._image.brokers.by_id.get(number)
         state = _NO_BROKER if broker is None else _state_of(broker)
@@ -288,7 +295,7 @@ class HistoryTables:
 
     # -- the quorum --------------------------------------------------------------------------
 
-    def _voters(self, entry: Entry, when: Row) -> None:
+    def _voters(self, entry: MetadataRecord, when: Row) -> None:
         self._image.apply(entry.message)
         for number, voter in sorted(self._image.voters.items()):
             row = (
@@ -298,7 +305,7 @@ class HistoryTables:
             )
             self.rows["voters"].append(row)
 
-    def _leader(self, entry: Entry, when: Row) -> None:
+    def _leader(self, entry: MetadataRecord, when: Row) -> None:
         record = entry.message
         assert isinstance(record, kafka.LeaderChangeMessage)
         voters = [voter.voter_id for voter in record.voters]
@@ -307,7 +314,7 @@ class HistoryTables:
         self.rows["leader_epochs"].append(row)
 
 
-_SHOWN: dict[type, Callable[[HistoryTables, Entry, Row], None]] = {
+_SHOWN: dict[type, Callable[[HistoryTables, MetadataRecord, Row], None]] = {
     kafka.TopicRecord: HistoryTables._topic,
     kafka.RemoveTopicRecord: HistoryTables._removed,
     kafka.PartitionRecord: HistoryTables._described,
@@ -328,11 +335,11 @@ def _texts(ids: tuple[UUID, ...] | None) -> list[str] | None:
     return None if ids is None else [format_uuid(one) for one in ids]
 
 
-def _listener(at: Endpoint) -> dict[str, object]:
+def _listener(at: NodeEndpoint) -> dict[str, object]:
     return {"name": at.name, "host": at.host, "port": at.port}
 
 
-def _state_of(broker: Broker) -> Row:
+def _state_of(broker: BrokerRegistration) -> Row:
     """The columns of the table of brokers that show the registration."""
     return (
         format_uuid(broker.incarnation_id),

@@ -11,7 +11,7 @@ import logging
 
 from kraftwire.log.batches.batch import Batch
 from kraftwire.log.directories.partition import Partition
-from kraftwire.log.queries.transactions import Transactions
+from kraftwire.log.queries.transactions import PartitionTransactions
 from kraftwire.log.sources.source import Source
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.streaming.tail import Place, Tail
@@ -25,7 +25,7 @@ class Decided:
     def __init__(self, first: int) -> None:
         """`first` is an offset that the stream begins at, or has come to."""
         self.first = first
-        self._transactions = Transactions()
+        self._transactions = PartitionTransactions()
         self._next = first
 
     def look(self, tail: Tail, partition: Partition, stop: int) -> int:
@@ -49,9 +49,9 @@ class Decided:
             reason = "a transaction that ends there stays open, and the stream before it"
             _log.warning("%s; %s", error, reason)
 
-    def between(self, start: int, stop: int) -> Transactions:
+    def between(self, start: int, stop: int) -> PartitionTransactions:
         """What a read from `start` to before `stop`, which is stable, has to know."""
-        found = Transactions()
+        found = PartitionTransactions()
         for one in self._transactions.aborted:
             if one.last_offset >= start and one.first_offset < stop:
                 found.add(one)
@@ -61,7 +61,7 @@ class Decided:
         """Forget what lies before an offset that the stream has come to."""
         before = self._transactions
         if before.aborted and before.aborted[0].last_offset < start:
-            kept = Transactions()
+            kept = PartitionTransactions()
             for one in before.aborted:
                 if one.last_offset >= start:
                     kept.add(one)

@@ -22,7 +22,7 @@ from copy import copy
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
-from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.batch import Batch, decode_batch
 from kraftwire.log.batches.large_records import RecordBudget
 from kraftwire.log.errors import CorruptBatch
 
@@ -204,7 +204,7 @@ def batches_of(data: bytes, *, whole: bool = False) -> Iterator[Batch]:
     position = 0
     while position < len(data):
         try:
-            batch = parse_batch(data, position)
+            batch = decode_batch(data, position)
         except CorruptBatch:
             if whole:
                 raise

@@ -11,16 +11,16 @@ from typing import Any
 from uuid import UUID
 
 from kraftwire.console.output import pick_fields
-from kraftwire.groups.changes import Event, Part
+from kraftwire.groups.changes import GroupEvent, GroupPart
 from kraftwire.groups.share_state import DELIVERY_STATES, SharePartition, StateBatch
 from kraftwire.groups.state import (
     MEMBER_STATES,
-    Assigned,
+    AssignedPartitions,
     Assignment,
-    Classic,
+    ClassicState,
     CommittedOffset,
-    Current,
-    Epochs,
+    CurrentAssignment,
+    GroupEpochs,
     GroupState,
     GroupType,
     Member,
@@ -28,6 +28,7 @@ from kraftwire.groups.state import (
     ResolvedRegex,
     ShareTopics,
 )
+from kraftwire.log.small_files.checkpoints import TopicPartition
 from kraftwire.log.small_files.properties import format_uuid
 from kraftwire_messages.kafka import StreamsGroupTopologyValue
 from kraftwire_wire.uuids import format_uuid
@@ -88,7 +89,7 @@ class GroupFormat:
             ]
         return obj
 
-    def event_json(self, event: Event) -> Json:
+    def event_json(self, event: GroupEvent) -> Json:
         """Return something that happened."""
         change = event.change
         obj: Json = {
@@ -124,14 +125,14 @@ class GroupFormat:
         """Return the name of a topic, its id if the name is unknown."""
         return self.topic_name(name, topic_id) or _id(topic_id)
 
-    def part_json(self, part: Part, kind: GroupType) -> Json:
+    def part_json(self, part: GroupPart, kind: GroupType) -> Json:
         """Return one part of a group; `kind` tells what its members' states mean."""
         match part:
             case CommittedOffset():
                 return _offset(part)
-            case Classic():
+            case ClassicState():
                 return pick_fields(part, "protocol_type protocol generation leader state_timestamp")
-            case Epochs():
+            case GroupEpochs():
                 obj = pick_fields(part, "epoch metadata_hash assignment_epoch assignment_timestamp")
                 return obj | _present(pick_fields(part, "validated_topology_epoch"))
             case Member():
@@ -175,7 +176,7 @@ class GroupFormat:
         }
         return obj | _present(more)
 
-    def _current(self, current: Current, kind: GroupType) -> Json:
+    def _current(self, current: CurrentAssignment, kind: GroupType) -> Json:
         obj: Json = {}
         if current.epoch is not None:
             obj = pick_fields(current, "epoch previous_epoch")
@@ -192,14 +193,14 @@ class GroupFormat:
     def _assignment(self, assignment: Assignment) -> list[Json]:
         return [self._assigned(assigned) for assigned in assignment]
 
-    def _assigned(self, assigned: Assigned) -> Json:
+    def _assigned(self, assigned: AssignedPartitions) -> Json:
         if assigned.subtopology is not None:
             obj = pick_fields(assigned, "subtopology role")
         else:
             obj = self.topic_json(assigned.topic, assigned.topic_id)
         return obj | {"partitions": list(assigned.partitions)}
 
-    def assignment_text(self, assignment: Iterable[Assigned]) -> str:
+    def assignment_text(self, assignment: Iterable[AssignedPartitions]) -> str:
         """Return an assignment for people: `tea 0-2, 5; cups 0`."""
         texts = []
         for assigned in assignment:

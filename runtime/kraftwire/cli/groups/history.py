@@ -18,7 +18,7 @@ from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.findings import Findings
 from kraftwire.console.output import PiecewiseTable, output_option, print_json, wants_json
 from kraftwire.console.times import format_time
-from kraftwire.groups.changes import Change, Event, Part, What
+from kraftwire.groups.changes import GroupChange, GroupChangeKind, GroupEvent, GroupPart
 from kraftwire.groups.reading import find_group_logs
 from kraftwire.groups.replay import Groups
 from kraftwire.groups.share_state import SharePartition
@@ -26,7 +26,7 @@ from kraftwire.groups.state import (
     Assignment,
     Classic,
     CommittedOffset,
-    Epochs,
+    GroupEpochs,
     Member,
     ResolvedRegex,
     ShareTopics,
@@ -93,7 +93,7 @@ def history(
     findings.exit()
 
 
-def _is_about(change: Change, topic: str, partition: int | None, group_format: GroupFormat) -> bool:
+def _is_about(change: GroupChange, topic: str, partition: int | None, group_format: GroupFormat) -> bool:
     if change.partition is None or group_format.topic_name(change.topic, change.topic_id) != topic:
         return False
     return partition is None or change.partition == partition
@@ -109,7 +109,7 @@ class _EventTable:
         )
         self.flush = self._table.flush
 
-    def add(self, event: Event) -> None:
+    def add(self, event: GroupEvent) -> None:
         change = event.change
         number = "?" if event.log_partition is None else event.log_partition
         self._table.add(
@@ -124,15 +124,15 @@ class _EventTable:
             )
         )
 
-    def _subject(self, change: Change) -> str | None:
+    def _subject(self, change: GroupChange) -> str | None:
         if change.partition is not None:
             topic = self._format.topic_text(change.topic, change.topic_id)
             return f"{topic}-{change.partition}"
         return change.member or change.regex
 
-    def _what(self, change: Change) -> str | None:
+    def _what(self, change: GroupChange) -> str | None:
         """Return what is new, and what it was before if that differs."""
-        if change.what is What.GROUP_DELETED:
+        if change.what is GroupChangeKind.GROUP_DELETED:
             return None
         before, after = (
             None if part is None else self._text(part, change.what)
@@ -142,14 +142,18 @@ class _EventTable:
             return None if before is None else f"was {before}"
         return after if not before or before == after else f"{after} (was {before})"
 
-    def _text(self, part: Part, what: What) -> str | None:
+    def _text(self, part: GroupPart, what: GroupChangeKind) -> str | None:
         match part:
             case CommittedOffset():
                 return str(part.offset)
-            case Classic():
+            case ClassicState():
                 return f"{part.generation} {part.protocol or ''}".rstrip()
-            case Epochs():
-                number = part.assignment_epoch if what is What.ASSIGNMENT_EPOCH else part.epoch
+            case GroupEpochs():
+                number = (
+                    part.assignment_epoch
+                    if what is GroupChangeKind.ASSIGNMENT_EPOCH
+                    else part.epoch
+                )
                 return None if number is None else str(number)
             case Member():
                 return self._member(part, what)

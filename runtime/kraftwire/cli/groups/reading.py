@@ -10,8 +10,8 @@ import click
 from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.findings import Findings
 from kraftwire.console.progress import progress
-from kraftwire.groups.changes import Event
-from kraftwire.groups.reading import GroupLogs, Problem
+from kraftwire.groups.changes import GroupEvent
+from kraftwire.groups.reading import GroupLogProblem, GroupLogs
 from kraftwire.groups.replay import Groups
 
 group_option = click.option(
@@ -27,14 +27,14 @@ def replay(
     label: str,
     *,
     prints: bool = False,
-) -> Iterator[Event]:
+) -> Iterator[GroupEvent]:
     """Apply the logs to `into` and yield the events; add what cannot be read to the findings.
 
     `label` and `prints` are for `progress`.
     """
     with progress(logs.size, label, prints=prints) as done:
         for item in logs.replay(into, until=until, done=done):
-            if isinstance(item, Problem):
+            if isinstance(item, GroupLogProblem):
                 findings.add(item)
             else:
                 yield item

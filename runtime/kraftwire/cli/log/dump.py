@@ -38,7 +38,7 @@ from kraftwire.log.queries.selection import Selection
 from kraftwire.log.queries.selection import select_batches
 from kraftwire.log.queries.selection import select_segments
 from kraftwire.log.queries.selection import start_position
-from kraftwire.log.queries.transactions import Transactions
+from kraftwire.log.queries.transactions import PartitionTransactions
 from kraftwire.log.queries.transactions import find_transactions
 from kraftwire.log.queries.typed_records import LOGS
 from kraftwire.log.queries.typed_records import decode_typed
@@ -186,7 +186,7 @@ class _Dump:
         self._options = options
         self._output = output
         self._findings = findings
-        self._transactions: dict[Path, Transactions] = {}
+        self._transactions: dict[Path, PartitionTransactions] = {}
 
     def print_file(self, partition: Partition, file: LogFile) -> None:
         try:
@@ -225,7 +225,7 @@ class _Dump:
             elif self._options.selection.may_have(header):
                 self._output.batch(file, header, None)
 
-    def _transactions_of(self, partition: Partition, file: LogFile) -> Transactions:
+    def _transactions_of(self, partition: Partition, file: LogFile) -> PartitionTransactions:
         """Return the transactions of the whole partition: they may end in a later segment."""
         directory = file.path.parent
         if directory not in self._transactions:

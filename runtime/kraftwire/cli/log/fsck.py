@@ -11,7 +11,7 @@ from kraftwire.console.failures import exit_with_findings
 from kraftwire.console.output import output_option, pick_fields, print_json, print_table, wants_json
 from kraftwire.console.progress import progress
 from kraftwire.log.directories.partition import find_partitions
-from kraftwire.log.fsck import Check, Finding, Identity, Severity, not_read
+from kraftwire.log.fsck import DirectoryIdentity, Finding, Fsck, Severity, not_read
 
 _COLUMNS = ("severity", "check", "file", "byte", "finding")
 _ID_COLUMNS = ("id of", "id", "found in")
@@ -45,7 +45,7 @@ def fsck(paths: tuple[Path, ...], limit: int, output: str | None) -> None:
     unread: list[Finding] = []
     partitions = find_partitions(paths, report=lambda problem: unread.append(not_read(problem)))
     total = sum(file.size for partition in partitions for file in partition.segments)
-    check = Check(limit)
+    check = Fsck(limit)
     with progress(total, "fsck") as done:
         findings = unread + list(check.run(partitions, done))
     if wants_json(output):
@@ -59,7 +59,7 @@ def fsck(paths: tuple[Path, ...], limit: int, output: str | None) -> None:
     exit_with_findings(any(finding.severity is not Severity.INFO for finding in findings))
 
 
-def _print_json(identities: list[Identity], findings: list[Finding]) -> None:
+def _print_json(identities: list[DirectoryIdentity], findings: list[Finding]) -> None:
     for identity in identities:
         print_json({"type": "identity", **pick_fields(identity, _ID_FIELDS)})
     for finding in findings:
@@ -67,7 +67,7 @@ def _print_json(identities: list[Identity], findings: list[Finding]) -> None:
         print_json(obj | pick_fields(finding, "check file position reason"))
 
 
-def _print_tables(identities: list[Identity], findings: list[Finding]) -> None:
+def _print_tables(identities: list[DirectoryIdentity], findings: list[Finding]) -> None:
     if identities:
         print_table(_ID_COLUMNS, _id_rows(identities), folded=("id of", "found in"))
     if findings:
@@ -79,7 +79,7 @@ def _print_tables(identities: list[Identity], findings: list[Finding]) -> None:
         print_table(_COLUMNS, cells, folded=("file", "finding"))
 
 
-def _id_rows(identities: list[Identity]) -> list[tuple[str, str, str]]:
+def _id_rows(identities: list[DirectoryIdentity]) -> list[tuple[str, str, str]]:
     """Every id once: clusters, then directories, then topics, and where each was found."""
     ids = [("cluster", row.cluster_id, row.directory) for row in identities]
     ids += [

@@ -20,7 +20,7 @@ from kraftwire.console.output import (
 from kraftwire.console.progress import progress
 from kraftwire.console.times import format_time
 from kraftwire.log.directories.partition import Partition, find_partitions
-from kraftwire.log.queries.summary import MAX_LISTED, Summary, scan_partition
+from kraftwire.log.queries.summary import MAX_LISTED, PartitionSummary, scan_partition
 from kraftwire_wire.errors import count_of
 
 # What fits into 80 characters; the JSON has everything.
@@ -70,7 +70,7 @@ def scan(paths: tuple[Path, ...], output: str | None) -> None:
     findings.exit()
 
 
-def _json(partition: Partition, summary: Summary) -> dict[str, Any]:
+def _json(partition: Partition, summary: PartitionSummary) -> dict[str, Any]:
     name = partition.name
     return {
         "topic": name.topic if name else None,
@@ -98,7 +98,7 @@ def _json(partition: Partition, summary: Summary) -> dict[str, Any]:
     }
 
 
-def _row(partition: Partition, summary: Summary) -> tuple[object, ...]:
+def _row(partition: Partition, summary: PartitionSummary) -> tuple[object, ...]:
     offsets = None
     if summary.first_offset is not None and summary.next_offset is not None:
         offsets = f"{summary.first_offset}-{summary.next_offset - 1}"

@@ -23,7 +23,7 @@ from kraftwire.console.failures import CouldNotDoIt, exit_with_findings
 from kraftwire.console.findings import Findings
 from kraftwire.console.output import output_option, print_json, print_note, print_table, wants_json
 from kraftwire.metadata.entities.description import added_text, value_text
-from kraftwire.metadata.entities.diff import Change, diff_images
+from kraftwire.metadata.entities.diff import EntityChange, diff_images
 from kraftwire.metadata.state.image import MetadataImage
 
 _COLUMNS = ("change", "kind", "entity", "field", "before", "after")
@@ -92,7 +92,7 @@ def diff(
     exit_with_findings(counts or findings.count)
 
 
-def change_json(change: Change) -> dict[str, Any]:
+def change_json(change: EntityChange) -> dict[str, Any]:
     """Return a change as `diff` and `history` print it."""
     before, after = change.before, change.after
     if before is not None and after is not None:
@@ -107,7 +107,7 @@ def change_json(change: Change) -> dict[str, Any]:
     }
 
 
-def _rows(change: Change) -> Iterator[tuple[object, ...]]:
+def _rows(change: EntityChange) -> Iterator[tuple[object, ...]]:
     """Yield a row for each field that differs, or one for an added or removed entity."""
     place = change.verb, change.kind.value, change.label
     if change.before is None or change.after is None:
@@ -120,7 +120,7 @@ def _rows(change: Change) -> Iterator[tuple[object, ...]]:
         yield *place, name, before, after
 
 
-def _count(changes: Iterator[Change], counts: Counter[str]) -> Iterator[Change]:
+def _count(changes: Iterator[EntityChange], counts: Counter[str]) -> Iterator[EntityChange]:
     for change in changes:
         counts[change.verb] += 1
         yield change

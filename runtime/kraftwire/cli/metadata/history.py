@@ -23,9 +23,9 @@ from kraftwire.console.output import (
 )
 from kraftwire.console.times import format_time
 from kraftwire.metadata.entities.description import value_text
-from kraftwire.metadata.entities.diff import Change
-from kraftwire.metadata.entities.entity import Kind
-from kraftwire.metadata.history import History, Step, about_broker, about_partition
+from kraftwire.metadata.entities.diff import EntityChange
+from kraftwire.metadata.entities.entity import EntityKind
+from kraftwire.metadata.history import History, HistoryStep, about_broker, about_partition
 from kraftwire_wire.errors import count_of
 
 _COLUMNS = ("offset", "time", "record", "what")
@@ -126,7 +126,7 @@ def _select(
     broker: int | None,
     no_ops: bool,
     counts: _Counts,
-) -> Iterator[Step]:
+) -> Iterator[HistoryStep]:
     """Yield the selected steps; count them, and the no-ops that are left out."""
     for step in log:
         if topic is not None and not about_partition(step, topic, partition):
@@ -140,17 +140,17 @@ def _select(
         yield step
 
 
-def _partitions(step: Step, topic: str, partition: int | None) -> Iterator[Change]:
+def _partitions(step: HistoryStep, topic: str, partition: int | None) -> Iterator[EntityChange]:
     """Yield the changes of a topic's partitions, except removals."""
     for change in step.changes:
         state = change.after
-        if change.kind is not Kind.PARTITION or state is None or state["topic"] != topic:
+        if change.kind is not EntityKind.PARTITION or state is None or state["topic"] != topic:
             continue
         if partition is None or state["partition"] == partition:
             yield change
 
 
-def _json(step: Step, topic: str | None, partition: int | None) -> dict[str, Any]:
+def _json(step: HistoryStep, topic: str | None, partition: int | None) -> dict[str, Any]:
     obj: dict[str, Any] = {
         "offset": step.offset,
         "timestamp": step.timestamp,
@@ -164,14 +164,14 @@ def _json(step: Step, topic: str | None, partition: int | None) -> dict[str, Any
     return obj
 
 
-def _print_steps(steps: Iterator[Step]) -> None:
+def _print_steps(steps: Iterator[HistoryStep]) -> None:
     table = PiecewiseTable(_COLUMNS, folded=("type", "what"))
     for step in steps:
         table.add((step.offset, format_time(step.timestamp), step.type, step.description))
     table.flush()
 
 
-def _print_partitions(steps: Iterator[Step], topic: str, partition: int | None) -> None:
+def _print_partitions(steps: Iterator[HistoryStep], topic: str, partition: int | None) -> None:
     """Print a row for each changed partition, with its new state, and for other records."""
     table = PiecewiseTable(_PARTITION_COLUMNS, folded=("what",))
     for step in steps:

@@ -17,7 +17,7 @@ from kraftwire.cli.options.signals import stop_event
 from kraftwire.console.findings import Findings
 from kraftwire.console.output import flush_output, print_json
 from kraftwire.log.queries.typed_records import record_type_name
-from kraftwire.metadata.records.replay import Entry
+from kraftwire.metadata.records.replay import MetadataRecord
 from kraftwire.node.disk.files import replace_file
 from kraftwire.node.disk.replica_disk import DiskStore
 from kraftwire.node.node import Node, NodeSettings
@@ -132,8 +132,8 @@ def _write_image(machine: MetadataObserver, file: Path, node: Node, cluster_id: 
     return origin.offset
 
 
-def _printer(is_redacted: bool) -> Callable[[Entry], None]:
-    def show(entry: Entry) -> None:
+def _printer(is_redacted: bool) -> Callable[[MetadataRecord], None]:
+    def show(entry: MetadataRecord) -> None:
         message, version = entry.message, entry.version
         name = type(message).__name__
         data = message.to_json(version)

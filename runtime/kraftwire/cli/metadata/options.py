@@ -11,13 +11,13 @@ from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.findings import Findings
 from kraftwire.console.output import print_note
 from kraftwire.console.progress import progress
-from kraftwire.metadata.entities.entity import Kind
+from kraftwire.metadata.entities.entity import EntityKind
 from kraftwire.metadata.records.load import load_image
 from kraftwire.metadata.records.source import find_metadata
 from kraftwire.metadata.state.image import MetadataImage, OpenTransaction
 from kraftwire_wire.errors import count_of
 
-KINDS = {kind.section: kind for kind in Kind}
+KINDS = {kind.section: kind for kind in EntityKind}
 PATH = click.Path(exists=True, path_type=Path)
 OFFSET = click.IntRange(min=0)
 
@@ -41,7 +41,7 @@ only_option = click.option(
 )
 
 
-def kinds_of(only: Collection[str]) -> list[Kind]:
+def kinds_of(only: Collection[str]) -> list[EntityKind]:
     """Return the kinds that `--only` names, by default all."""
     return [kind for section, kind in KINDS.items() if not only or section in only]
 

@@ -30,16 +30,24 @@ from kraftwire.console.output import (
 )
 from kraftwire.console.times import format_time
 from kraftwire.metadata.entities.description import value_text
-from kraftwire.metadata.entities.entity import Entity, Kind, entities
+from kraftwire.metadata.entities.entity import Entity, EntityKind, entities
 from kraftwire.metadata.state.image import MetadataImage
 
-_COLUMNS: dict[Kind, tuple[str, ...]] = {
-    Kind.FEATURE: ("name", "level"),
-    Kind.VOTER: ("id", "directoryId", "endpoints", "kraftVersion"),
-    Kind.CONTROLLER: ("id", "incarnationId", "endpoints", "features"),
-    Kind.BROKER: ("id", "epoch", "fenced", "inControlledShutdown", "rack", "endpoints", "logDirs"),
-    Kind.TOPIC: ("name", "topicId", "partitions"),
-    Kind.PARTITION: (
+_COLUMNS: dict[EntityKind, tuple[str, ...]] = {
+    EntityKind.FEATURE: ("name", "level"),
+    EntityKind.VOTER: ("id", "directoryId", "endpoints", "kraftVersion"),
+    EntityKind.CONTROLLER: ("id", "incarnationId", "endpoints", "features"),
+    EntityKind.BROKER: (
+        "id",
+        "epoch",
+        "fenced",
+        "inControlledShutdown",
+        "rack",
+        "endpoints",
+        "logDirs",
+    ),
+    EntityKind.TOPIC: ("name", "topicId", "partitions"),
+    EntityKind.PARTITION: (
         "topic",
         "partition",
         "leader",
@@ -49,9 +57,9 @@ _COLUMNS: dict[Kind, tuple[str, ...]] = {
         "eligibleLeaderReplicas",
         "lastKnownElr",
     ),
-    Kind.CONFIG: ("resourceType", "resourceName", "name", "value"),
-    Kind.QUOTA: ("entity", "key", "value"),
-    Kind.ACL: (
+    EntityKind.CONFIG: ("resourceType", "resourceName", "name", "value"),
+    EntityKind.QUOTA: ("entity", "key", "value"),
+    EntityKind.ACL: (
         "permissionType",
         "principal",
         "operation",
@@ -60,13 +68,13 @@ _COLUMNS: dict[Kind, tuple[str, ...]] = {
         "patternType",
         "host",
     ),
-    Kind.SCRAM: ("name", "mechanism", "iterations"),
-    Kind.TOKEN: ("tokenId", "owner", "requester", "renewers", "expirationTimestamp"),
-    Kind.PRODUCER_IDS: ("nextProducerId",),
+    EntityKind.SCRAM: ("name", "mechanism", "iterations"),
+    EntityKind.TOKEN: ("tokenId", "owner", "requester", "renewers", "expirationTimestamp"),
+    EntityKind.PRODUCER_IDS: ("nextProducerId",),
 }
 """The fields that fit into a table; the JSON has them all."""
 
-_SECRET_COLUMNS = {Kind.SCRAM: ("salt", "storedKey", "serverKey")}
+_SECRET_COLUMNS = {EntityKind.SCRAM: ("salt", "storedKey", "serverKey")}
 
 _HEADS = {
     "inControlledShutdown": "stopping",
@@ -142,7 +150,7 @@ def image_lines(
 ) -> Iterator[dict[str, Any]]:
     """Yield an image as objects: the entities in `shown`, by default all, without secrets."""
     yield {"kind": "image", **_facts(image)}
-    for entity in entities(image, tuple(Kind)) if shown is None else shown:
+    for entity in entities(image, tuple(EntityKind)) if shown is None else shown:
         yield {"kind": entity.kind.value, **entity.fields}
 
 
@@ -180,14 +188,14 @@ def _print_tables(
     """Print a table for each kind that has entities, or that `--only` names."""
     print_table((_headline(image),), ())
     found = {kind: list(group) for kind, group in groupby(shown, lambda entity: entity.kind)}
-    for kind in Kind:
+    for kind in EntityKind:
         rows = found.get(kind, [])
         if rows or kind.section in only:
             click.echo()
             _print_section(kind, rows, secrets)
 
 
-def _print_section(kind: Kind, shown: Sequence[Entity], secrets: bool) -> None:
+def _print_section(kind: EntityKind, shown: Sequence[Entity], secrets: bool) -> None:
     columns = _COLUMNS[kind] + (_SECRET_COLUMNS.get(kind, ()) if secrets else ())
     rows = [[_cell(name, entity.fields[name]) for name in columns] for entity in shown]
     used, cells = without_empty(columns, rows, _OPTIONAL)
@@ -215,9 +223,11 @@ def _tree(image: MetadataImage, shown: Iterable[Entity]) -> TreeNode:
         section = TreeNode(kind.section)
         for entity in group:
             node = TreeNode(entity.label, list(_leaves(entity)))
-            parent = topics.get(entity.fields.get("topic")) if kind is Kind.PARTITION else None
+            parent = (
+                topics.get(entity.fields.get("topic")) if kind is EntityKind.PARTITION else None
+            )
             (parent or section).children.append(node)
-            if kind is Kind.TOPIC:
+            if kind is EntityKind.TOPIC:
                 topics[entity.fields["name"]] = node
         if section.children:
             root.children.append(section)

@@ -18,7 +18,7 @@ from kraftwire.log.batches.header import (
 )
 from kraftwire.log.batches.large_records import collect
 from kraftwire.log.batches.legacy import compressed_value, decode_legacy, legacy_crc
-from kraftwire.log.batches.record import Piece, Record, decode_records
+from kraftwire.log.batches.record import Record, RecordChunk, decode_records
 from kraftwire.log.errors import CorruptBatch
 
 
@@ -60,7 +60,7 @@ class Batch:
             data = self._unpacked()
         start = HEADER.size if header.magic >= 2 and not header.codec else 0
 
-        def decode() -> Iterator[Piece]:
+        def decode() -> Iterator[RecordChunk]:
             if header.magic >= 2:
                 return decode_records(data, start, header, file, limit)
             return decode_legacy(data, header, file)
@@ -97,7 +97,7 @@ class Batch:
         return self.header.record_count
 
 
-def parse_batch(
+def decode_batch(
     data: bytes, position: int = 0, file: str = "<bytes>", *, limit: int = DEFAULT_LIMIT
 ) -> Batch:
     """Return the batch that starts at a position of bytes in memory, its CRC checked.

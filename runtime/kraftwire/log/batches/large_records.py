@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, overload
 
 from kraftwire.log.batches.compression import DEFAULT_LIMIT, over_limit
-from kraftwire.log.batches.record import OBJECT_BYTES, Piece, Record
+from kraftwire.log.batches.record import OBJECT_BYTES, Record, RecordChunk
 from kraftwire.log.errors import CorruptBatch
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _KEPT = 64 << 20
 """Bytes that the list of a batch's records may take, by the count of `OBJECT_BYTES`."""
 
-Decode = Callable[[], Iterator[Piece]]
+Decode = Callable[[], Iterator[RecordChunk]]
 """Decodes the records of a batch from the first to the last; raises `CorruptBatch`."""
 
 

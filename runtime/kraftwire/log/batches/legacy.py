@@ -21,7 +21,7 @@ from kraftwire.log.batches.header import (
     parse_header,
     problem_of,
 )
-from kraftwire.log.batches.record import Piece, Record
+from kraftwire.log.batches.record import Record, RecordChunk
 from kraftwire.log.errors import CorruptBatch
 
 _SIZE = Struct(">i")
@@ -29,14 +29,14 @@ _PIECE = 1000
 """How many messages are read at a time."""
 
 
-def decode_legacy(data: bytes | bytearray, header: BatchHeader, file: str) -> Iterator[Piece]:
+def decode_legacy(data: bytes | bytearray, header: BatchHeader, file: str) -> Iterator[RecordChunk]:
     """Yield the records of a message, or of those within it if it is compressed.
 
     `data` is the whole message, or what `compressed_value` decompresses to.
     """
     if not header.codec:
         key, value = _key_and_value(bytes(data), header, file, header.position)
-        yield Piece([Record(header.base_offset, header.max_timestamp, key, value, ())], 0)
+        yield RecordChunk([Record(header.base_offset, header.max_timestamp, key, value, ())], 0)
         return
     shift = 0
     if header.magic >= 1 and header.base_offset > 0:
@@ -45,7 +45,7 @@ def decode_legacy(data: bytes | bytearray, header: BatchHeader, file: str) -> It
     for records in _inner_records(data, header, file):
         if shift:
             records = [record._replace(offset=record.offset + shift) for record in records]
-        yield Piece(records, 0)
+        yield RecordChunk(records, 0)
 
 
 def compressed_value(data: bytes, header: BatchHeader, file: str) -> bytes:

@@ -48,7 +48,7 @@ class Record(NamedTuple):
     headers: tuple[Header, ...]
 
 
-class Piece(NamedTuple):
+class RecordChunk(NamedTuple):
     """Some consecutive records of a batch, and how many headers they have in all."""
 
     records: list[Record]
@@ -57,7 +57,7 @@ class Piece(NamedTuple):
 
 def decode_records(
     data: bytes | bytearray, start: int, header: BatchHeader, file: str, limit: int
-) -> Iterator[Piece]:
+) -> Iterator[RecordChunk]:
     """Yield the records of a batch, which are `data` from `start` to its end.
 
     `limit` is how many bytes the headers of one record may take. Raises `CorruptBatch`.
@@ -79,7 +79,7 @@ def decode_records(
         if isinstance(data, bytearray):
             for place, record in enumerate(records):  # one by one, since a value may be large
                 records[place] = _with_bytes(record)
-        yield Piece(records, headers)
+        yield RecordChunk(records, headers)
     if position != len(data):
         reason = f"{len(data) - position} bytes follow the last of {count} records"
         raise CorruptBatch(file, header.position, reason)

@@ -24,8 +24,8 @@ from kraftwire.log.directories.file_names import (
     parse_file_name,
     parse_partition_name,
 )
-from kraftwire.log.directories.search import MAX_DEPTH, DirectorySearch, Listing
-from kraftwire.log.errors import CorruptBatch, Report, strict
+from kraftwire.log.directories.search import MAX_DEPTH, DirectoryListing, DirectorySearch
+from kraftwire.log.errors import CorruptBatch, ProblemHandler, raise_problem
 from kraftwire.log.segments.batch_order import BatchOrder
 from kraftwire.log.sources.storage import LOCAL, OpenSource, Storage
 from kraftwire_wire.errors import KraftwireError
@@ -169,7 +169,7 @@ def find_files(
     storage: Storage = LOCAL,
     *,
     matched: Collection[Path] = (),
-    report: Report = strict,
+    report: ProblemHandler = raise_problem,
 ) -> list[LogFile]:
     """Return the files below the paths, each once: by data directory, partition and offset.
 
@@ -204,7 +204,7 @@ def find_partitions(
     storage: Storage = LOCAL,
     *,
     matched: Collection[Path] = (),
-    report: Report = strict,
+    report: ProblemHandler = raise_problem,
 ) -> list[Partition]:
     """Return the files below the paths (see `find_files`) by the directory that they are in.
 
@@ -232,7 +232,9 @@ _BY_SUFFIX = {".log": FileKind.SEGMENT, ".checkpoint": FileKind.SNAPSHOT}
 """What a file is that was named, when its name is none of a data directory's."""
 
 
-def _files_at(path: Path, storage: Storage, report: Report, *, is_named: bool) -> Iterator[LogFile]:
+def _files_at(
+    path: Path, storage: Storage, report: ProblemHandler, *, is_named: bool
+) -> Iterator[LogFile]:
     if not storage.is_directory(path):
         yield _named_file(path, storage, is_named=is_named)
         return
@@ -274,7 +276,7 @@ def _first_offset(path: Path, storage: Storage) -> int:
     return header.base_offset if header else 0
 
 
-def _files_of(listing: Listing, storage: Storage) -> list[LogFile]:
+def _files_of(listing: DirectoryListing, storage: Storage) -> list[LogFile]:
     files = [
         LogFile(listing.path / text, name, listing.partition, storage)
         for text, name in listing.files

@@ -22,7 +22,7 @@ from kraftwire.log.directories.file_names import (
     parse_file_name,
     parse_partition_name,
 )
-from kraftwire.log.errors import Report, UnreadableFile
+from kraftwire.log.errors import ProblemHandler, UnreadableFile
 from kraftwire.log.sources.storage import Storage
 from kraftwire_wire.errors import KraftwireError
 
@@ -40,7 +40,7 @@ _LOST_AND_FOUND = "lost+found"
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class DirectoryListing:
     """Kafka's files in a directory, and the names of its directories."""
 
     path: Path
@@ -67,7 +67,7 @@ class Listing:
 class DirectorySearch:
     """The search at one path."""
 
-    def __init__(self, root: Path, storage: Storage, report: Report) -> None:
+    def __init__(self, root: Path, storage: Storage, report: ProblemHandler) -> None:
         """`report` is called with what cannot be listed or read."""
         self._root = root
         self._storage = storage
@@ -76,7 +76,7 @@ class DirectorySearch:
         self._visited: set[Path] = set()
         self._found: list[Path] = []
 
-    def listings(self, partition: PartitionName | None) -> Iterator[Listing]:
+    def listings(self, partition: PartitionName | None) -> Iterator[DirectoryListing]:
         """The path's own listing, then those below it; `partition` is what its name says."""
         own = self._list(self._root, partition, is_bounded=False)
         if own.is_partition and own.partition is not None:
@@ -84,7 +84,9 @@ class DirectorySearch:
             return
         yield from self._below(own, next(self._storage.identities([self._root])), MAX_DEPTH)
 
-    def _below(self, listing: Listing, identity: Path, depth: int) -> Iterator[Listing]:
+    def _below(
+        self, listing: DirectoryListing, identity: Path, depth: int
+    ) -> Iterator[DirectoryListing]:
         """Yield a directory that is not a partition below the path, and those in it."""
         self._visited.add(identity)
         yield listing
@@ -100,7 +102,7 @@ class DirectorySearch:
             elif known_as not in self._visited:
                 yield from self._below(one, known_as, depth - 1)
 
-    def _entered(self, listing: Listing) -> Iterator[tuple[Listing, Path]]:
+    def _entered(self, listing: DirectoryListing) -> Iterator[tuple[DirectoryListing, Path]]:
         """Yield the listings of the directories in another, with the path each is known by."""
         paths = [listing.path / name for name in listing.directories]
         for path, identity in zip(paths, self._storage.identities(paths), strict=True):
@@ -108,7 +110,7 @@ class DirectorySearch:
             if one is not None:
                 yield one, identity
 
-    def _enter(self, path: Path) -> Listing | None:
+    def _enter(self, path: Path) -> DirectoryListing | None:
         """Return the listing of a directory; None if it may not be listed."""
         try:
             return self._list(path, parse_partition_name(path.name), is_bounded=True)
@@ -118,8 +120,10 @@ class DirectorySearch:
                 self._report(UnreadableFile(name, f"cannot be listed: {error.strerror}"))
             return None
 
-    def _list(self, path: Path, partition: PartitionName | None, *, is_bounded: bool) -> Listing:
-        listing = Listing(path, partition)
+    def _list(
+        self, path: Path, partition: PartitionName | None, *, is_bounded: bool
+    ) -> DirectoryListing:
+        listing = DirectoryListing(path, partition)
         for entry in self._storage.entries(path):
             name = parse_file_name(entry.name)
             if name is not None and (entry.problem or entry.is_directory):
@@ -132,7 +136,7 @@ class DirectorySearch:
             if name is None and is_bounded:
                 self._count()
         if listing.is_data_directory and partition is not None:
-            return Listing(path, None, listing.files, listing.directories)
+            return DirectoryListing(path, None, listing.files, listing.directories)
         return listing
 
     def _count(self) -> None:
@@ -145,7 +149,7 @@ class DirectorySearch:
             )
 
 
-def _in_order(entered: tuple[Listing, Path]) -> tuple[bool, PartitionName, str]:
+def _in_order(entered: tuple[DirectoryListing, Path]) -> tuple[bool, PartitionName, str]:
     """Partitions by topic and number, then directories of other names."""
     listing, _ = entered
     name = listing.partition

@@ -27,7 +27,7 @@ _AT_THE_END = {
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class DirectoryIdentity:
     """Whose a directory is: a row of the table of ids."""
 
     directory: str
@@ -39,11 +39,11 @@ class Identity:
 
 
 @dataclass(slots=True)
-class Check:
+class Fsck:
     """A check of partitions, and of the data directories they lie in."""
 
     limit: int = DEFAULT_LIMIT
-    identities: list[Identity] = field(default_factory=list)
+    identities: list[DirectoryIdentity] = field(default_factory=list)
     _ends: dict[Path, dict[TopicPartition, int]] = field(default_factory=dict)
     _known: dict[Path, set[TopicPartition]] = field(default_factory=dict)
 
@@ -81,10 +81,10 @@ class Check:
             if file.kind is FileKind.META_PROPERTIES:
                 meta = decode_meta_properties(file.read(), str(file.path))
                 ids = (meta.cluster_id, meta.node_id, meta.directory_id)
-                self.identities.append(Identity(directory, *ids))
+                self.identities.append(DirectoryIdentity(directory, *ids))
             elif file.kind is FileKind.PARTITION_METADATA:
                 topic_id = decode_partition_metadata(file.read(), str(file.path)).topic_id
-                row = Identity(directory, topic=file.topic, topic_id=format_uuid(topic_id))
+                row = DirectoryIdentity(directory, topic=file.topic, topic_id=format_uuid(topic_id))
                 self.identities.append(row)
             elif file.kind is FileKind.QUORUM_STATE:
                 decode_quorum_state(file.read(), str(file.path))
@@ -131,11 +131,11 @@ def _swaps(partition: Partition) -> Iterator[Finding]:
             yield warning("segment", str(file.path), None, reason)
 
 
-def _clashes(identities: list[Identity]) -> Iterator[Finding]:
+def _clashes(identities: list[DirectoryIdentity]) -> Iterator[Finding]:
     """Directories of one cluster have one cluster id, ids of their own, one id for a topic."""
-    clusters: defaultdict[str, list[Identity]] = defaultdict(list)
-    directories: defaultdict[str, list[Identity]] = defaultdict(list)
-    topics: defaultdict[str, dict[str, Identity]] = defaultdict(dict)
+    clusters: defaultdict[str, list[DirectoryIdentity]] = defaultdict(list)
+    directories: defaultdict[str, list[DirectoryIdentity]] = defaultdict(list)
+    topics: defaultdict[str, dict[str, DirectoryIdentity]] = defaultdict(dict)
     for row in identities:
         if row.cluster_id is not None:
             clusters[row.cluster_id].append(row)

@@ -15,7 +15,7 @@ from kraftwire.log.batches.header import BatchHeader
 from kraftwire.log.directories.partition import LogFile
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.fsck.finding import Finding, error, warning
-from kraftwire.log.queries.transactions import Aborted
+from kraftwire.log.queries.transactions import AbortedTransaction
 from kraftwire.log.small_files.indexes import (
     OFFSET_ENTRY,
     TIME_ENTRY,
@@ -31,7 +31,7 @@ from kraftwire_messages.kafka import AbortedTxn
 from kraftwire_wire.errors import count_of
 
 E = TypeVar("E", OffsetEntry, TimeEntry)
-Reader = Callable[[Source, int], Iterator[E]]
+IndexReader = Callable[[Source, int], Iterator[E]]
 
 _TRANSACTION_INDEX = "transaction index"
 _ZEROS = AbortedTxn()
@@ -43,14 +43,14 @@ class _IndexCheck(Generic[E]):
 
     name: ClassVar[str]
 
-    def __init__(self, file: LogFile, read: Reader[E], entry_size: int) -> None:
+    def __init__(self, file: LogFile, read: IndexReader[E], entry_size: int) -> None:
         self._file = file
         self._problems: list[Finding] = []
         self._entries: Iterator[tuple[int, E]] = self._numbered(read, entry_size)
         self._before: E | None = None
         self._next: tuple[int, E] | None = self._advance()
 
-    def _numbered(self, read: Reader[E], size: int) -> Iterator[tuple[int, E]]:
+    def _numbered(self, read: IndexReader[E], size: int) -> Iterator[tuple[int, E]]:
         """Entries with the byte that each starts at; damage is a finding, and their end."""
         try:
             with self._file.open() as source:
@@ -174,7 +174,7 @@ class TimeIndexCheck(_IndexCheck[TimeEntry]):
 def check_transaction_index(
     file: LogFile | None,
     segment: LogFile,
-    aborted: list[Aborted],
+    aborted: list[AbortedTransaction],
     markers: list[tuple[int, int]],
 ) -> Iterator[Finding]:
     """The `.txnindex` of a segment: the transactions that were aborted in it, as far as known.

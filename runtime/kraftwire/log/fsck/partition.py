@@ -17,8 +17,8 @@ from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.fsck.batches import BatchChecks
 from kraftwire.log.fsck.finding import Finding, error, info, warning
 from kraftwire.log.fsck.indexes import OffsetIndexCheck, TimeIndexCheck, check_transaction_index
-from kraftwire.log.fsck.producers import Producers
-from kraftwire.log.queries.transactions import Transactions
+from kraftwire.log.fsck.producers import ProducerStates
+from kraftwire.log.queries.transactions import PartitionTransactions
 from kraftwire.log.segments.batch_order import BatchOrder, with_following
 from kraftwire.log.segments.segment import Damage, DamageKind, scan_batches
 from kraftwire.log.small_files.checkpoints import EpochEntry, decode_leader_epochs
@@ -36,8 +36,8 @@ class PartitionCheck:
         self._partition = partition
         self._limit = limit
         self._batches = BatchChecks()
-        self._producers = Producers()
-        self._transactions = Transactions()
+        self._producers = ProducerStates()
+        self._transactions = PartitionTransactions()
         self._snapshots = partition.of_kind(FileKind.PRODUCER_SNAPSHOT)
         self._epochs: list[EpochEntry] | None = None
         self._wrong_epochs = 0

@@ -31,7 +31,7 @@ class ProducerState:
     transaction_first_offset: int = _NONE
 
 
-class Producers:
+class ProducerStates:
     """The producers of one partition, batch by batch."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from kraftwire.log.batches.header import HEADER, BatchHeader, parse_sound_header
 from kraftwire.log.batches.record import Record
 from kraftwire.log.directories.partition import LogFile, Partition
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.queries.transactions import Transactions
+from kraftwire.log.queries.transactions import PartitionTransactions
 from kraftwire.log.segments.batch_order import BatchOrder, in_order
 from kraftwire.log.segments.segment import Damage, scan_batches
 from kraftwire.log.small_files.indexes import OffsetIndex
@@ -36,7 +36,7 @@ class Selection:
     to_offset: int | None = None
     since: int | None = None
     until: int | None = None
-    committed: Transactions | None = None
+    committed: PartitionTransactions | None = None
 
     def may_have(self, header: BatchHeader) -> bool:
         """Whether a batch can hold a wanted record, by its header."""

@@ -23,7 +23,7 @@ class Gap(NamedTuple):
 
 
 @dataclass(slots=True)
-class Summary:
+class PartitionSummary:
     """What the batches of a partition say of themselves."""
 
     segments: int = 0
@@ -90,9 +90,11 @@ class Summary:
             self.last_timestamp = header.max_timestamp
 
 
-def scan_partition(partition: Partition, done: Callable[[int], None] = lambda _: None) -> Summary:
+def scan_partition(
+    partition: Partition, done: Callable[[int], None] = lambda _: None
+) -> PartitionSummary:
     """Summarise the segments in use; `done` is told the bytes of each segment that is scanned."""
-    summary = Summary()
+    summary = PartitionSummary()
     for segment in partition.segments:
         with segment.open() as source:
             summary.segments += 1

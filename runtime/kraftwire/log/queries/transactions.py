@@ -1,7 +1,7 @@
 """read_committed without a broker: which records of a partition belong to aborted transactions.
 
 A transaction of a producer begins with its first transactional batch and ends with a
-control batch that says COMMIT or ABORT. `Transactions` is filled by one pass over headers;
+control batch that says COMMIT or ABORT. `PartitionTransactions` is filled by one pass over headers;
 only control batches are read. What no marker has ended is open: from its first offset on,
 the last stable offset, a reader with read_committed sees nothing.
 """
@@ -28,7 +28,7 @@ from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType, decode_control_key
 
 
-class Aborted(NamedTuple):
+class AbortedTransaction(NamedTuple):
     """A transaction that was aborted: its first offset, and the offset of its marker.
 
     `last_stable_offset` is that of the log when the marker came.
@@ -40,18 +40,18 @@ class Aborted(NamedTuple):
     last_stable_offset: int
 
 
-class Transactions:
+class PartitionTransactions:
     """The transactions of one partition, as far as its batches tell."""
 
     def __init__(self) -> None:
         """Nothing known; feed batches in the order of their offsets."""
-        self.aborted: list[Aborted] = []
+        self.aborted: list[AbortedTransaction] = []
         self.abort_markers: list[tuple[int, int]] = []
         """Producer and offset of every marker that aborts, also of what began before the log."""
         self.problems: list[CorruptBatch] = []
         """What could not be read while looking for transactions."""
         self._open: dict[int, int] = {}
-        self._by_producer: defaultdict[int, list[Aborted]] = defaultdict(list)
+        self._by_producer: defaultdict[int, list[AbortedTransaction]] = defaultdict(list)
 
     @property
     def open(self) -> dict[int, int]:
@@ -87,7 +87,7 @@ class Transactions:
             if kind is ControlType.ABORT and first is not None:
                 stable = self.last_stable_offset
                 stable = record.offset + 1 if stable is None else stable
-                self.add(Aborted(header.producer_id, first, record.offset, stable))
+                self.add(AbortedTransaction(header.producer_id, first, record.offset, stable))
 
     def take(self, batch: Batch) -> None:
         """A transactional batch; `KraftwireError` where it is damaged, and so is none."""
@@ -98,7 +98,7 @@ class Transactions:
         else:
             self.data(batch.header)
 
-    def add(self, aborted: Aborted) -> None:
+    def add(self, aborted: AbortedTransaction) -> None:
         """An aborted transaction, in the order of the markers that abort."""
         self.aborted.append(aborted)
         self._by_producer[aborted.producer_id].append(aborted)
@@ -122,19 +122,19 @@ class Transactions:
         return at < 0 or header.base_offset > aborted[at].last_offset
 
 
-def find_transactions(segments: Iterable[LogFile]) -> Transactions:
+def find_transactions(segments: Iterable[LogFile]) -> PartitionTransactions:
     """The transactions of a partition's segments, which are given in their order.
 
     The CRC of transactional batches is checked, since a flipped bit makes one out of any
     other. Damage is passed over and noted: a transaction whose marker is lost stays open.
     """
-    transactions = Transactions()
+    transactions = PartitionTransactions()
     for segment in segments:
         _scan(transactions, segment)
     return transactions
 
 
-def indexed_transactions(partition: Partition) -> Transactions:
+def indexed_transactions(partition: Partition) -> PartitionTransactions:
     """The same for a partition's segments, through what the broker has noted where it has.
 
     A segment is not gone over where its `.txnindex` says what was aborted in it, and the
@@ -142,14 +142,16 @@ def indexed_transactions(partition: Partition) -> Transactions:
     transaction, and no such index: they are gone over, since it could be lost as well.
     An index has no CRC: it is believed where its markers ascend within the segment.
     """
-    transactions = Transactions()
+    transactions = PartitionTransactions()
     for segment in partition.segments:
         if not _take_noted(transactions, partition, segment):
             _scan(transactions, segment)
     return transactions
 
 
-def _take_noted(transactions: Transactions, partition: Partition, segment: LogFile) -> bool:
+def _take_noted(
+    transactions: PartitionTransactions, partition: Partition, segment: LogFile
+) -> bool:
     """Take what the broker has noted of a segment; False where that is not all there."""
     index = partition.beside(segment, FileKind.TRANSACTION_INDEX)
     end = partition.end_of(segment)
@@ -163,7 +165,9 @@ def _take_noted(transactions: Transactions, partition: Partition, segment: LogFi
     except (KraftwireError, OSError):
         return False
     aborted = [
-        Aborted(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset)
+        AbortedTransaction(
+            entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset
+        )
         for entry in entries
     ]
     if not aborted or not _ascend(aborted, segment.base_offset, end):
@@ -180,7 +184,7 @@ def _take_noted(transactions: Transactions, partition: Partition, segment: LogFi
     return True
 
 
-def _ascend(aborted: list[Aborted], start: int, end: int) -> bool:
+def _ascend(aborted: list[AbortedTransaction], start: int, end: int) -> bool:
     """Whether the markers of transactions follow one another, from one offset to before another."""
     markers = [one.last_offset for one in aborted]
     return (
@@ -191,7 +195,7 @@ def _ascend(aborted: list[Aborted], start: int, end: int) -> bool:
     )
 
 
-def _scan(transactions: Transactions, segment: LogFile) -> None:
+def _scan(transactions: PartitionTransactions, segment: LogFile) -> None:
     with segment.open() as source:
         for item in scan_headers(source):
             if isinstance(item, Damage):
@@ -201,7 +205,9 @@ def _scan(transactions: Transactions, segment: LogFile) -> None:
                 _read_transactional(transactions, source, item)
 
 
-def _read_transactional(transactions: Transactions, source: Source, header: BatchHeader) -> None:
+def _read_transactional(
+    transactions: PartitionTransactions, source: Source, header: BatchHeader
+) -> None:
     batch = Batch(header, source.read_at(header.position, header.size), source.name)
     try:
         transactions.take(batch)

@@ -27,7 +27,7 @@ from kraftwire.log.batches.batch import Batch
 from kraftwire.log.directories.file_names import FileKind
 from kraftwire.log.directories.partition import LogFile, Partition
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.queries.transactions import Transactions
+from kraftwire.log.queries.transactions import PartitionTransactions
 from kraftwire.log.salvage.small_files import Loss, copy_files, write_new
 from kraftwire.log.segments.batch_order import BatchOrder, EpochOrder, with_following
 from kraftwire.log.segments.segment import Damage, DamageKind, scan_batches
@@ -41,7 +41,7 @@ from kraftwire_wire.errors import KraftwireError
 
 
 @dataclass(slots=True)
-class Saved:
+class SalvageTotals:
     """What was kept of a partition."""
 
     segments: int = 0
@@ -68,13 +68,13 @@ class Salvage:
         """`target` is the directory for the partition's files; it is made when it is needed."""
         self._partition = partition
         self._target = target
-        self._transactions = Transactions()
+        self._transactions = PartitionTransactions()
         self._epochs: list[EpochEntry] = []
         self._epoch_ends: dict[int, int] = {}
         self._pending = _Pending([])
         self._leader_epochs = EpochOrder()
         self._next_offset = 0
-        self.saved = Saved()
+        self.saved = SalvageTotals()
 
     def run(self, done: Callable[[int], None] = lambda _: None) -> Iterator[Loss]:
         """Write everything; yields what is lost, `done` is told the bytes that were read."""

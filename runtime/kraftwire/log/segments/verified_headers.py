@@ -20,7 +20,7 @@ _MIN_LENGTH = HEADER.size - LOG_OVERHEAD
 _MAX_OFFSET = (1 << 63) - 1
 
 
-def scan_checked(source: Source) -> Iterator[BatchHeader | Damage]:
+def scan_verified_headers(source: Source) -> Iterator[BatchHeader | Damage]:
     """The headers of a file's batches, each with a CRC that matches, and what is no batch."""
     reader = BatchReader(source)
     position = 0

@@ -16,7 +16,7 @@ _SPECIAL = re.compile(r"^ |[^ -\[\]-~]")
 _PLAIN = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
-class Entry(NamedTuple):
+class PropertyEntry(NamedTuple):
     """A key, its value, and the line that they begin in, from 1 on."""
 
     key: str
@@ -24,14 +24,14 @@ class Entry(NamedTuple):
     line: int
 
 
-def read_entries(data: bytes) -> Iterator[Entry]:
+def read_entries(data: bytes) -> Iterator[PropertyEntry]:
     """The entries of a properties file as Java reads it: Latin-1, `\\` at a line's end."""
     for number, line in _logical_lines(data.decode("latin-1")):
         key = _KEY_END.match(line)
         assert key is not None, "the pattern matches nothing, too"
         separator = _SEPARATOR.match(line, key.end())
         end = separator.end() if separator else key.end()
-        yield Entry(_unescaped(key.group()), _unescaped(line[end:]), number)
+        yield PropertyEntry(_unescaped(key.group()), _unescaped(line[end:]), number)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

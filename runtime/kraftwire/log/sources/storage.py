@@ -17,7 +17,7 @@ from kraftwire.log.sources.source import FileSource, Source, problem_of_mode
 from kraftwire_wire.errors import KraftwireError
 
 
-class Entry(NamedTuple):
+class DirectoryEntry(NamedTuple):
     """A name in a directory."""
 
     name: str
@@ -46,7 +46,7 @@ class Storage(Protocol):
         """Whether a path is a directory or a file; `OSError` where nothing is there."""
         ...
 
-    def entries(self, directory: Path) -> Iterable[Entry]:
+    def entries(self, directory: Path) -> Iterable[DirectoryEntry]:
         """The names in a directory, in any order."""
         ...
 
@@ -82,7 +82,7 @@ class LocalStorage:
             raise KraftwireError(f"{path}: neither a file nor a directory")
         return False
 
-    def entries(self, directory: Path) -> Iterable[Entry]:
+    def entries(self, directory: Path) -> Iterable[DirectoryEntry]:
         """See `Storage.entries`."""
         with os.scandir(directory) as found:
             for entry in found:
@@ -115,13 +115,13 @@ class LocalStorage:
         return FileSource(path)
 
 
-def _entry(entry: os.DirEntry[str]) -> Entry | None:
+def _entry(entry: os.DirEntry[str]) -> DirectoryEntry | None:
     """A name in a directory of this machine; None if it was deleted meanwhile."""
     try:
         if entry.is_dir():
-            return Entry(entry.name, is_directory=True)
+            return DirectoryEntry(entry.name, is_directory=True)
         if entry.is_file():
-            return Entry(entry.name, is_directory=False)
+            return DirectoryEntry(entry.name, is_directory=False)
         problem = problem_of_mode(entry.stat().st_mode) or ""
     except FileNotFoundError:
         if not entry.is_symlink():
@@ -129,7 +129,7 @@ def _entry(entry: os.DirEntry[str]) -> Entry | None:
         problem = "a link to a file that does not exist"
     except OSError as error:  # a link that leads back to itself
         problem = error.strerror or str(error)
-    return Entry(entry.name, is_directory=False, problem=problem)
+    return DirectoryEntry(entry.name, is_directory=False, problem=problem)
 
 
 LOCAL = LocalStorage()

@@ -12,10 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.batch import Batch, decode_batch
 from kraftwire.log.batches.header import BatchHeader
 from kraftwire.log.directories.file_names import segment_name
-from kraftwire.log.queries.transactions import Aborted
+from kraftwire.log.queries.transactions import AbortedTransaction
 from kraftwire.log.segments.batch_order import MAX_RELATIVE_OFFSET
 from kraftwire.log.small_files.indexes import (
     OffsetEntry,
@@ -95,7 +95,7 @@ class SegmentWriter:
     def append(self, batch: Batch | bytes) -> BatchHeader:
         """Append one batch as it is; returns its header, at its place in this segment."""
         data = batch.data if isinstance(batch, Batch) else batch
-        header = parse_batch(data).header._replace(position=self.size)
+        header = decode_batch(data).header._replace(position=self.size)
         if header.base_offset < self.next_offset:
             raise EncodeError(f"offset {header.base_offset}, where {self.next_offset} is next")
         if max(header.last_offset - self.base_offset, header.end) > MAX_RELATIVE_OFFSET:
@@ -108,7 +108,7 @@ class SegmentWriter:
         self.next_offset = header.last_offset + 1
         return header
 
-    def add_aborted(self, aborted: Aborted) -> None:
+    def add_aborted(self, aborted: AbortedTransaction) -> None:
         """Note a transaction whose abort marker is in this segment."""
         self._aborted.append(AbortedTxn(**aborted._asdict()))
 

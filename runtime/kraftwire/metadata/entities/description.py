@@ -10,27 +10,27 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kraftwire.metadata.entities.diff import Change
-from kraftwire.metadata.entities.entity import Kind
-from kraftwire.metadata.entities.views import Fields
+from kraftwire.metadata.entities.diff import EntityChange
+from kraftwire.metadata.entities.entity import EntityKind
+from kraftwire.metadata.entities.views import EntityFields
 from kraftwire.redaction import redact
 from kraftwire_messages import kafka
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.message import Message
 
-_ADDED: dict[Kind, tuple[str, ...]] = {
-    Kind.FEATURE: ("level",),
-    Kind.VOTER: ("directoryId", "endpoints"),
-    Kind.CONTROLLER: ("endpoints",),
-    Kind.BROKER: ("epoch", "fenced", "rack", "endpoints"),
-    Kind.TOPIC: ("topicId",),
-    Kind.PARTITION: ("leader", "leaderEpoch", "isr", "replicas"),
-    Kind.CONFIG: ("value",),
-    Kind.QUOTA: ("value",),
-    Kind.ACL: ("host", "patternType", "id"),
-    Kind.SCRAM: ("iterations",),
-    Kind.TOKEN: ("owner", "expirationTimestamp"),
-    Kind.PRODUCER_IDS: ("nextProducerId",),
+_ADDED: dict[EntityKind, tuple[str, ...]] = {
+    EntityKind.FEATURE: ("level",),
+    EntityKind.VOTER: ("directoryId", "endpoints"),
+    EntityKind.CONTROLLER: ("endpoints",),
+    EntityKind.BROKER: ("epoch", "fenced", "rack", "endpoints"),
+    EntityKind.TOPIC: ("topicId",),
+    EntityKind.PARTITION: ("leader", "leaderEpoch", "isr", "replicas"),
+    EntityKind.CONFIG: ("value",),
+    EntityKind.QUOTA: ("value",),
+    EntityKind.ACL: ("host", "patternType", "id"),
+    EntityKind.SCRAM: ("iterations",),
+    EntityKind.TOKEN: ("owner", "expirationTimestamp"),
+    EntityKind.PRODUCER_IDS: ("nextProducerId",),
 }
 
 
@@ -52,14 +52,14 @@ def value_text(value: Any) -> str:
     return str(value)
 
 
-def added_text(kind: Kind, fields: Fields) -> str:
+def added_text(kind: EntityKind, fields: EntityFields) -> str:
     """What is said of a new entity of a kind besides its label."""
     return ", ".join(
         f"{name} {value_text(fields[name])}" for name in _ADDED[kind] if fields[name] is not None
     )
 
 
-def change_text(change: Change) -> str:
+def change_text(change: EntityChange) -> str:
     """One change in words."""
     name = f"{change.kind.value} {change.label}".rstrip()
     if change.after is None:
@@ -76,7 +76,7 @@ def change_text(change: Change) -> str:
 def describe(
     message: Message,
     version: int,
-    changes: Sequence[Change],
+    changes: Sequence[EntityChange],
     *,
     applied: bool = True,
     dropped: int = 0,
@@ -98,7 +98,7 @@ def describe(
     return f"{outcome}: {value_text(shown)}" if shown else outcome
 
 
-def _changes_text(changes: Sequence[Change]) -> str:
+def _changes_text(changes: Sequence[EntityChange]) -> str:
     first, *rest = changes
     text = change_text(first)
     if len(changes) > 1 and all(change.after is None for change in changes):

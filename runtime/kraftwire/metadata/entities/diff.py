@@ -11,30 +11,30 @@ from typing import NamedTuple
 
 from kraftwire.metadata.entities.entity import (
     Entity,
-    Kind,
-    Ref,
+    EntityKind,
+    EntityRef,
     entity_at,
     objects_of,
     sorted_identities,
     topic_of,
     without_secrets,
 )
-from kraftwire.metadata.entities.views import Fields
+from kraftwire.metadata.entities.views import EntityFields
 from kraftwire.metadata.state.image import MetadataImage
 
 
-class Change(NamedTuple):
+class EntityChange(NamedTuple):
     """One thing that was added (`before` is None), removed (`after` is None) or changed."""
 
-    ref: Ref
+    ref: EntityRef
     label: str
-    before: Fields | None
-    after: Fields | None
+    before: EntityFields | None
+    after: EntityFields | None
     changed: tuple[str, ...]
     """The names of the fields that differ; empty unless both sides are there."""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> EntityKind:
         """What it is that changed."""
         return self.ref.kind
 
@@ -49,16 +49,16 @@ class Change(NamedTuple):
 def diff_images(
     before: MetadataImage,
     after: MetadataImage,
-    kinds: Collection[Kind] = tuple(Kind),
+    kinds: Collection[EntityKind] = tuple(EntityKind),
     *,
     topics: Collection[str] = (),
     secrets: bool = False,
-) -> Iterator[Change]:
+) -> Iterator[EntityChange]:
     """The differences, kind by kind: what was removed, then what was added or changed.
 
     With `topics`, only those topics, their partitions and their settings.
     """
-    for kind in Kind:
+    for kind in EntityKind:
         if kind not in kinds:
             continue
         old, new = objects_of(before, kind), objects_of(after, kind)
@@ -66,7 +66,7 @@ def diff_images(
         rest = [at for at, found in new.items() if at not in old or old[at] != found]
         for image, identities in ((before, gone), (after, rest)):
             for identity in sorted_identities(image, kind, identities):
-                ref = Ref(kind, identity)
+                ref = EntityRef(kind, identity)
                 if topics and topic_of(image, ref) not in topics:
                     continue
                 old_one = entity_at(before, ref, secrets=True)
@@ -76,7 +76,9 @@ def diff_images(
                     yield change
 
 
-def compare(before: Entity | None, after: Entity | None, *, secrets: bool = False) -> Change | None:
+def compare(
+    before: Entity | None, after: Entity | None, *, secrets: bool = False
+) -> EntityChange | None:
     """The change from one state of an entity to another, both read with secrets."""
     entity = after or before
     if entity is None:
@@ -88,12 +90,12 @@ def compare(before: Entity | None, after: Entity | None, *, secrets: bool = Fals
         )
         if not changed:
             return None
-    return Change(
+    return EntityChange(
         entity.ref, entity.label, _shown(before, secrets), _shown(after, secrets), changed
     )
 
 
-def _shown(entity: Entity | None, secrets: bool) -> Fields | None:
+def _shown(entity: Entity | None, secrets: bool) -> EntityFields | None:
     if entity is None or secrets:
         return entity.fields if entity else None
     return without_secrets(entity.kind, entity.fields)

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from kraftwire.metadata.entities import views
-from kraftwire.metadata.entities.views import Fields, View
+from kraftwire.metadata.entities.views import EntityFields, EntityView
 from kraftwire.metadata.state.access import QuotaEntity
 from kraftwire.metadata.state.image import MetadataImage
 from kraftwire.metadata.state.names import TOPIC_CONFIG
-from kraftwire.metadata.state.topics import Partition
+from kraftwire.metadata.state.topics import PartitionRegistration
 from kraftwire.redaction import REDACTED, is_secret_setting
 
 
-class Kind(Enum):
+class EntityKind(Enum):
     """The kinds of entities, in the order in which they are listed."""
 
     FEATURE = "feature"
@@ -39,25 +39,27 @@ class Kind(Enum):
     @property
     def section(self) -> str:
         """The word for all of the kind: `topics`."""
-        return self.value if self in (Kind.SCRAM, Kind.PRODUCER_IDS) else f"{self.value}s"
+        return (
+            self.value if self in (EntityKind.SCRAM, EntityKind.PRODUCER_IDS) else f"{self.value}s"
+        )
 
 
-class Ref(NamedTuple):
+class EntityRef(NamedTuple):
     """Which entity: its kind, and what tells it from others of the kind."""
 
-    kind: Kind
+    kind: EntityKind
     identity: Hashable
 
 
 class Entity(NamedTuple):
     """One thing in an image."""
 
-    ref: Ref
+    ref: EntityRef
     label: str
-    fields: Fields
+    fields: EntityFields
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> EntityKind:
         """What it is."""
         return self.ref.kind
 
@@ -69,14 +71,14 @@ class _Table(NamedTuple):
     """By identity."""
     find: Callable[[MetadataImage, Any], Any]
     """One of them, or None, without gathering all."""
-    view: Callable[[MetadataImage, Any, Any], View]
+    view: Callable[[MetadataImage, Any, Any], EntityView]
     order: Callable[[MetadataImage, Any], Any] = lambda image, identity: identity
     """What to sort identities by."""
 
 
 def entities(
     image: MetadataImage,
-    kinds: Collection[Kind] = tuple(Kind),
+    kinds: Collection[EntityKind] = tuple(EntityKind),
     *,
     topics: Collection[str] = (),
     secrets: bool = False,
@@ -85,29 +87,31 @@ def entities(
 
     With `topics`, only those topics, their partitions and their settings.
     """
-    for kind in Kind:
+    for kind in EntityKind:
         if kind not in kinds:
             continue
         for identity in sorted_identities(image, kind, objects_of(image, kind)):
-            ref = Ref(kind, identity)
+            ref = EntityRef(kind, identity)
             if not topics or topic_of(image, ref) in topics:
                 entity = entity_at(image, ref, secrets=secrets)
                 assert entity is not None, "it was listed"
                 yield entity
 
 
-def objects_of(image: MetadataImage, kind: Kind) -> Mapping[Any, Any]:
+def objects_of(image: MetadataImage, kind: EntityKind) -> Mapping[Any, Any]:
     """The objects of a kind by identity; the same in two images where they compare equal."""
     return _TABLES[kind].objects(image)
 
 
-def sorted_identities(image: MetadataImage, kind: Kind, identities: Collection[Any]) -> list[Any]:
+def sorted_identities(
+    image: MetadataImage, kind: EntityKind, identities: Collection[Any]
+) -> list[Any]:
     """Identities of a kind in the order in which they are listed."""
     order = _TABLES[kind].order
     return sorted(identities, key=lambda identity: order(image, identity))
 
 
-def entity_at(image: MetadataImage, ref: Ref, *, secrets: bool = False) -> Entity | None:
+def entity_at(image: MetadataImage, ref: EntityRef, *, secrets: bool = False) -> Entity | None:
     """The entity that a reference names; None where the image has none."""
     table = _TABLES[ref.kind]
     found = table.find(image, ref.identity)
@@ -117,24 +121,24 @@ def entity_at(image: MetadataImage, ref: Ref, *, secrets: bool = False) -> Entit
     return Entity(ref, label, fields if secrets else without_secrets(ref.kind, fields))
 
 
-def without_secrets(kind: Kind, fields: Fields) -> Fields:
+def without_secrets(kind: EntityKind, fields: EntityFields) -> EntityFields:
     """The fields of an entity with its secrets replaced."""
-    if kind is Kind.SCRAM:
+    if kind is EntityKind.SCRAM:
         return fields | dict.fromkeys(("salt", "storedKey", "serverKey"), REDACTED)
-    if kind is Kind.CONFIG and is_secret_setting(fields["name"]):
+    if kind is EntityKind.CONFIG and is_secret_setting(fields["name"]):
         return fields | {"value": REDACTED}
     return fields
 
 
-def topic_of(image: MetadataImage, ref: Ref) -> str | None:
+def topic_of(image: MetadataImage, ref: EntityRef) -> str | None:
     """The name of the topic that an entity belongs to; None where it belongs to none."""
     identity: Any = ref.identity
     match ref.kind:
-        case Kind.TOPIC:
+        case EntityKind.TOPIC:
             topic = image.topics.by_id.get(identity)
-        case Kind.PARTITION:
+        case EntityKind.PARTITION:
             topic = image.topics.by_id.get(identity[0])
-        case Kind.CONFIG if identity[0] == TOPIC_CONFIG:
+        case EntityKind.CONFIG if identity[0] == TOPIC_CONFIG:
             return str(identity[1])
         case _:
             return None
@@ -159,7 +163,7 @@ def _acl_order(image: MetadataImage, identity: UUID) -> Any:
     return acl.resource_type, acl.resource_name, acl.principal, acl.operation, identity
 
 
-def _all_partitions(image: MetadataImage) -> dict[tuple[UUID, int], Partition]:
+def _all_partitions(image: MetadataImage) -> dict[tuple[UUID, int], PartitionRegistration]:
     return {
         (topic.id, number): partition
         for topic in image.topics.by_id.values()
@@ -183,7 +187,9 @@ def _all_quotas(image: MetadataImage) -> dict[tuple[QuotaEntity, str], float]:
     }
 
 
-def _find_partition(image: MetadataImage, identity: tuple[UUID, int]) -> Partition | None:
+def _find_partition(
+    image: MetadataImage, identity: tuple[UUID, int]
+) -> PartitionRegistration | None:
     topic = image.topics.by_id.get(identity[0])
     return topic.partitions.get(identity[1]) if topic else None
 
@@ -193,50 +199,52 @@ def _next_ids(image: MetadataImage) -> dict[None, int]:
 
 
 _TABLES = {
-    Kind.FEATURE: _Table(
+    EntityKind.FEATURE: _Table(
         lambda image: image.features, lambda image, name: image.features.get(name), views.feature
     ),
-    Kind.VOTER: _Table(
+    EntityKind.VOTER: _Table(
         lambda image: image.voters, lambda image, node: image.voters.get(node), views.voter
     ),
-    Kind.CONTROLLER: _Table(
+    EntityKind.CONTROLLER: _Table(
         lambda image: image.controllers,
         lambda image, node: image.controllers.get(node),
         views.controller,
     ),
-    Kind.BROKER: _Table(
+    EntityKind.BROKER: _Table(
         lambda image: image.brokers.by_id,
         lambda image, node: image.brokers.by_id.get(node),
         views.broker,
     ),
-    Kind.TOPIC: _Table(
+    EntityKind.TOPIC: _Table(
         lambda image: image.topics.by_id,
         lambda image, topic_id: image.topics.by_id.get(topic_id),
         views.topic,
         _topic_order,
     ),
-    Kind.PARTITION: _Table(_all_partitions, _find_partition, views.partition, _partition_order),
-    Kind.CONFIG: _Table(
+    EntityKind.PARTITION: _Table(
+        _all_partitions, _find_partition, views.partition, _partition_order
+    ),
+    EntityKind.CONFIG: _Table(
         _all_configs,
         lambda image, identity: image.configs.get(identity[:2], {}).get(identity[2]),
         views.config,
     ),
-    Kind.QUOTA: _Table(
+    EntityKind.QUOTA: _Table(
         _all_quotas,
         lambda image, identity: image.quotas.get(identity[0], {}).get(identity[1]),
         views.quota,
         _quota_order,
     ),
-    Kind.ACL: _Table(
+    EntityKind.ACL: _Table(
         lambda image: image.acls, lambda image, acl: image.acls.get(acl), views.acl, _acl_order
     ),
-    Kind.SCRAM: _Table(
+    EntityKind.SCRAM: _Table(
         lambda image: image.scram, lambda image, user: image.scram.get(user), views.scram
     ),
-    Kind.TOKEN: _Table(
+    EntityKind.TOKEN: _Table(
         lambda image: image.tokens, lambda image, token: image.tokens.get(token), views.token
     ),
-    Kind.PRODUCER_IDS: _Table(
+    EntityKind.PRODUCER_IDS: _Table(
         _next_ids, lambda image, _: image.next_producer_id, views.producer_ids
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kraftwire.metadata.entities.entity import Kind, Ref
+from kraftwire.metadata.entities.entity import EntityKind, EntityRef
 from kraftwire.metadata.state.access import quota_entity
 from kraftwire.metadata.state.image import KRAFT_VERSION, MetadataImage
 from kraftwire.metadata.state.names import TOPIC_CONFIG
@@ -13,72 +13,72 @@ from kraftwire_messages import kafka
 from kraftwire_wire.message import Message
 
 
-def touched_by(image: MetadataImage, message: Message) -> list[Ref]:
+def entities_of(image: MetadataImage, message: Message) -> list[EntityRef]:
     """The entities that a record is about, with the image as it is before it."""
     find = _TOUCHED.get(type(message))
     return [] if find is None else list(find(image, message))
 
 
-def _topic(image: MetadataImage, record: kafka.RemoveTopicRecord) -> Iterable[Ref]:
+def _topic(image: MetadataImage, record: kafka.RemoveTopicRecord) -> Iterable[EntityRef]:
     """A topic with all that goes with it."""
-    yield Ref(Kind.TOPIC, record.topic_id)
+    yield EntityRef(EntityKind.TOPIC, record.topic_id)
     topic = image.topics.by_id.get(record.topic_id)
     if topic is not None:
         for number in topic.partitions:
-            yield Ref(Kind.PARTITION, (topic.id, number))
+            yield EntityRef(EntityKind.PARTITION, (topic.id, number))
         for name in image.configs.get((TOPIC_CONFIG, topic.name), ()):
-            yield Ref(Kind.CONFIG, (TOPIC_CONFIG, topic.name, name))
+            yield EntityRef(EntityKind.CONFIG, (TOPIC_CONFIG, topic.name, name))
 
 
-def _cleared(image: MetadataImage, record: kafka.ClearElrRecord) -> Iterable[Ref]:
+def _cleared(image: MetadataImage, record: kafka.ClearElrRecord) -> Iterable[EntityRef]:
     named = image.topics.named(record.topic_name)
     if named is not None:
-        yield Ref(Kind.TOPIC, named.id)
+        yield EntityRef(EntityKind.TOPIC, named.id)
     elif record.topic_name:
         return
     for topic in [named] if named is not None else image.topics.by_id.values():
         for number, partition in topic.partitions.items():
             if partition.eligible_leader_replicas or partition.last_known_elr:
-                yield Ref(Kind.PARTITION, (topic.id, number))
+                yield EntityRef(EntityKind.PARTITION, (topic.id, number))
 
 
-def _voters(image: MetadataImage, record: kafka.VotersRecord) -> Iterable[Ref]:
+def _voters(image: MetadataImage, record: kafka.VotersRecord) -> Iterable[EntityRef]:
     ids = {voter.voter_id for voter in record.voters} | image.voters.keys()
-    return [Ref(Kind.VOTER, voter) for voter in sorted(ids)]
+    return [EntityRef(EntityKind.VOTER, voter) for voter in sorted(ids)]
 
 
-def _one(kind: Kind, *names: str) -> Callable[[MetadataImage, Any], Iterable[Ref]]:
+def _one(kind: EntityKind, *names: str) -> Callable[[MetadataImage, Any], Iterable[EntityRef]]:
     """The entity whose identity a record's fields are."""
 
-    def find(image: MetadataImage, record: Any) -> Iterable[Ref]:
+    def find(image: MetadataImage, record: Any) -> Iterable[EntityRef]:
         values = tuple(getattr(record, name) for name in names)
-        return (Ref(kind, values if len(values) > 1 else values[0]),)
+        return (EntityRef(kind, values if len(values) > 1 else values[0]),)
 
     return find
 
 
-def _quota(image: MetadataImage, record: kafka.ClientQuotaRecord) -> Iterable[Ref]:
-    return (Ref(Kind.QUOTA, (quota_entity(record), record.key)),)
+def _quota(image: MetadataImage, record: kafka.ClientQuotaRecord) -> Iterable[EntityRef]:
+    return (EntityRef(EntityKind.QUOTA, (quota_entity(record), record.key)),)
 
 
-def _kraft_version(image: MetadataImage, record: kafka.KRaftVersionRecord) -> Iterable[Ref]:
-    return (Ref(Kind.FEATURE, KRAFT_VERSION),)
+def _kraft_version(image: MetadataImage, record: kafka.KRaftVersionRecord) -> Iterable[EntityRef]:
+    return (EntityRef(EntityKind.FEATURE, KRAFT_VERSION),)
 
 
-def _producer_ids(image: MetadataImage, record: kafka.ProducerIdsRecord) -> Iterable[Ref]:
-    return (Ref(Kind.PRODUCER_IDS, None),)
+def _producer_ids(image: MetadataImage, record: kafka.ProducerIdsRecord) -> Iterable[EntityRef]:
+    return (EntityRef(EntityKind.PRODUCER_IDS, None),)
 
 
-_BROKER = _one(Kind.BROKER, "broker_id")
-_FENCED = _one(Kind.BROKER, "id")
-_CONTROLLER = _one(Kind.CONTROLLER, "controller_id")
-_PARTITION = _one(Kind.PARTITION, "topic_id", "partition_id")
-_ACL = _one(Kind.ACL, "id")
-_SCRAM = _one(Kind.SCRAM, "mechanism", "name")
-_TOKEN = _one(Kind.TOKEN, "token_id")
+_BROKER = _one(EntityKind.BROKER, "broker_id")
+_FENCED = _one(EntityKind.BROKER, "id")
+_CONTROLLER = _one(EntityKind.CONTROLLER, "controller_id")
+_PARTITION = _one(EntityKind.PARTITION, "topic_id", "partition_id")
+_ACL = _one(EntityKind.ACL, "id")
+_SCRAM = _one(EntityKind.SCRAM, "mechanism", "name")
+_TOKEN = _one(EntityKind.TOKEN, "token_id")
 
-_TOUCHED: dict[type[Message], Callable[[MetadataImage, Any], Iterable[Ref]]] = {
-    kafka.FeatureLevelRecord: _one(Kind.FEATURE, "name"),
+_TOUCHED: dict[type[Message], Callable[[MetadataImage, Any], Iterable[EntityRef]]] = {
+    kafka.FeatureLevelRecord: _one(EntityKind.FEATURE, "name"),
     kafka.KRaftVersionRecord: _kraft_version,
     kafka.VotersRecord: _voters,
     kafka.RegisterBrokerRecord: _BROKER,
@@ -88,12 +88,12 @@ _TOUCHED: dict[type[Message], Callable[[MetadataImage, Any], Iterable[Ref]]] = {
     kafka.UnfenceBrokerRecord: _FENCED,
     kafka.RegisterControllerRecord: _CONTROLLER,
     kafka.UnregisterControllerRecord: _CONTROLLER,
-    kafka.TopicRecord: _one(Kind.TOPIC, "topic_id"),
+    kafka.TopicRecord: _one(EntityKind.TOPIC, "topic_id"),
     kafka.RemoveTopicRecord: _topic,
     kafka.PartitionRecord: _PARTITION,
     kafka.PartitionChangeRecord: _PARTITION,
     kafka.ClearElrRecord: _cleared,
-    kafka.ConfigRecord: _one(Kind.CONFIG, "resource_type", "resource_name", "name"),
+    kafka.ConfigRecord: _one(EntityKind.CONFIG, "resource_type", "resource_name", "name"),
     kafka.ClientQuotaRecord: _quota,
     kafka.AccessControlEntryRecord: _ACL,
     kafka.RemoveAccessControlEntryRecord: _ACL,

@@ -19,25 +19,25 @@ from kraftwire.metadata.state.access import QuotaEntity
 from kraftwire.metadata.state.access import ScramCredential
 from kraftwire.metadata.state.image import MetadataImage
 from kraftwire.metadata.state.names import name_of
-from kraftwire.metadata.state.nodes import Broker
-from kraftwire.metadata.state.nodes import Controller
-from kraftwire.metadata.state.nodes import Endpoint
+from kraftwire.metadata.state.nodes import BrokerRegistration
+from kraftwire.metadata.state.nodes import ControllerRegistration
 from kraftwire.metadata.state.nodes import Features
-from kraftwire.metadata.state.nodes import Voter
-from kraftwire.metadata.state.topics import Partition
-from kraftwire.metadata.state.topics import Topic
+from kraftwire.metadata.state.nodes import NodeEndpoint
+from kraftwire.metadata.state.nodes import VoterRegistration
+from kraftwire.metadata.state.topics import PartitionRegistration
+from kraftwire.metadata.state.topics import TopicImage
 from kraftwire_wire.uuids import format_uuid
 
-Fields = dict[str, Any]
-View = tuple[str, Fields]
+EntityFields = dict[str, Any]
+EntityView = tuple[str, EntityFields]
 
 
-def feature(image: MetadataImage, name: str, level: int) -> View:
+def feature(image: MetadataImage, name: str, level: int) -> EntityView:
     """A feature and its level."""
     return name, {"name": name, "level": level}
 
 
-def voter(image: MetadataImage, voter_id: int, voter: Voter) -> View:
+def voter(image: MetadataImage, voter_id: int, voter: VoterRegistration) -> EntityView:
     """A voter of the quorum."""
     return str(voter_id), {
         "id": voter_id,
@@ -47,7 +47,7 @@ def voter(image: MetadataImage, voter_id: int, voter: Voter) -> View:
     }
 
 
-def controller(image: MetadataImage, node: int, controller: Controller) -> View:
+def controller(image: MetadataImage, node: int, controller: ControllerRegistration) -> EntityView:
     """A controller's registration."""
     return str(node), {
         "id": node,
@@ -58,7 +58,7 @@ def controller(image: MetadataImage, node: int, controller: Controller) -> View:
     }
 
 
-def broker(image: MetadataImage, node: int, broker: Broker) -> View:
+def broker(image: MetadataImage, node: int, broker: BrokerRegistration) -> EntityView:
     """A broker's registration."""
     return str(node), {
         "id": node,
@@ -75,7 +75,7 @@ def broker(image: MetadataImage, node: int, broker: Broker) -> View:
     }
 
 
-def topic(image: MetadataImage, identity: UUID, topic: Topic) -> View:
+def topic(image: MetadataImage, identity: UUID, topic: TopicImage) -> EntityView:
     """A topic; its partitions are entities of their own."""
     return topic.name, {
         "name": topic.name,
@@ -84,7 +84,9 @@ def topic(image: MetadataImage, identity: UUID, topic: Topic) -> View:
     }
 
 
-def partition(image: MetadataImage, identity: tuple[UUID, int], partition: Partition) -> View:
+def partition(
+    image: MetadataImage, identity: tuple[UUID, int], partition: PartitionRegistration
+) -> EntityView:
     """A partition."""
     topic_id, number = identity
     topic = image.topics.by_id[topic_id].name
@@ -106,7 +108,7 @@ def partition(image: MetadataImage, identity: tuple[UUID, int], partition: Parti
     }
 
 
-def config(image: MetadataImage, identity: tuple[int, str, str], value: str) -> View:
+def config(image: MetadataImage, identity: tuple[int, str, str], value: str) -> EntityView:
     """One setting of one resource."""
     number, resource, name = identity
     kind = name_of(names.CONFIG_TYPES, number)
@@ -123,14 +125,14 @@ def _number(value: float) -> float | str:
     return value if math.isfinite(value) else str(value)
 
 
-def quota(image: MetadataImage, identity: tuple[QuotaEntity, str], value: float) -> View:
+def quota(image: MetadataImage, identity: tuple[QuotaEntity, str], value: float) -> EntityView:
     """One limit of one entity; a name of null is the default."""
     entity, key = identity
     who = ", ".join(f"{kind} {'(default)' if name is None else name}" for kind, name in entity)
     return f"{who} {key}", {"entity": dict(entity), "key": key, "value": _number(value)}
 
 
-def acl(image: MetadataImage, identity: UUID, acl: Acl) -> View:
+def acl(image: MetadataImage, identity: UUID, acl: Acl) -> EntityView:
     """One rule."""
     permission = name_of(names.PERMISSION_TYPES, acl.permission_type)
     operation = name_of(names.OPERATIONS, acl.operation)
@@ -149,7 +151,9 @@ def acl(image: MetadataImage, identity: UUID, acl: Acl) -> View:
     }
 
 
-def scram(image: MetadataImage, identity: tuple[int, str], credential: ScramCredential) -> View:
+def scram(
+    image: MetadataImage, identity: tuple[int, str], credential: ScramCredential
+) -> EntityView:
     """A user's credential for one mechanism."""
     mechanism = name_of(names.MECHANISMS, identity[0])
     return f"{identity[1]} {mechanism}", {
@@ -162,7 +166,7 @@ def scram(image: MetadataImage, identity: tuple[int, str], credential: ScramCred
     }
 
 
-def token(image: MetadataImage, identity: str, token: DelegationToken) -> View:
+def token(image: MetadataImage, identity: str, token: DelegationToken) -> EntityView:
     """A delegation token."""
     return identity, {
         "tokenId": identity,
@@ -175,20 +179,20 @@ def token(image: MetadataImage, identity: str, token: DelegationToken) -> View:
     }
 
 
-def producer_ids(image: MetadataImage, identity: None, next_id: int) -> View:
+def producer_ids(image: MetadataImage, identity: None, next_id: int) -> EntityView:
     """The first producer id that no broker has yet."""
     return "", {"nextProducerId": next_id}
 
 
-def _endpoint(endpoint: Endpoint) -> Fields:
-    fields: Fields = {"name": endpoint.name, "host": endpoint.host, "port": endpoint.port}
+def _endpoint(endpoint: NodeEndpoint) -> EntityFields:
+    fields: EntityFields = {"name": endpoint.name, "host": endpoint.host, "port": endpoint.port}
     if endpoint.security_protocol is not None:
         protocol = name_of(names.SECURITY_PROTOCOLS, endpoint.security_protocol)
         fields["securityProtocol"] = protocol
     return fields
 
 
-def _supported(features: Features) -> Fields:
+def _supported(features: Features) -> EntityFields:
     return {name: {"min": level.min, "max": level.max} for name, level in sorted(features.items())}
 
 

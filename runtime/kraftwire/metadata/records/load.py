@@ -15,17 +15,23 @@ from pathlib import Path
 
 from kraftwire.log.directories.partition import LogFile
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.metadata.errors import BadRecord, CannotApply, Report, Unreachable, strict
+from kraftwire.metadata.errors import (
+    BadRecord,
+    CannotApply,
+    ProblemHandler,
+    Unreachable,
+    raise_problem,
+)
 from kraftwire.metadata.records.replay import (
     Done,
-    Entry,
     LogReplay,
+    MetadataRecord,
     find_leader,
     nothing,
     read_snapshot,
 )
 from kraftwire.metadata.records.source import MetadataSource, find_metadata
-from kraftwire.metadata.records.transactions import Transactions
+from kraftwire.metadata.records.transactions import MetadataTransactions
 from kraftwire.metadata.state.image import MetadataImage
 from kraftwire_messages.kafka import (
     KRaftVersionRecord,
@@ -41,7 +47,7 @@ def image_at(
     offset: int | None = None,
     *,
     use_snapshots: bool = True,
-    report: Report = strict,
+    report: ProblemHandler = raise_problem,
 ) -> MetadataImage:
     """The image at an offset, at the end of the log unless given.
 
@@ -59,7 +65,7 @@ def load_image(
     offset: int | None = None,
     *,
     use_snapshots: bool = True,
-    report: Report = strict,
+    report: ProblemHandler = raise_problem,
     done: Done = nothing,
 ) -> MetadataImage:
     """As `image_at`, of files that were found before; `done` is told the bytes of the log."""
@@ -81,7 +87,7 @@ def base_image(
     offset: int | None,
     *,
     use_snapshots: bool = True,
-    report: Report = strict,
+    report: ProblemHandler = raise_problem,
 ) -> MetadataImage:
     """The image to start from on the way to an offset: of a snapshot, or empty at 0.
 
@@ -114,7 +120,7 @@ def base_image(
 
 
 def load_snapshot(
-    file: LogFile, report: Report = strict, *, only_quorum: bool = False
+    file: LogFile, report: ProblemHandler = raise_problem, *, only_quorum: bool = False
 ) -> tuple[MetadataImage, bool]:
     """The image that a snapshot holds, and whether all of it could be read.
 
@@ -143,7 +149,7 @@ def load_snapshot(
     return image, whole
 
 
-def apply_entry(image: MetadataImage, entry: Entry, report: Report) -> bool:
+def apply_entry(image: MetadataImage, entry: MetadataRecord, report: ProblemHandler) -> bool:
     """Apply a record; report it, and return False, where it does not fit."""
     try:
         image.apply(entry.message)
@@ -153,9 +159,9 @@ def apply_entry(image: MetadataImage, entry: Entry, report: Report) -> bool:
     return True
 
 
-def _replay(image: MetadataImage, log: LogReplay, report: Report) -> None:
+def _replay(image: MetadataImage, log: LogReplay, report: ProblemHandler) -> None:
     origin = image.provenance
-    transactions = Transactions(report)
+    transactions = MetadataTransactions(report)
     for entry in log:
         for ready in transactions.feed(entry):
             apply_entry(image, ready, report)

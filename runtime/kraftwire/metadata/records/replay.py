@@ -24,7 +24,7 @@ from kraftwire.log.queries.selection import (
 from kraftwire.log.queries.typed_records import decode_typed, log_of_topic
 from kraftwire.log.segments.batch_order import BatchOrder, in_order
 from kraftwire.log.segments.segment import Damage, scan_batches, scan_headers
-from kraftwire.metadata.errors import BadRecord, Report
+from kraftwire.metadata.errors import BadRecord, ProblemHandler
 from kraftwire_messages.kafka import LeaderChangeMessage
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
@@ -32,7 +32,7 @@ from kraftwire_wire.message import Message
 _LOG = log_of_topic(METADATA_TOPIC)
 
 
-class Entry(NamedTuple):
+class MetadataRecord(NamedTuple):
     """One record, and where it stood."""
 
     file: str
@@ -61,7 +61,7 @@ class LogReplay:
         partition: Partition,
         start: int,
         stop: int | None,
-        report: Report,
+        report: ProblemHandler,
         done: Done = nothing,
         *,
         limit: int = DEFAULT_LIMIT,
@@ -79,7 +79,7 @@ class LogReplay:
         self._done = done
         self._limit = limit
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[MetadataRecord]:
         for segment in select_segments(self._partition, self._selection):
             index = self._partition.beside(segment, FileKind.OFFSET_INDEX)
             with segment.open() as source:
@@ -96,7 +96,7 @@ class LogReplay:
                         yield from self._entries(item)
                         self._done(item.header.size)
 
-    def _entries(self, batch: Batch) -> Iterator[Entry]:
+    def _entries(self, batch: Batch) -> Iterator[MetadataRecord]:
         header = batch.header
         first, last = header.base_offset, header.last_offset
         if first > self.next_offset:
@@ -109,7 +109,9 @@ class LogReplay:
         self.next_offset = last + 1 if stop is None else min(last + 1, stop)
 
 
-def read_snapshot(file: LogFile, report: Report, *, limit: int = DEFAULT_LIMIT) -> Iterator[Entry]:
+def read_snapshot(
+    file: LogFile, report: ProblemHandler, *, limit: int = DEFAULT_LIMIT
+) -> Iterator[MetadataRecord]:
     """Yield the records of a snapshot; their offsets count from 0. `limit` is that of `Batch`."""
     with file.open() as source:
         for item in in_order(scan_batches(source, limit=limit), BatchOrder()):
@@ -120,8 +122,8 @@ def read_snapshot(file: LogFile, report: Report, *, limit: int = DEFAULT_LIMIT) 
 
 
 def read_entries(
-    batch: Batch, report: Report, selection: Selection | None = None
-) -> Iterator[Entry]:
+    batch: Batch, report: ProblemHandler, selection: Selection | None = None
+) -> Iterator[MetadataRecord]:
     """The records of a batch that can be read, as messages."""
     epoch = batch.header.partition_leader_epoch
     try:
@@ -140,7 +142,7 @@ def read_entries(
         assert typed is not None, "metadata records have types"
         assert typed.value is not None, "and values"
         message, version = typed.value
-        yield Entry(batch.file, record.offset, record.timestamp, epoch, message, version)
+        yield MetadataRecord(batch.file, record.offset, record.timestamp, epoch, message, version)
 
 
 def find_leader(partition: Partition, stop: int) -> int | None:

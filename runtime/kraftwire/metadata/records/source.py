@@ -13,7 +13,7 @@ from kraftwire.log.directories.file_names import FileKind, parse_partition_name
 from kraftwire.log.directories.partition import METADATA_TOPIC, LogFile, Partition, find_partitions
 from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.small_files.properties import MetaProperties, decode_meta_properties
-from kraftwire.metadata.errors import Report, strict
+from kraftwire.metadata.errors import ProblemHandler, raise_problem
 from kraftwire_wire.errors import KraftwireError
 
 _DIRECTORY = f"{METADATA_TOPIC}-0"
@@ -50,7 +50,7 @@ def snapshots_of(partition: Partition) -> list[LogFile]:
     return sorted(found, key=lambda file: (file.base_offset, file.name.epoch or 0))
 
 
-def find_metadata(path: Path, report: Report = strict) -> MetadataSource:
+def find_metadata(path: Path, report: ProblemHandler = raise_problem) -> MetadataSource:
     """Return the metadata log at a path; raise `KraftwireError` if it has none, or several."""
     inner = path / _DIRECTORY
     at = inner if inner.is_dir() else path
@@ -82,7 +82,7 @@ def _only(path: Path, partitions: list[Partition]) -> Partition:
     return partitions[0]
 
 
-def _properties(directory: Path, report: Report) -> MetaProperties | None:
+def _properties(directory: Path, report: ProblemHandler) -> MetaProperties | None:
     """Of the data directory that `directory` lies in; of itself where it is one."""
     for place in (directory.absolute().parent, directory):
         file = place / "meta.properties"

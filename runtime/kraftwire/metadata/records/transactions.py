@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kraftwire.metadata.errors import BadRecord, Report
-from kraftwire.metadata.records.replay import Entry
+from kraftwire.metadata.errors import BadRecord, ProblemHandler
+from kraftwire.metadata.records.replay import MetadataRecord
 from kraftwire.metadata.state.image import OpenTransaction
 from kraftwire_messages.kafka import (
     AbortTransactionRecord,
@@ -25,18 +25,18 @@ from kraftwire_messages.kafka import (
 _CONTROL = (LeaderChangeMessage, KRaftVersionRecord, VotersRecord)
 
 
-class Transactions:
+class MetadataTransactions:
     """Feed it the records of a log in their order; it gives those that take effect now.
 
     The records that begin, end and abort transactions are given too, an aborted
     transaction's without the rest; `dropped` is how many records the last abort dropped.
     """
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: ProblemHandler) -> None:
         """No transaction is open; `report` is told of ends without a beginning."""
         self.dropped = 0
         self._report = report
-        self._waiting: list[Entry] = []
+        self._waiting: list[MetadataRecord] = []
 
     @property
     def open(self) -> OpenTransaction | None:
@@ -47,7 +47,7 @@ class Transactions:
         assert isinstance(begin.message, BeginTransactionRecord), "a transaction begins so"
         return OpenTransaction(begin.message.name, begin.offset, len(self._waiting) - 1)
 
-    def feed(self, entry: Entry) -> Sequence[Entry]:
+    def feed(self, entry: MetadataRecord) -> Sequence[MetadataRecord]:
         """The records that take effect with this one."""
         message = entry.message
         if isinstance(message, BeginTransactionRecord):
@@ -62,7 +62,7 @@ class Transactions:
             return ()
         return (entry,)
 
-    def _end(self, entry: Entry) -> Sequence[Entry]:
+    def _end(self, entry: MetadataRecord) -> Sequence[MetadataRecord]:
         waiting, self._waiting = self._waiting, []
         if not waiting:
             self._bad(entry, "the end of a transaction that did not begin")
@@ -72,5 +72,5 @@ class Transactions:
         self.dropped = len(waiting) - 1
         return waiting[0], entry
 
-    def _bad(self, entry: Entry, reason: str) -> None:
+    def _bad(self, entry: MetadataRecord, reason: str) -> None:
         self._report(BadRecord(entry.file, entry.offset, reason))

@@ -24,7 +24,7 @@ from kraftwire.metadata.state.access import (
     quota_entity,
 )
 from kraftwire.metadata.state.names import TOPIC_CONFIG
-from kraftwire.metadata.state.nodes import Brokers, Controller, Voter
+from kraftwire.metadata.state.nodes import Brokers, ControllerRegistration, VoterRegistration
 from kraftwire.metadata.state.topics import Topics
 from kraftwire_messages import kafka
 from kraftwire_wire.message import Message
@@ -67,9 +67,9 @@ class MetadataImage:
 
     features: dict[str, int] = field(default_factory=dict)
     """Levels; features at level 0 are not there, `kraft.version` is one of them."""
-    voters: dict[int, Voter] = field(default_factory=dict)
+    voters: dict[int, VoterRegistration] = field(default_factory=dict)
     brokers: Brokers = field(default_factory=Brokers)
-    controllers: dict[int, Controller] = field(default_factory=dict)
+    controllers: dict[int, ControllerRegistration] = field(default_factory=dict)
     topics: Topics = field(default_factory=Topics)
     configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
     """Settings by the type and the name of what they are for; a name of "" is the default."""
@@ -127,7 +127,7 @@ class MetadataImage:
             raise CannotApply(f"there is no ACL with id {format_uuid(record.id)}")
 
     def _voters(self, record: kafka.VotersRecord) -> None:
-        self.voters = {voter.voter_id: Voter.of(voter) for voter in record.voters}
+        self.voters = {voter.voter_id: VoterRegistration.of(voter) for voter in record.voters}
 
     def _leader(self, record: kafka.LeaderChangeMessage) -> None:
         self.leader = record.leader_id
@@ -165,7 +165,7 @@ _EFFECTS: dict[type[Message], Callable[[MetadataImage, Any], None]] = {
     kafka.UnfenceBrokerRecord: lambda image, record: image.brokers.unfence(record),
     kafka.BrokerRegistrationChangeRecord: lambda image, record: image.brokers.change(record),
     kafka.RegisterControllerRecord: lambda image, record: _put(
-        image.controllers, record.controller_id, Controller.of(record)
+        image.controllers, record.controller_id, ControllerRegistration.of(record)
     ),
     kafka.UnregisterControllerRecord: lambda image, record: _drop(
         image.controllers, record.controller_id

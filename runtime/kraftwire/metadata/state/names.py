@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-Name = str | int
+NameOrNumber = str | int
 """A name, or the number where there is none."""
 
 RESOURCE_TYPES = {
@@ -44,6 +44,6 @@ TOPIC_CONFIG = 2
 """The type of a topic's settings."""
 
 
-def name_of(names: Mapping[int, str], number: int) -> Name:
+def name_of(names: Mapping[int, str], number: int) -> NameOrNumber:
     """The name of a number, or the number."""
     return names.get(number, number)

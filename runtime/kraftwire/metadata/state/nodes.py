@@ -29,7 +29,7 @@ _NAME = attrgetter("name")
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class NodeEndpoint:
     """Where a node listens; voters do not say the security protocol."""
 
     name: str
@@ -50,13 +50,13 @@ Features = dict[str, SupportedRange]
 
 
 @dataclass(slots=True)
-class Broker:
+class BrokerRegistration:
     """A broker's registration."""
 
     id: int
     epoch: int
     incarnation_id: UUID
-    endpoints: tuple[Endpoint, ...]
+    endpoints: tuple[NodeEndpoint, ...]
     features: Features
     rack: str | None
     fenced: bool
@@ -66,7 +66,7 @@ class Broker:
     cordoned_log_dirs: tuple[UUID, ...]
 
     @classmethod
-    def of(cls, record: RegisterBrokerRecord) -> Broker:
+    def of(cls, record: RegisterBrokerRecord) -> BrokerRegistration:
         """The broker that a record registers."""
         return cls(
             id=record.broker_id,
@@ -84,17 +84,17 @@ class Broker:
 
 
 @dataclass(slots=True)
-class Controller:
+class ControllerRegistration:
     """A controller's registration."""
 
     id: int
     incarnation_id: UUID
     zk_migration_ready: bool
-    endpoints: tuple[Endpoint, ...]
+    endpoints: tuple[NodeEndpoint, ...]
     features: Features
 
     @classmethod
-    def of(cls, record: RegisterControllerRecord) -> Controller:
+    def of(cls, record: RegisterControllerRecord) -> ControllerRegistration:
         """The controller that a record registers."""
         return cls(
             id=record.controller_id,
@@ -106,23 +106,25 @@ class Controller:
 
 
 @dataclass(frozen=True, slots=True)
-class Voter:
+class VoterRegistration:
     """A member of the quorum; `kraft_version` is what it supports."""
 
     id: int
     directory_id: UUID
-    endpoints: tuple[Endpoint, ...]
+    endpoints: tuple[NodeEndpoint, ...]
     kraft_version: SupportedRange
 
     @classmethod
-    def of(cls, voter: VotersRecord.Voter) -> Voter:
+    def of(cls, voter: VotersRecord.Voter) -> VoterRegistration:
         """The voter that an element of a record describes."""
         supported = voter.kraft_version_feature
         return cls(
             id=voter.voter_id,
             directory_id=voter.voter_directory_id,
             endpoints=tuple(
-                sorted((Endpoint(at.name, at.host, at.port) for at in voter.endpoints), key=_NAME)
+                sorted(
+                    (NodeEndpoint(at.name, at.host, at.port) for at in voter.endpoints), key=_NAME
+                )
             ),
             kraft_version=SupportedRange(
                 supported.min_supported_version, supported.max_supported_version
@@ -134,11 +136,11 @@ class Voter:
 class Brokers:
     """All registered brokers."""
 
-    by_id: dict[int, Broker] = field(default_factory=dict)
+    by_id: dict[int, BrokerRegistration] = field(default_factory=dict)
 
     def register(self, record: RegisterBrokerRecord) -> None:
         """A broker, in the place of an earlier registration."""
-        self.by_id[record.broker_id] = Broker.of(record)
+        self.by_id[record.broker_id] = BrokerRegistration.of(record)
 
     def fence(self, record: FenceBrokerRecord) -> None:
         """A broker takes no part any more."""
@@ -165,7 +167,7 @@ class Brokers:
         if record.cordoned_log_dirs is not None:
             broker.cordoned_log_dirs = tuple(record.cordoned_log_dirs)
 
-    def _broker(self, broker_id: int, epoch: int) -> Broker:
+    def _broker(self, broker_id: int, epoch: int) -> BrokerRegistration:
         broker = self.by_id.get(broker_id)
         if broker is None:
             raise CannotApply(f"broker {broker_id} is not registered")
@@ -174,8 +176,10 @@ class Brokers:
         return broker
 
 
-def _endpoints(record: RegisterBrokerRecord | RegisterControllerRecord) -> tuple[Endpoint, ...]:
-    points = (Endpoint(at.name, at.host, at.port, at.security_protocol) for at in record.end_points)
+def _endpoints(record: RegisterBrokerRecord | RegisterControllerRecord) -> tuple[NodeEndpoint, ...]:
+    points = (
+        NodeEndpoint(at.name, at.host, at.port, at.security_protocol) for at in record.end_points
+    )
     return tuple(sorted(points, key=_NAME))
 
 

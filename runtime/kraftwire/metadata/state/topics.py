@@ -31,7 +31,7 @@ Ids = tuple[int, ...]
 
 
 @dataclass(slots=True)
-class Partition:
+class PartitionRegistration:
     """Where a partition is, who leads it and who keeps up."""
 
     replicas: Ids
@@ -47,7 +47,7 @@ class Partition:
     last_known_elr: Ids
 
     @classmethod
-    def of(cls, record: PartitionRecord) -> Partition:
+    def of(cls, record: PartitionRecord) -> PartitionRegistration:
         """The partition that a record describes."""
         return cls(
             replicas=tuple(record.replicas),
@@ -94,27 +94,27 @@ class Partition:
 
 
 @dataclass(slots=True)
-class Topic:
+class TopicImage:
     """A topic."""
 
     name: str
     id: UUID
-    partitions: dict[int, Partition] = field(default_factory=dict)
+    partitions: dict[int, PartitionRegistration] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Topics:
     """All topics, by id and by name."""
 
-    by_id: dict[UUID, Topic] = field(default_factory=dict)
+    by_id: dict[UUID, TopicImage] = field(default_factory=dict)
     _ids: dict[str, UUID] = field(default_factory=dict, compare=False)
 
-    def named(self, name: str) -> Topic | None:
+    def named(self, name: str) -> TopicImage | None:
         """The topic with a name."""
         topic_id = self._ids.get(name)
         return None if topic_id is None else self.by_id.get(topic_id)
 
-    def topic(self, topic_id: UUID) -> Topic:
+    def topic(self, topic_id: UUID) -> TopicImage:
         """The topic with an id; `CannotApply` where there is none."""
         topic = self.by_id.get(topic_id)
         if topic is None:
@@ -123,10 +123,10 @@ class Topics:
 
     def add(self, record: TopicRecord) -> None:
         """A topic without partitions."""
-        self.by_id[record.topic_id] = Topic(record.name, record.topic_id)
+        self.by_id[record.topic_id] = TopicImage(record.name, record.topic_id)
         self._ids[record.name] = record.topic_id
 
-    def remove(self, record: RemoveTopicRecord) -> Topic:
+    def remove(self, record: RemoveTopicRecord) -> TopicImage:
         """A topic goes, with its partitions; returns it."""
         topic = self.topic(record.topic_id)
         del self.by_id[topic.id]
@@ -136,7 +136,9 @@ class Topics:
 
     def add_partition(self, record: PartitionRecord) -> None:
         """A partition, new or described anew."""
-        self.topic(record.topic_id).partitions[record.partition_id] = Partition.of(record)
+        self.topic(record.topic_id).partitions[record.partition_id] = PartitionRegistration.of(
+            record
+        )
 
     def change_partition(self, record: PartitionChangeRecord) -> None:
         """Some of a partition's fields."""

@@ -20,7 +20,7 @@ from kraftwire.log.errors import CorruptBatch
 from kraftwire.log.segments.batch_order import MAX_RELATIVE_OFFSET
 from kraftwire.log.segments.batch_positions import BatchPositions
 from kraftwire.log.segments.segment import Damage, scan_headers
-from kraftwire.log.segments.verified_headers import scan_checked
+from kraftwire.log.segments.verified_headers import scan_verified_headers
 from kraftwire.log.sources.source import FileSource
 from kraftwire.log.writers.segment_writer import INDEX_INTERVAL
 from kraftwire.node.disk.files import read_at, sync, sync_directory, truncate, write_at
@@ -71,7 +71,7 @@ class Segment:
         add, add_to_indexes = self._batches.add, self._indexes.add
         last: BatchHeader | None = None
         with FileSource(self.path) as source:
-            for item in scan_checked(source):
+            for item in scan_verified_headers(source):
                 if isinstance(item, Damage):
                     torn = torn or item
                     continue

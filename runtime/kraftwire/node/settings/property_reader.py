@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import TypeVar
 
-from kraftwire.log.small_files.java_properties import Entry, read_entries
+from kraftwire.log.small_files.java_properties import PropertyEntry, read_entries
 from kraftwire_wire.errors import KraftwireError, count_of
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class PropertyReader:
         self.file = file
         self.findings: list[str] = []
         self.warnings: list[str] = []
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, PropertyEntry] = {}
         self._asked: set[str] = set()
         for entry in read_entries(data):
             before = self._entries.get(entry.key)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kraftwire.log.batches.batch import Batch, parse_batch
+from kraftwire.log.batches.batch import Batch, decode_batch
 from kraftwire.log.batches.compression import DEFAULT_LIMIT
 from kraftwire.log.batches.encoding import BatchSettings, control_record, encode_batch
 from kraftwire.log.batches.header import HEADER, LOG_OVERHEAD
@@ -43,7 +43,7 @@ def data_batch(base_offset: int, epoch: int, timestamp: int, values: Sequence[by
         Record(base_offset + number, timestamp, None, value, ())
         for number, value in enumerate(values)
     ]
-    return parse_batch(encode_batch(records, BatchSettings(partition_leader_epoch=epoch)))
+    return decode_batch(encode_batch(records, BatchSettings(partition_leader_epoch=epoch)))
 
 
 def control_batch(
@@ -55,7 +55,7 @@ def control_batch(
         for number, one in enumerate(controls)
     ]
     settings = BatchSettings(partition_leader_epoch=epoch, is_control=True)
-    return parse_batch(encode_batch(records, settings))
+    return decode_batch(encode_batch(records, settings))
 
 
 def split_batches(data: bytes, limit: int = DEFAULT_LIMIT) -> Iterator[Batch]:
@@ -69,7 +69,7 @@ def split_batches(data: bytes, limit: int = DEFAULT_LIMIT) -> Iterator[Batch]:
         length = int.from_bytes(data[position + _LENGTH_AT : position + LOG_OVERHEAD], signed=True)
         if length > len(data) - position - LOG_OVERHEAD:
             return
-        batch = parse_batch(data, position, limit=limit)
+        batch = decode_batch(data, position, limit=limit)
         yield batch
         position = batch.header.end
 

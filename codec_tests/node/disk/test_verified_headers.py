@@ -29,4 +29,4 @@ def test_headers_are_those_of_the_batches(
     expected = [item.header if isinstance(item, Batch) else item for item in scan_batches(source)]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(verified_headers, "_WINDOW", window)
-        assert list(verified_headers.scan_checked(source)) == expected
+        assert list(verified_headers.scan_verified_headers(source)) == expected
