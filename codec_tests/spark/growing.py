@@ -100,7 +100,7 @@ class GrowingLog:
         with FileSource(self.segment(base)) as source:
             for batch in read_batches(source):
                 builder.add(batch.header)
-        builder.finish()
+        builder.add_time()
         offsets, times = encode_offset_index(builder.offsets, base), builder.times
         (self.directory / segment_name(base, "index")).write_bytes(offsets)
         (self.directory / segment_name(base, "timeindex")).write_bytes(

@@ -370,12 +370,7 @@ class _Cutting:
             if position >= start:
                 return order if position == start or is_damaged else None
             is_damaged = isinstance(item, Damage)
-            if isinstance(item, Damage):
-                order.pass_damage()
-            else:
-                damage = order.go_on(item, following)
-                if damage is not None and damage.size == 0:  # a hole, and the batch is good
-                    order.accept(item)
+            order.apply(item, following)
         return order if is_damaged else None
 
 

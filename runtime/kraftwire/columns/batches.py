@@ -139,9 +139,9 @@ class _Reading:
         """Read what is at a position: a batch that can be there, or damage."""
         item = self._reader.read(position, good)
         if isinstance(item, Damage):
-            self._order.pass_damage()
+            self._order.skip_damage()
             return item
-        return self._order.judge(item.header, self._reader) or item
+        return self._order.advance_with(item.header, self._reader) or item
 
     def native(self, position: int, last: int) -> Iterator[pa.RecordBatch]:
         """What is as usual natively, single batches in Python in between."""

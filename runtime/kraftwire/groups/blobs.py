@@ -1,8 +1,8 @@
-"""What members of the classic protocol put into bytes: subscriptions and assignments.
+"""Bytes that members of the classic protocol send: subscriptions and assignments.
 
-The coordinator stores them unread. Where the protocol type is `consumer` they are those of
-Kafka's consumers; what cannot be read as such stays bytes and is nobody's fault: clients
-are free to write what they like.
+The coordinator stores them unread. If the protocol type is `consumer` they are those of Kafka's
+consumers. What cannot be read as such stays bytes, without an error: clients may write what
+they like.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NEWEST_SUBSCRIPTION = ConsumerProtocolSubscription.VALID_VERSIONS[-1]
 
 
 class Subscription(NamedTuple):
-    """What a member wants, and what it has had."""
+    """The topics that a member asks for, and the partitions that it owned."""
 
     topics: tuple[str, ...]
     owned: Assignment
@@ -53,9 +53,9 @@ def decode_subscription(data: bytes) -> Subscription | None:
 
 
 def decode_assignment(data: bytes) -> Assignment | None:
-    """A consumer's assignment; None where the bytes are none.
+    """Return a consumer's assignment, or None if the bytes are not one.
 
-    No bytes at all are an assignment of nothing: the group's leader has not sent one.
+    Empty bytes are an empty assignment: the group's leader has not sent one.
     """
     if not data:
         return ()

@@ -1,4 +1,4 @@
-"""What a record did to a group, in words of the group and not of the record."""
+"""What a record did to a group, in terms of the group and not of the record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kraftwire_messages.kafka import StreamsGroupTopologyValue
 
 
 class GroupChangeKind(Enum):
-    """What can happen to a group."""
+    """The kinds of changes of a group."""
 
     OFFSET_COMMITTED = "offset committed"
     OFFSET_DELETED = "offset deleted"
@@ -50,14 +50,14 @@ GroupPart = (
     | SharePartition
     | StreamsGroupTopologyValue
 )
-"""What a change is about, as it was before or is after."""
+"""The object of a change, as it was before or is after."""
 
 
 class GroupChange(NamedTuple):
-    """One thing that happened to a group.
+    """One change of a group.
 
-    `before` and `after` are of one type; None is what was not or is no more. With
-    `SHARE_STATE`, `after` is what the record says, not the sum of all records.
+    `before` and `after` have one type; None if it did not exist or no longer does. With
+    `SHARE_STATE`, `after` is the content of the record, not the sum of all records.
     """
 
     what: GroupChangeKind
@@ -71,10 +71,10 @@ class GroupChange(NamedTuple):
 
 
 class GroupEvent(NamedTuple):
-    """A change, and the record that brought it about.
+    """A change, and the record that caused it.
 
     For an offset that was committed in a transaction that is the transaction's marker; the
-    commit itself stands at `CommittedOffset.record_offset`.
+    commit itself is at `CommittedOffset.record_offset`.
     """
 
     topic: str
@@ -83,5 +83,5 @@ class GroupEvent(NamedTuple):
     timestamp: int
     group: str
     kind: GroupType
-    """The kind of group that it was; a deleted one has that which it had."""
+    """The kind of the group; a deleted one keeps its kind."""
     change: GroupChange

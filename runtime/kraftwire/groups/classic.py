@@ -1,6 +1,6 @@
-"""Classic groups: one record holds everything but the offsets.
+"""Classic groups: one record contains everything except the offsets.
 
-What happened to members is found by comparing two such records.
+Changes of members are found by comparing two such records.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kraftwire_messages.kafka import GroupMetadataKey, GroupMetadataValue
 def classic_group(
     group: GroupState, key: GroupMetadataKey, value: GroupMetadataValue | None
 ) -> list[GroupChange]:
-    """The group as it is from now on; a tombstone when it is gone or of another kind now."""
+    """Set the group's state; a tombstone deletes it, or it became another kind of group."""
     before, members = group.classic, group.members
     if value is None:
         group.clear()

@@ -1,11 +1,11 @@
-"""Which record of a coordinator does what to a group.
+"""What each record of a coordinator does to a group.
 
-An effect takes a group, a key and a value, changes the group, and returns what happened. A
-value of None is a tombstone: what the key stands for is gone. `EFFECTS` has the effects by
-log and record id, with the kind of group that the record makes.
+An effect takes a group, a key and a value, changes the group, and returns the changes. A value
+of None is a tombstone: the object of the key is deleted. `EFFECTS` has the effects by the type
+of the key, with the kind of group that the record belongs to.
 
-A record that leaves things as they were is no change. Commits of offsets are not here: a
-transaction can stand between them and their effect, see `replay`.
+A record that leaves the group unchanged is no change. Commits of offsets are not here: a
+transaction can delay their effect, see `replay`.
 """
 
 from __future__ import annotations
@@ -20,47 +20,41 @@ from kraftwire.groups.members import current_assignment, member_info, target_ass
 from kraftwire.groups.offsets import not_negative
 from kraftwire.groups.share_effects import share_snapshot, share_topics, share_update
 from kraftwire.groups.state import GroupEpochs, GroupState, GroupType, ResolvedRegex
-from kraftwire_messages.kafka import (
-    ConsumerGroupMetadataValue,
-    ConsumerGroupRegularExpressionKey,
-    ConsumerGroupRegularExpressionValue,
-    ConsumerGroupTargetAssignmentMetadataValue,
-    ShareGroupMetadataValue,
-    ShareGroupTargetAssignmentMetadataValue,
-    StreamsGroupMetadataValue,
-    StreamsGroupTargetAssignmentMetadataValue,
-    StreamsGroupTopologyKey,
-    StreamsGroupTopologyValue,
-)
+from kraftwire_messages import kafka
 from kraftwire_wire.message import Message
 
 GROUP_LOG = "group"
 SHARE_LOG = "share"
 
 
-class RecordEffect(NamedTuple):
-    """What a record does; `apply` takes the group, the key and the value.
+Apply = Callable[[GroupState, Any, Any], list[GroupChange]]
 
-    `kind` is None for state that lies in another log than the group itself.
-    """
+
+class RecordEffect(NamedTuple):
+    """The effect of a record; `kind` is None for state in another log than the group itself."""
 
     kind: GroupType | None
-    apply: Callable[[GroupState, Any, Any], list[GroupChange]]
+    apply: Apply
 
 
 def group_epoch(
     group: GroupState,
     key: Message,
-    value: ConsumerGroupMetadataValue | ShareGroupMetadataValue | StreamsGroupMetadataValue | None,
+    value: (
+        kafka.ConsumerGroupMetadataValue
+        | kafka.ShareGroupMetadataValue
+        | kafka.StreamsGroupMetadataValue
+        | None
+    ),
 ) -> list[GroupChange]:
-    """The epoch, which grows with every change; a tombstone when the group is gone."""
+    """Set the epoch, which grows with every change; a tombstone deletes the group."""
     before = group.epochs
     if value is None:
         group.clear()
         group.deleted = True
         return [GroupChange(GroupChangeKind.GROUP_DELETED, before)]
     validated = None
-    if isinstance(value, StreamsGroupMetadataValue):
+    if isinstance(value, kafka.StreamsGroupMetadataValue):
         validated = not_negative(value.validated_topology_epoch)
     return _set_epochs(
         group,
@@ -78,13 +72,13 @@ def assignment_epoch(
     group: GroupState,
     key: Message,
     value: (
-        ConsumerGroupTargetAssignmentMetadataValue
-        | ShareGroupTargetAssignmentMetadataValue
-        | StreamsGroupTargetAssignmentMetadataValue
+        kafka.ConsumerGroupTargetAssignmentMetadataValue
+        | kafka.ShareGroupTargetAssignmentMetadataValue
+        | kafka.StreamsGroupTargetAssignmentMetadataValue
         | None
     ),
 ) -> list[GroupChange]:
-    """The epoch that the target assignment was made for."""
+    """Set the epoch of the group for which the target assignment was made."""
     old = group.epochs or GroupEpochs()
     if value is None:
         left = replace(old, assignment_epoch=None, assignment_timestamp=None)
@@ -100,10 +94,10 @@ def assignment_epoch(
 
 def resolved_regex(
     group: GroupState,
-    key: ConsumerGroupRegularExpressionKey,
-    value: ConsumerGroupRegularExpressionValue | None,
+    key: kafka.ConsumerGroupRegularExpressionKey,
+    value: kafka.ConsumerGroupRegularExpressionValue | None,
 ) -> list[GroupChange]:
-    """The topics that a regular expression stands for."""
+    """Set the topics that match a regular expression."""
     name = key.regular_expression
     before = group.regexes.pop(name, None)
     if value is None:
@@ -118,9 +112,11 @@ def resolved_regex(
 
 
 def topology(
-    group: GroupState, key: StreamsGroupTopologyKey, value: StreamsGroupTopologyValue | None
+    group: GroupState,
+    key: kafka.StreamsGroupTopologyKey,
+    value: kafka.StreamsGroupTopologyValue | None,
 ) -> list[GroupChange]:
-    """The topology of a streams group."""
+    """Set the topology of a streams group."""
     before, group.topology = group.topology, value
     return (
         []
@@ -130,7 +126,7 @@ def topology(
 
 
 def only_names(group: GroupState, key: Message, value: Message | None) -> list[GroupChange]:
-    """A record of which only the names of topics are used."""
+    """Change nothing: only the topic names in the record are used."""
     return []
 
 
@@ -139,32 +135,43 @@ def _set_epochs(group: GroupState, what: GroupChangeKind, after: GroupEpochs) ->
     return [] if before == after else [GroupChange(what, before, after)]
 
 
-EFFECTS: Mapping[str, Mapping[int, RecordEffect]] = {
-    GROUP_LOG: {
-        2: RecordEffect(GroupType.CLASSIC, classic_group),
-        3: RecordEffect(GroupType.CONSUMER, group_epoch),
-        4: RecordEffect(GroupType.CONSUMER, only_names),
-        5: RecordEffect(GroupType.CONSUMER, member_info),
-        6: RecordEffect(GroupType.CONSUMER, assignment_epoch),
-        7: RecordEffect(GroupType.CONSUMER, target_assignment),
-        8: RecordEffect(GroupType.CONSUMER, current_assignment),
-        10: RecordEffect(GroupType.SHARE, member_info),
-        11: RecordEffect(GroupType.SHARE, group_epoch),
-        12: RecordEffect(GroupType.SHARE, assignment_epoch),
-        13: RecordEffect(GroupType.SHARE, target_assignment),
-        14: RecordEffect(GroupType.SHARE, current_assignment),
-        15: RecordEffect(GroupType.SHARE, share_topics),
-        16: RecordEffect(GroupType.CONSUMER, resolved_regex),
-        17: RecordEffect(GroupType.STREAMS, group_epoch),
-        19: RecordEffect(GroupType.STREAMS, member_info),
-        20: RecordEffect(GroupType.STREAMS, assignment_epoch),
-        21: RecordEffect(GroupType.STREAMS, target_assignment),
-        22: RecordEffect(GroupType.STREAMS, current_assignment),
-        23: RecordEffect(GroupType.STREAMS, topology),
+_BY_KIND: Mapping[GroupType | None, Mapping[type[Message], Apply]] = {
+    GroupType.CLASSIC: {
+        kafka.GroupMetadataKey: classic_group,
     },
-    SHARE_LOG: {
-        0: RecordEffect(None, share_snapshot),
-        1: RecordEffect(None, share_update),
+    GroupType.CONSUMER: {
+        kafka.ConsumerGroupMetadataKey: group_epoch,
+        kafka.ConsumerGroupPartitionMetadataKey: only_names,
+        kafka.ConsumerGroupMemberMetadataKey: member_info,
+        kafka.ConsumerGroupTargetAssignmentMetadataKey: assignment_epoch,
+        kafka.ConsumerGroupTargetAssignmentMemberKey: target_assignment,
+        kafka.ConsumerGroupCurrentMemberAssignmentKey: current_assignment,
+        kafka.ConsumerGroupRegularExpressionKey: resolved_regex,
+    },
+    GroupType.SHARE: {
+        kafka.ShareGroupMemberMetadataKey: member_info,
+        kafka.ShareGroupMetadataKey: group_epoch,
+        kafka.ShareGroupTargetAssignmentMetadataKey: assignment_epoch,
+        kafka.ShareGroupTargetAssignmentMemberKey: target_assignment,
+        kafka.ShareGroupCurrentMemberAssignmentKey: current_assignment,
+        kafka.ShareGroupStatePartitionMetadataKey: share_topics,
+    },
+    GroupType.STREAMS: {
+        kafka.StreamsGroupMetadataKey: group_epoch,
+        kafka.StreamsGroupMemberMetadataKey: member_info,
+        kafka.StreamsGroupTargetAssignmentMetadataKey: assignment_epoch,
+        kafka.StreamsGroupTargetAssignmentMemberKey: target_assignment,
+        kafka.StreamsGroupCurrentMemberAssignmentKey: current_assignment,
+        kafka.StreamsGroupTopologyKey: topology,
+    },
+    None: {
+        kafka.ShareSnapshotKey: share_snapshot,
+        kafka.ShareUpdateKey: share_update,
     },
 }
-"""The effects, by log and record id; 0 and 1 of the group log are commits of offsets."""
+EFFECTS: Mapping[type[Message], RecordEffect] = {
+    key: RecordEffect(kind, apply)
+    for kind, effects in _BY_KIND.items()
+    for key, apply in effects.items()
+}
+"""The effects by the type of the key; those of commits of offsets are in `replay`."""

@@ -1,7 +1,8 @@
 """Members of consumer, share and streams groups: three records each.
 
-What a member says of itself, what it is to have, and what it has. A member is there as long
-as one of them is; it has joined when it first spoke, and left when its word is deleted.
+They contain the member's own data, its target assignment and its current assignment. A member
+exists as long as one of them does; its metadata record is written when it joins and deleted when
+it leaves.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class _Tasks(Protocol):
 
 
 def member_info(group: GroupState, key: MemberKey, value: Info | None) -> list[GroupChange]:
-    """What a member says of itself, when it joins and whenever that changes."""
+    """Set the data that a member sends when it joins and whenever it changes."""
     before, old = _member(group, key)
     after = _put(group, replace(old, info=None if value is None else _info(value)))
     if value is None:
@@ -80,7 +81,7 @@ def member_info(group: GroupState, key: MemberKey, value: Info | None) -> list[G
 def target_assignment(
     group: GroupState, key: MemberKey, value: TargetValue | None
 ) -> list[GroupChange]:
-    """What a member is to have."""
+    """Set a member's target assignment."""
     _, old = _member(group, key)
     after = _put(group, replace(old, target=None if value is None else _target(value)))
     return [] if value is None else _changed(GroupChangeKind.TARGET_CHANGED, old, after)
@@ -89,14 +90,14 @@ def target_assignment(
 def current_assignment(
     group: GroupState, key: MemberKey, value: CurrentValue | None
 ) -> list[GroupChange]:
-    """What a member has."""
+    """Set a member's current assignment."""
     _, old = _member(group, key)
     after = _put(group, replace(old, current=None if value is None else _current(value)))
     return [] if value is None else _changed(GroupChangeKind.ASSIGNMENT_CHANGED, old, after)
 
 
 def _member(group: GroupState, key: MemberKey) -> tuple[Member | None, Member]:
-    """The member, or None; and the member, or one of which nothing is known."""
+    """Return the member or None, and the member or an empty one."""
     member = group.members.get(key.member_id)
     return member, member or Member(key.member_id)
 

@@ -1,8 +1,8 @@
-"""Commits of offsets: what their records say, in transactions and without.
+"""Commits of offsets, in transactions and without.
 
-An offset that was committed in a transaction counts when its producer's COMMIT follows in
-the same partition, unless a commit without one was stored behind it: of both, the later
-record stands, as in Kafka's coordinator. A tombstone takes what is pending with it.
+An offset that was committed in a transaction counts once its producer's COMMIT follows in the
+same partition, unless a commit without a transaction was stored after it: the later record
+wins, as in Kafka's coordinator. A tombstone also removes pending offsets.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OffsetValue = OffsetCommitValue | LegacyOffsetCommitValue
 def committed_offset(
     value: OffsetValue, record_offset: int, producer_id: int | None
 ) -> CommittedOffset:
-    """What a record says was committed."""
+    """Return the offset in a record."""
     leader_epoch = expire_timestamp = topic_id = None
     if isinstance(value, OffsetCommitValue):
         leader_epoch = not_negative(value.leader_epoch)
@@ -45,7 +45,7 @@ def committed_offset(
 
 
 def commit(group: GroupState, at: TopicPartition, offset: CommittedOffset) -> list[GroupChange]:
-    """Let an offset count, if none was stored behind it."""
+    """Set an offset, unless one was stored after it."""
     before = group.offsets.get(at)
     if before is not None and before.record_offset > offset.record_offset:
         return []
@@ -65,7 +65,7 @@ def commit(group: GroupState, at: TopicPartition, offset: CommittedOffset) -> li
 
 
 def delete(group: GroupState, at: TopicPartition) -> list[GroupChange]:
-    """Forget an offset, and what is pending of it."""
+    """Remove an offset, and pending ones for the same partition."""
     before = group.offsets.pop(at, None)
     group.pending.pop(at, None)
     topic_id = before.topic_id if before is not None else None
@@ -81,10 +81,10 @@ def delete(group: GroupState, at: TopicPartition) -> list[GroupChange]:
 
 
 def not_negative(number: int) -> int | None:
-    """None where Kafka writes -1 for it."""
+    """Return the number, or None for Kafka's -1."""
     return number if number >= 0 else None
 
 
 def known_id(topic_id: UUID) -> UUID | None:
-    """None for the id of all zeros."""
+    """Return the id, or None if it is all zeros."""
     return topic_id if topic_id.int else None

@@ -31,15 +31,12 @@ from kraftwire_messages.kafka import TopicRecord, registry
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import decode_metadata_record
 
-Done = Callable[[int], None]
-"""Called with the size of each file that has been read."""
-
 _TOPIC_RECORD = bytes((1, TopicRecord.API_KEY or 0))
-"""How the value of a TopicRecord begins: the frame version, and the record's id."""
+"""The beginning of a TopicRecord's value: the frame version, and the record's id."""
 
 
 class GroupLogProblem(NamedTuple):
-    """What could not be read: a file, its bytes from a position on, or one record by offset."""
+    """Something unreadable: a file, its bytes from a position on, or one record by offset."""
 
     file: str
     position: int | None
@@ -56,7 +53,7 @@ class GroupLogProblem(NamedTuple):
 
 @dataclass(slots=True)
 class GroupLogs:
-    """The partitions that tell of groups."""
+    """The partitions with records about groups."""
 
     groups: list[Partition] = field(default_factory=list)
     share: list[Partition] = field(default_factory=list)
@@ -67,21 +64,25 @@ class GroupLogs:
     """The files that cannot be read at all."""
 
     def add_problem(self, problem: KraftwireError) -> None:
-        """Note a file that cannot be read at all."""
+        """Add a file that cannot be read at all."""
         assert isinstance(problem, UnreadableFile), "that is what a search reports"
         self.problems.append(GroupLogProblem(problem.file, None, None, problem.reason))
 
     @property
     def size(self) -> int:
-        """The bytes of all files that are read."""
+        """The size of all files that are read, in bytes."""
         files = [file for partition in self.groups + self.share for file in partition.segments]
         files += [file for partition in self.metadata for file in _metadata_files(partition)]
         return sum(file.path.stat().st_size for file in files)
 
     def replay(
-        self, into: Groups, *, until: int | None = None, done: Done = lambda _: None
+        self,
+        into: Groups,
+        *,
+        until: int | None = None,
+        done: Callable[[int], None] = lambda _: None,
     ) -> Iterator[GroupEvent | GroupLogProblem]:
-        """Apply all records to `into`; what happens, and what cannot be read.
+        """Apply all records to `into`; yield the changes, and what cannot be read.
 
         Partition after partition, each in the order of its offsets. `until` is a time in
         ms: records from then on are left out.
@@ -100,7 +101,7 @@ class GroupLogs:
                         yield from _replay_batch(replay, item, until)
 
     def _learn_names(
-        self, partition: Partition, groups: Groups, done: Done
+        self, partition: Partition, groups: Groups, done: Callable[[int], None]
     ) -> Iterator[GroupLogProblem]:
         for batch in self._batches(partition, _metadata_files(partition), done):
             if isinstance(batch, GroupLogProblem):
@@ -121,9 +122,8 @@ class GroupLogs:
                 groups.topic_names[topic.topic_id] = topic.name
 
     def _batches(
-        self, partition: Partition, files: Iterable[LogFile], done: Done
+        self, partition: Partition, files: Iterable[LogFile], done: Callable[[int], None]
     ) -> Iterator[Batch | GroupLogProblem]:
-        """Yield the batches whose records can be read, and what cannot."""
         for file in files:
             with file.open() as source:
                 items = scan_batches(source, limit=self.limit)
@@ -164,9 +164,9 @@ def _replay_record(replay: PartitionReplay, batch: Batch, record: Record) -> lis
 def find_group_logs(paths: Iterable[Path], *, limit: int = DEFAULT_LIMIT) -> GroupLogs:
     """Return the logs of groups below paths: data directories, partition directories, segments.
 
-    Raise `KraftwireError` if they have none, or one partition twice. Segments outside of a
-    partition's directory are taken for those of `__consumer_offsets` if they, or the directory
-    that they are in, are one of the paths.
+    Raise `KraftwireError` if there are none, or one partition is there twice. Segments outside of a
+    partition's directory count as those of `__consumer_offsets` if they, or their directory, are
+    among the paths.
     """
     logs = GroupLogs(limit=limit)
     by_topic = {
@@ -198,7 +198,7 @@ def read_groups(
     until: int | None = None,
     limit: int = DEFAULT_LIMIT,
 ) -> tuple[Groups, list[GroupLogProblem]]:
-    """The groups below paths as their logs leave them, and what could not be read.
+    """Return the groups at the end of their logs below paths, and what could not be read.
 
     `wanted` are the names of groups, `until` is a time in ms, `limit` how many bytes one
     batch may decompress to; see `find_group_logs` for the errors.
@@ -212,17 +212,17 @@ def read_groups(
 
 
 def _is_named(partition: Partition, paths: Collection[Path]) -> bool:
-    """Whether the segments, or the directory that they are in, are among the paths."""
+    """Whether the segments, or their directory, are among the paths."""
     return partition.directory in paths or any(file.is_alone for file in partition.files)
 
 
 def _metadata_files(partition: Partition) -> list[LogFile]:
-    """The newest snapshot, and all segments: of a topic, any record will do."""
+    """Return the newest snapshot and all segments: any record of a topic has its name."""
     return partition.of_kind(FileKind.SNAPSHOT)[-1:] + partition.segments
 
 
 def _check_copies(partitions: Iterable[Partition]) -> None:
-    """Refuse two replicas of one partition: which of them is right cannot be told."""
+    """Refuse two replicas of one partition: it is unknown which is right."""
     found: dict[object, Partition] = {}
     for partition in partitions:
         if partition.name is None:

@@ -2,9 +2,9 @@
 
 Rules:
 - records come in the order of their offsets; gaps, which compaction leaves, mean nothing;
-- a commit of an offset in a transaction is pending until a marker of its producer follows in
-  the same partition: COMMIT lets it count, ABORT drops it; other records count at once;
-- a group of which nothing is left is forgotten, so memory is that of the live groups.
+- an offset committed in a transaction is pending until a marker of its producer follows in the
+  same partition: COMMIT applies it, ABORT drops it; other records count immediately;
+- an empty group is removed, so memory is that of the live groups.
 
 A record that cannot be decoded raises a `KraftwireError` and changes nothing.
 """
@@ -16,10 +16,11 @@ from typing import Any
 from uuid import UUID
 
 from kraftwire.groups.changes import GroupChange, GroupEvent
-from kraftwire.groups.effects import EFFECTS, GROUP_LOG
+from kraftwire.groups.effects import EFFECTS, GROUP_LOG, SHARE_LOG
 from kraftwire.groups.offsets import OffsetKey, OffsetValue, commit, committed_offset, delete
 from kraftwire.groups.state import GroupState
 from kraftwire.log.batches.record import Record
+from kraftwire.log.queries.typed_records import TOPICS as LOG_TOPICS
 from kraftwire.log.small_files.checkpoints import TopicPartition
 from kraftwire_messages.kafka import (
     ConsumerGroupPartitionMetadataValue,
@@ -39,32 +40,31 @@ from kraftwire_wire.records import (
     decode_coordinator_value,
 )
 
-TOPICS = {GROUP_LOG: "__consumer_offsets", "share": "__share_group_state"}
-"""The topics of the logs that are replayed."""
+TOPICS = {log: topic for topic, log in LOG_TOPICS.items() if log in (GROUP_LOG, SHARE_LOG)}
+"""The topics of the replayed logs."""
 
 
 class Groups:
     """The groups of any number of partitions, and the names of topics."""
 
     def __init__(self, wanted: Collection[str] | None = None) -> None:
-        """No group yet; `wanted` are the names of those to keep, None stands for all."""
+        """`wanted` are the names of the groups to keep; None keeps all."""
         self.by_name: dict[str, GroupState] = {}
         self.topic_names: dict[UUID, str] = {}
         self.wanted = wanted
 
     def __getitem__(self, name: str) -> GroupState:
-        """A group by its name."""
         return self.by_name[name]
 
     def open(self, name: str) -> GroupState:
-        """A group, a new one where there is none; `close` it when records were applied."""
+        """Return a group, or a new one; call `close` after applying records."""
         group = self.by_name.get(name)
         if group is None:
             group = self.by_name[name] = GroupState(name)
         return group
 
     def close(self, group: GroupState) -> None:
-        """Forget a group of which nothing is left."""
+        """Remove a group that is empty."""
         if group.is_bare:
             del self.by_name[group.name]
 
@@ -77,20 +77,17 @@ class PartitionReplay:
     """
 
     def __init__(self, groups: Groups, log: str = GROUP_LOG, number: int | None = None) -> None:
-        """A replay that begins at the first record."""
         self.groups = groups
         self.log = log
         self.number = number
-        self._effects = EFFECTS[log]
         self._open: dict[int, set[tuple[str, TopicPartition]]] = {}
 
     def record(self, record: Record, producer_id: int | None = None) -> list[GroupEvent]:
-        """Apply a record; `producer_id` says that it is part of a transaction, and whose."""
+        """Apply a record; `producer_id` is that of its transaction, if it has one."""
         if record.key is None:
             raise DecodeError("a coordinator's record without a key")
         key = decode_coordinator_key(registry, self.log, record.key)
-        record_id = key.API_KEY or 0
-        versioned = decode_coordinator_value(registry, self.log, record_id, record.value)
+        versioned = decode_coordinator_value(registry, self.log, key.API_KEY or 0, record.value)
         value = versioned.message if versioned is not None else None
         self._learn_names(key, value)
         name = _group_name(key)
@@ -99,12 +96,12 @@ class PartitionReplay:
         group = self.groups.open(name)
         if self.log == GROUP_LOG:
             group.partition = self.number
-        changes = self._apply(group, record_id, key, value, record, producer_id)
+        changes = self._apply(group, key, value, record, producer_id)
         self.groups.close(group)
         return [self._event(record, group, change) for change in changes]
 
     def control(self, record: Record, producer_id: int) -> list[GroupEvent]:
-        """Apply a record of a control batch: the end of a transaction, or nothing of ours."""
+        """Apply a control record: the end of a transaction, or nothing."""
         kind = decode_control_key(record.key or b"")
         if kind not in (ControlType.COMMIT, ControlType.ABORT):
             return []
@@ -124,7 +121,6 @@ class PartitionReplay:
     def _apply(
         self,
         group: GroupState,
-        record_id: int,
         key: Message,
         value: Message | None,
         record: Record,
@@ -133,7 +129,7 @@ class PartitionReplay:
         if isinstance(key, OffsetCommitKey | LegacyOffsetCommitKey):
             assert value is None or isinstance(value, OffsetCommitValue | LegacyOffsetCommitValue)
             return self._offset(group, key, value, record, producer_id)
-        effect = self._effects[record_id]
+        effect = EFFECTS[type(key)]
         if effect.kind is not None:
             if value is not None:
                 group.become(effect.kind)
@@ -185,6 +181,6 @@ class PartitionReplay:
 
 
 def _group_name(key: Any) -> str:
-    """The group that a record is about; the key's field has one of two names."""
+    """Return the group of a record; the key's field has one of two names."""
     name: str = key.group if hasattr(key, "group") else key.group_id
     return name

@@ -1,7 +1,7 @@
-"""Share groups (KIP-932): the topics that have state, and that state.
+"""Share groups (KIP-932): their topics and the state of each partition.
 
-The topics are records of the group coordinator; the state, how far the group has come in
-each partition, is kept by the share coordinator in `__share_group_state`.
+The topics are records of the group coordinator; the share coordinator keeps the state, the
+progress of the group in each partition, in `__share_group_state`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def share_topics(
     key: ShareGroupStatePartitionMetadataKey,
     value: ShareGroupStatePartitionMetadataValue | None,
 ) -> list[GroupChange]:
-    """The topics of a share group, by how far their state has come."""
+    """Set the topics of a share group, by the progress of their initialization."""
     before, group.share_topics = group.share_topics, None
     if value is None:
         return []
@@ -65,7 +65,7 @@ def share_topics(
 def share_snapshot(
     group: GroupState, key: ShareSnapshotKey, value: ShareSnapshotValue | None
 ) -> list[GroupChange]:
-    """All of a partition's state; a tombstone when it is deleted."""
+    """Set all of a partition's state; a tombstone deletes it."""
     at = SharedPartition(key.topic_id, key.partition)
     if value is None:
         old = group.share_partitions.pop(at, None)
@@ -94,7 +94,7 @@ def share_snapshot(
 def share_update(
     group: GroupState, key: ShareUpdateKey, value: ShareUpdateValue | None
 ) -> list[GroupChange]:
-    """What has changed since the last snapshot."""
+    """Apply what changed since the last snapshot."""
     if value is None:
         return []
     at = SharedPartition(key.topic_id, key.partition)

@@ -1,11 +1,11 @@
-"""How far a share group has come in one partition (KIP-932): a start offset and states behind it.
+"""The progress of a share group in one partition (KIP-932): a start offset and the states after it.
 
-A snapshot says everything; the updates that follow it say what has changed. Where batches of
-both are about the same offset, the higher delivery count decides, then the higher state, as
-in Kafka's share coordinator; what lies before the start offset is forgotten.
+A snapshot has the whole state; the updates after it have what changed. If batches of both are
+about the same offset, the higher delivery count wins, then the higher state, as in Kafka's
+share coordinator (PersisterStateBatchCombiner); states before the start offset are dropped.
 
-Batches are put together when there are twice as many as there were, or when somebody looks:
-so a long row of updates costs no more than its length.
+Batches are combined when there are twice as many as before, or when they are read: so a long
+series of updates takes linear time.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ DELIVERY_STATES = {
     3: "Archiving",
     4: "Archived",
 }
-"""The names of delivery states."""
-
 _FEW = 64
 
 
@@ -38,9 +36,9 @@ class StateBatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SharePartition:
-    """What is stored of a share group and a partition; None is what no record has said.
+    """The stored state of a share group in a partition; None if no record has set it.
 
-    `start_offset` is None too before the group has begun to read.
+    `start_offset` is also None before the group has begun to read.
     """
 
     start_offset: int | None = None
@@ -54,17 +52,17 @@ class SharePartition:
 
 
 class ShareProgress:
-    """A `SharePartition` while records are added to it."""
+    """A `SharePartition` to which records are still added."""
 
     def __init__(self, snapshot: SharePartition) -> None:
-        """Begin with a snapshot, or with an update whose snapshot is not there."""
+        """Begin with a snapshot, or with an update whose snapshot is missing."""
         self._head = replace(snapshot, batches=())
         self._batches: list[StateBatch] = []
         self._combined = 0
         self._add(snapshot)
 
     def update(self, update: SharePartition) -> None:
-        """Add an update; what it leaves open stays as it was."""
+        """Add an update; what it does not set stays as it was."""
         start, before = update.start_offset, self._head.start_offset
         if start is not None and before is not None and start < before:
             self._combine()  # under the old start: what lay before it does not come back
@@ -79,7 +77,7 @@ class ShareProgress:
         self._add(update)
 
     def get(self) -> SharePartition:
-        """What all records together say."""
+        """Return the state after all records."""
         self._combine()
         return replace(self._head, batches=tuple(self._batches))
 
@@ -95,10 +93,10 @@ class ShareProgress:
 
 
 def combine(batches: Iterable[StateBatch], start_offset: int) -> list[StateBatch]:
-    """The batches from the start offset on, in order and without overlap.
+    """Return the batches from the start offset on, in order and without overlap.
 
-    One pass from the lowest offset to the highest: of the batches that are about the
-    offsets at hand, the strongest is on top of the heap.
+    One pass from the lowest offset to the highest: the heap has the batches at the current
+    offset, the strongest on top.
     """
     waiting = sorted(
         batch._replace(first_offset=max(batch.first_offset, start_offset))
@@ -128,7 +126,7 @@ def combine(batches: Iterable[StateBatch], start_offset: int) -> list[StateBatch
 
 
 def _append(combined: list[StateBatch], batch: StateBatch) -> None:
-    """Append a batch, or lengthen the last one where it goes on."""
+    """Append a batch, or extend the last one that it continues."""
     before = combined[-1] if combined else None
     if (
         before is not None

@@ -1,11 +1,11 @@
-"""What is known of one group: its kind, its members, its offsets.
+"""The state of one group: its kind, its members, its offsets.
 
-One shape for all four kinds of groups, classic, consumer (KIP-848), share (KIP-932) and
-streams (KIP-1071); what a kind does not have is None or empty. None also stands for what
-Kafka writes as -1 or as an empty id.
+One class for all four kinds of groups, classic, consumer (KIP-848), share (KIP-932) and
+streams (KIP-1071); what a kind does not have is None or empty. None also replaces Kafka's -1
+and empty ids.
 
-Offsets are kept apart from the rest, as Kafka does: they outlive a group that changes its
-kind, and a consumer without a group can commit some.
+Offsets are separate from the rest, as in Kafka: they outlive a group that changes its kind, and
+a consumer without a group can commit some.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class GroupType(Enum):
 
 
 class SharedPartition(NamedTuple):
-    """A partition of a topic that is known by its id."""
+    """A partition of a topic, by the topic's id."""
 
     topic_id: UUID
     partition: int
 
 
 class CommittedOffset(NamedTuple):
-    """An offset that was committed."""
+    """A committed offset."""
 
     offset: int
     leader_epoch: int | None
@@ -46,9 +46,9 @@ class CommittedOffset(NamedTuple):
     expire_timestamp: int | None
     topic_id: UUID | None
     record_offset: int
-    """Where in the partition of `__consumer_offsets` the record stands."""
+    """The offset of the record in its partition of `__consumer_offsets`."""
     producer_id: int | None = None
-    """The producer, where it was committed in a transaction."""
+    """The producer, if the offset was committed in a transaction."""
 
 
 class AssignedPartitions(NamedTuple):
@@ -66,11 +66,11 @@ Assignment = tuple[AssignedPartitions, ...]
 
 @dataclass(frozen=True, slots=True)
 class MemberInfo:
-    """What a member says of itself.
+    """A member's own data.
 
-    `subscription` and `regex` are the topics it wants. A member of a consumer group that
-    speaks the classic protocol has `classic_protocols`. `protocol_bytes` is what a member of
-    a classic group sent where that is not a consumer's subscription.
+    `subscription` and `regex` are the topics it subscribes to. A member of a consumer group that
+    uses the classic protocol has `classic_protocols`. `protocol_bytes` is what a member of a
+    classic group sent if that is not a consumer's subscription.
     """
 
     instance_id: str | None = None
@@ -93,7 +93,7 @@ class MemberInfo:
 
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
-    """What a member has now: `assigned`, and in `revoking` what it is asked to give back."""
+    """The partitions that a member has: `assigned`, and `revoking` those it has to give up."""
 
     assigned: Assignment | None = None
     revoking: Assignment = ()
@@ -101,14 +101,14 @@ class CurrentAssignment:
     previous_epoch: int | None = None
     state: int | None = None
     assigned_bytes: bytes | None = None
-    """The assignment of a classic member, where it cannot be read."""
+    """The assignment of a classic member, if it cannot be decoded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a group; each part has a record of its own, and is None without one.
+    """A member of a group; each part has its own record, and is None without one.
 
-    `target` is what the member is to have; members of classic groups have none.
+    `target` is the target assignment; members of classic groups have none.
     """
 
     id: str
@@ -119,7 +119,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class ClassicState:
-    """What a classic group has besides members."""
+    """The data of a classic group besides its members."""
 
     protocol_type: str
     generation: int
@@ -130,7 +130,7 @@ class ClassicState:
 
 @dataclass(frozen=True, slots=True)
 class GroupEpochs:
-    """What groups of the other kinds have besides members: where they are and where they go."""
+    """The epochs of the other kinds of groups."""
 
     epoch: int | None = None
     metadata_hash: int | None = None
@@ -140,7 +140,7 @@ class GroupEpochs:
 
 
 class ResolvedRegex(NamedTuple):
-    """The topics that a regular expression stood for when it was looked at."""
+    """The topics that matched a regular expression when it was resolved."""
 
     topics: tuple[str, ...]
     version: int
@@ -149,7 +149,7 @@ class ResolvedRegex(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShareTopics:
-    """The topics of a share group, by how far their state has come."""
+    """The topics of a share group, by the progress of their initialization."""
 
     initializing: Assignment = ()
     initialized: Assignment = ()
@@ -175,13 +175,13 @@ MEMBER_STATES: dict[GroupType, dict[int, str]] = {
 
 @dataclass(slots=True)
 class GroupState:
-    """A group, as the records that were applied leave it."""
+    """A group after the records that were applied."""
 
     name: str
     partition: int | None = None
-    """The partition of `__consumer_offsets` that it lies in."""
+    """The partition of `__consumer_offsets` that contains it."""
     kind: GroupType | None = None
-    """What its records say; see `type`."""
+    """The kind according to its records; see `type`."""
     deleted: bool = False
     """Whether its metadata was deleted, and only offsets or share state are left."""
     classic: ClassicState | None = None
@@ -192,23 +192,22 @@ class GroupState:
     topology: StreamsGroupTopologyValue | None = None
     offsets: dict[TopicPartition, CommittedOffset] = field(default_factory=dict)
     pending: dict[TopicPartition, dict[int, CommittedOffset]] = field(default_factory=dict)
-    """Offsets of transactions that no marker has ended, by producer."""
+    """Offsets of transactions without a marker, by producer."""
     share_partitions: dict[SharedPartition, ShareProgress] = field(default_factory=dict)
 
     @property
     def type(self) -> GroupType:
-        """The kind of group; one of which only offsets are known counts as classic."""
+        """The kind of group; a group with nothing but offsets counts as classic."""
         if self.kind is not None:
             return self.kind
         return GroupType.SHARE if self.share_partitions else GroupType.CLASSIC
 
     @property
     def state(self) -> str | None:
-        """The state, as Kafka names it, as far as stored records tell.
+        """The state, as Kafka names it, as far as stored records show.
 
-        Classic groups are written when they are stable or empty; whether one is in the
-        middle of a rebalance is in the coordinator's memory alone. None where nothing but
-        share state is known.
+        Classic groups are written when they are stable or empty; only the coordinator's memory has
+        whether one is rebalancing. None if nothing but share state is known.
         """
         if self.deleted:
             return "Dead"
@@ -227,7 +226,7 @@ class GroupState:
 
     @property
     def is_bare(self) -> bool:
-        """Whether nothing is left of the group."""
+        """Whether the group is empty."""
         return not (
             self.offsets
             or self.members
@@ -241,14 +240,14 @@ class GroupState:
         )
 
     def become(self, kind: GroupType) -> None:
-        """Be of a kind; what is known of it as of another kind is gone then."""
+        """Set the kind; a change of kind clears the group."""
         if self.kind is not kind:
             self.clear()
             self.kind = kind
         self.deleted = False
 
     def clear(self) -> None:
-        """Forget everything but offsets and share state."""
+        """Remove everything except offsets and share state."""
         self.classic = self.epochs = self.share_topics = self.topology = None
         self.members.clear()
         self.regexes.clear()

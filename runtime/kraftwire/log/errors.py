@@ -1,4 +1,4 @@
-"""The error that reading stored data raises, and how readers report problems and go on."""
+"""The error for stored data that cannot be read, and how readers report problems and go on."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from kraftwire_wire.errors import KraftwireError
 
 
 class CorruptBatch(KraftwireError):
-    """Stored bytes that are not what they must be: `reason`, in `file`, from byte `position` on.
+    """Stored bytes that are not valid: `reason`, in `file`, from byte `position` on.
 
-    Despite its name it stands for every stored file, so that one `except` covers them all.
+    Despite its name it is raised for every stored file, so that one `except` covers them all.
     """
 
     def __init__(self, file: str, position: int, reason: str) -> None:
@@ -25,7 +25,7 @@ class CorruptBatch(KraftwireError):
 
 
 class UnreadableFile(CorruptBatch):
-    """A file or directory that cannot be read at all: a FIFO, a link to nothing, no permission."""
+    """A file or directory that cannot be read: a FIFO, a broken link, no permission."""
 
     def __init__(self, file: str, reason: str) -> None:
         super().__init__(file, 0, reason)
@@ -42,5 +42,5 @@ ProblemHandler = Callable[[KraftwireError], None]
 
 
 def raise_problem(problem: KraftwireError) -> NoReturn:
-    """The report that raises."""
+    """Raise the problem: the default handler."""
     raise problem

@@ -1,7 +1,7 @@
-"""What can be wrong with metadata, besides damaged bytes.
+"""The errors of metadata, besides those of damaged bytes.
 
-Whoever reads metadata takes a `report`, a function that is called with every problem met;
-reading goes on where it returns. `raise_problem`, the default, raises the problem instead.
+Readers of metadata take a `report`, which is called with every problem; reading goes on if it
+returns. `raise_problem`, the default, raises the problem instead.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["BadRecord", "CannotApply", "ProblemHandler", "Unreachable", "raise_p
 
 
 class CannotApply(KraftwireError):
-    """A record that does not fit the image: it changes something that is not there."""
+    """A record that does not fit the image: it changes something that does not exist."""
 
 
 class BadRecord(KraftwireError):
@@ -30,4 +30,4 @@ class BadRecord(KraftwireError):
 
 
 class Unreachable(KraftwireError):
-    """A state that cannot be rebuilt from the files that are there."""
+    """A state that cannot be rebuilt from the existing files."""

@@ -1,9 +1,9 @@
 """The history of a cluster: each record of the metadata log, and what it changed.
 
-A `History` starts at the first offset from which the state is known: 0, or the end of the
-oldest snapshot that the log reaches back to. Where there is neither (a segment alone that
-does not start at 0), records are told as they are, without the state before them. Records
-of transactions are told when they take effect, those of aborted ones never.
+A `History` starts at the first offset at which the state is known: 0, or the end of the oldest
+snapshot that the log reaches back to. Without either (a single segment that does not start at
+0), records are reported without the state before them. Records of transactions are reported
+when they take effect, those of aborted ones never.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from kraftwire_wire.errors import KraftwireError
 
 
 class HistoryStep(NamedTuple):
-    """One record: where it stood, and what it did."""
+    """One record, its position, and its effect."""
 
     offset: int
     timestamp: int
     epoch: int
     type: str
-    """The name of its message."""
+    """The name of the record's message."""
     description: str
     changes: tuple[EntityChange, ...]
     topics: frozenset[str]
     """The topics that the record is about."""
     refs: tuple[EntityRef, ...]
-    """All that the record is about, changed or not."""
+    """All entities that the record is about, changed or not."""
 
     @property
     def is_no_op(self) -> bool:
@@ -60,7 +60,7 @@ class History:
         secrets: bool = False,
         report: ProblemHandler = raise_problem,
     ) -> None:
-        """`KraftwireError` where there is no log at `path`."""
+        """Raise `KraftwireError` if `path` has no log."""
         source = find_metadata(path, report)
         if not source.segments:
             raise KraftwireError(f"{path}: no segment of a log, and snapshots have no history")
@@ -130,7 +130,7 @@ def changes(
     secrets: bool = False,
     report: ProblemHandler = raise_problem,
 ) -> Iterator[HistoryStep]:
-    """The steps of a history but for those that do nothing (`HistoryStep.is_no_op`)."""
+    """Yield the steps of a history, except those that do nothing (`HistoryStep.is_no_op`)."""
     history = History(path, from_offset, to_offset, secrets=secrets, report=report)
     return (step for step in history if not step.is_no_op)
 
@@ -156,7 +156,7 @@ def about_partition(step: HistoryStep, topic: str, partition: int | None = None)
 def _base(
     source: MetadataSource, from_offset: int | None, report: ProblemHandler
 ) -> MetadataImage | None:
-    """The image to begin with; None where the files hold none."""
+    """Return the image to begin with; None if the files have none."""
     first = source.segments[0].base_offset
     if from_offset is not None and from_offset >= first:
         try:

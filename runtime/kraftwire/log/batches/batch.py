@@ -1,4 +1,4 @@
-"""A record batch: its header, and its bytes, which are decoded when they are asked for."""
+"""A record batch: its header and its bytes, whose records are decoded when they are first read."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ from kraftwire.log.errors import CorruptBatch
 class Batch:
     """One record batch, of any magic.
 
-    `header` says where it stood and what it says of itself, `data` is all of its bytes, and
-    `file` is what errors call its file.
+    `header` has its position and fields, `data` is all of its bytes, and `file` names it in errors.
     """
 
     def __init__(
@@ -40,16 +39,15 @@ class Batch:
 
     @property
     def has_valid_crc(self) -> bool:
-        """Whether the CRC in the header is that of the bytes."""
         if self.header.magic < 2:
             return legacy_crc(self.data) == self.header.crc
         return bool(crc32c(memoryview(self.data)[CRC_FROM:]) == self.header.crc)
 
     @cached_property
     def records(self) -> Sequence[Record]:
-        """The records, control records among them; raises `CorruptBatch` if one is not readable.
+        """The records, control records among them; raise `CorruptBatch` if one cannot be read.
 
-        A list, unless that would take much memory: see `LargeRecords`. The CRC is not checked
+        A list, unless that would take too much memory: see `LargeRecords`. The CRC is not checked
         here: segments check it before they return a batch.
         """
         # `decode` must not hold the batch, which holds its records: the memory of both would wait
@@ -68,11 +66,10 @@ class Batch:
         return collect(decode, len(data))
 
     def unpacked_size(self) -> int:
-        """Return the batch's size, or what it decompresses to; raises `CorruptBatch`."""
+        """Return the decompressed size of the batch, or raise `CorruptBatch`."""
         return len(self._unpacked()) if self.header.codec else self.header.size
 
     def _unpacked(self) -> bytes | bytearray:
-        """Return what the compressed part of the batch decompresses to."""
         header = self.header
         packed: bytes | memoryview = memoryview(self.data)[HEADER.size :]
         if header.magic < 2:
@@ -84,14 +81,14 @@ class Batch:
 
     @property
     def base_offset(self) -> int:
-        """The first offset; the messages within a message of magic 0 or 1 are read for it."""
+        """The first offset; compressed messages of magic 0 and 1 are read for it."""
         if self.header.record_count == UNKNOWN_COUNT:
             return self.records[0].offset
         return self.header.base_offset
 
     @property
     def record_count(self) -> int:
-        """How many records there are, tombstones and control records among them."""
+        """How many records the batch has, tombstones and control records among them."""
         if self.header.record_count == UNKNOWN_COUNT:
             return len(self.records)
         return self.header.record_count
@@ -100,10 +97,10 @@ class Batch:
 def decode_batch(
     data: bytes, position: int = 0, file: str = "<bytes>", *, limit: int = DEFAULT_LIMIT
 ) -> Batch:
-    """Return the batch that starts at a position of bytes in memory, its CRC checked.
+    """Return the batch that starts at a position of bytes in memory, with its CRC checked.
 
     The records of a produce request or of a fetch response are such bytes, one batch after the
-    other. `limit` is that of `Batch`. Raises `CorruptBatch` if no batch is there.
+    other. `limit` is that of `Batch`. Raise `CorruptBatch` if the bytes are not a batch.
     """
     header = parse_header(data, position, position)
     if header is None:

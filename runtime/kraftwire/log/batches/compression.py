@@ -1,13 +1,13 @@
-"""The codecs of record batches: what they are called, and bytes in and out.
+"""The codecs of record batches: their names, and compressing and decompressing.
 
 Rules:
 - nothing grows beyond the limit that the caller gives, however small the input is;
 - whatever the bytes, the outcome is bytes or a `CompressionError`.
 
 Kafka's forms differ from the libraries' own in two places. Snappy comes in the framing of
-the xerial library, and raw from some clients; both are read. LZ4 frames of magic 0 carry a
-header checksum that was computed over too much (KIP-57); it is mended before reading. What
-Kafka reads must be LZ4 frames of independent blocks, which is what is written here.
+the xerial library, and raw from some clients; both are read. LZ4 frames of magic 0 have a
+header checksum over too many bytes (KIP-57), which is corrected before reading. Kafka reads
+only LZ4 frames of independent blocks, so `compress` writes those.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ def _default_limit() -> int:
 
 
 DEFAULT_LIMIT = _default_limit()
-"""Bytes that one batch may take unless the caller says otherwise: 128 MiB, or `VARIABLE`.
+"""Bytes that one batch may take unless the caller gives a limit: 128 MiB, or `VARIABLE`.
 
-The limit holds for what the batch decompresses to, and for the objects that must be in memory
+The limit applies to the decompressed batch, and to the objects that have to be in memory
 together: the headers of one record.
 """
 
 _LARGE = 16 << 20
-"""Bytes that are not copied: the arena gives its buffer away instead."""
+"""From this many bytes on, the arena hands over its buffer instead of copying it."""
 
 _FIRST_GUESS = 64 << 10
 _GROWTH = 4
 
 
 class CompressionError(KraftwireError):
-    """Bytes that do not decompress, or not within the limit."""
+    """Bytes that cannot be decompressed, or not within the limit."""
 
 
 def over_limit(what: str, limit: int) -> str:
-    """Return the reason for an error about the limit of a batch, with how to raise it."""
+    """Return the reason for an error about the limit of a batch, and how to raise the limit."""
     return (
         f"{what}; to raise the limit of {limit} bytes for a batch: --max-batch-bytes, in Spark "
         "maxBatchBytes, of a node kraftwire.max.batch.bytes, in Python limit=, elsewhere the "
@@ -69,7 +69,6 @@ class Compression(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name in Kafka's settings and tools."""
         return self.name.lower()
 
 
@@ -103,12 +102,12 @@ class Arena:
         return memoryview(self._buffer)[:size]
 
     def release(self) -> None:
-        """Give a large buffer back to the system."""
+        """Free the buffer if it is large."""
         if len(self._buffer) >= _LARGE:
             self._buffer = bytearray()
 
     def unpack(self, codec: int, data: bytes | memoryview, magic: int) -> bytes | bytearray:
-        """Return what `data` decompresses to; if it is large, the arena gives its buffer away."""
+        """Return what `data` decompresses to; the arena gives up its buffer for large results."""
         size = self._fill(codec, data, magic)
         if size < _LARGE:
             return bytes(memoryview(self._buffer)[:size])
@@ -117,7 +116,7 @@ class Arena:
         return unpacked
 
     def _fill(self, codec: int, data: bytes | memoryview, magic: int) -> int:
-        """Decompress `data` into the buffer and return how many bytes it has now."""
+        """Decompress `data` into the buffer and return the number of bytes."""
         if codec == Compression.SNAPPY:
             return self._fill_snappy(data)
         into = _INTO.get(codec)
@@ -146,7 +145,7 @@ class Arena:
             size = min(size * _GROWTH, limit)
 
     def _room(self, size: int) -> memoryview:
-        """Return the buffer, of at least `size` bytes; growing it forgets its content."""
+        """Return the buffer with at least `size` bytes; if it has to grow, its content is lost."""
         if len(self._buffer) < size:
             self._buffer = bytearray()  # two large buffers never exist together
             self._buffer = bytearray(size)
@@ -174,7 +173,7 @@ def _too_much(label: str, limit: int) -> str:
 
 
 def _snappy_blocks(data: bytes | memoryview) -> list[bytes | memoryview]:
-    """Return the raw blocks in the framing of xerial, or all of `data` if it has none."""
+    """Return the raw blocks in xerial's framing, or all of `data` if it has no framing."""
     if bytes(data[: len(_XERIAL)]) != _XERIAL:
         return [data]
     data = memoryview(data)
@@ -194,7 +193,7 @@ def _snappy_blocks(data: bytes | memoryview) -> list[bytes | memoryview]:
 
 
 _TOO_SMALL = "failed to write whole buffer"
-"""How cramjam says that the output is full; a test holds it to that."""
+"""cramjam's error if the output buffer is full; a test checks that it still says so."""
 
 _INTO: dict[int, Callable[[bytes | memoryview, memoryview], int]] = {
     Compression.GZIP: cramjam.gzip.decompress_into,
@@ -204,7 +203,7 @@ _INTO: dict[int, Callable[[bytes | memoryview, memoryview], int]] = {
 
 
 def compress(codec: int, data: bytes) -> bytes:
-    """`data` as Kafka reads it from a batch of magic 2."""
+    """Return `data` as Kafka reads it from a batch of magic 2."""
     match codec:
         case Compression.NONE:
             return data
@@ -251,7 +250,7 @@ _XXH_PRIMES = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
 
 
 def _mend_lz4_header(data: bytes | memoryview) -> bytes | memoryview:
-    """Return a frame of magic 0 with the right header checksum; Kafka does not look at it there."""
+    """Return a frame of magic 0 with the right header checksum; Kafka does not check it."""
     start, end = len(_LZ4_MAGIC), len(_LZ4_MAGIC) + len(_LZ4_DESCRIPTOR)
     if bytes(data[:start]) != _LZ4_MAGIC or len(data) <= end:
         return data
@@ -262,7 +261,7 @@ def _mend_lz4_header(data: bytes | memoryview) -> bytes | memoryview:
 
 
 def _lz4_checksum(descriptor: bytes) -> int:
-    """Return the header checksum: the second byte of xxHash-32, for less than 16 bytes."""
+    """Return the second byte of the descriptor's xxHash-32, for fewer than 16 bytes."""
     value = _XXH_PRIMES[4] + len(descriptor)
     whole = len(descriptor) & ~3
     for (word,) in _LZ4_SIZE.iter_unpack(descriptor[:whole]):
@@ -281,7 +280,7 @@ def _rotate(value: int, bits: int) -> int:
 
 
 def _compress_lz4(data: bytes) -> bytes:
-    """A frame of independent blocks; cramjam's own frames link them, which Kafka refuses."""
+    """Return a frame of independent blocks; cramjam's own frames link them, which Kafka refuses."""
     parts = [_LZ4_MAGIC, _LZ4_DESCRIPTOR, bytes([_lz4_checksum(_LZ4_DESCRIPTOR)])]
     for start in range(0, len(data), _LZ4_BLOCK):
         block = data[start : start + _LZ4_BLOCK]

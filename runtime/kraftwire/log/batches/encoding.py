@@ -1,6 +1,6 @@
 """Records to record batches of magic 2: the same bytes that Kafka's builder makes.
 
-The format leaves no choice but the compressed bytes: the base timestamp is the first
+The format leaves no choice except the compressed bytes: the base timestamp is the first
 record's (or the delete horizon), lengths are the shortest varints, unused bits are 0.
 """
 
@@ -35,7 +35,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 
 class BatchSettings(NamedTuple):
-    """What a batch says besides its records; the defaults are those of a plain producer."""
+    """The fields of a batch besides its records; the defaults are those of a plain producer."""
 
     codec: Compression = Compression.NONE
     partition_leader_epoch: int = 0
@@ -45,18 +45,18 @@ class BatchSettings(NamedTuple):
     is_transactional: bool = False
     is_control: bool = False
     log_append_time: int | None = None
-    """The broker's time in ms, which all records have then; None for CreateTime."""
+    """The broker's time in ms, which all records then have; None for CreateTime."""
     delete_horizon: int | None = None
-    """From when on, in ms, the cleaner may remove tombstones and markers (KIP-534)."""
+    """The time in ms from which the cleaner may remove tombstones and markers (KIP-534)."""
 
 
 PLAIN = BatchSettings()
 
 
 def encode_batch(records: Sequence[Record], settings: BatchSettings = PLAIN) -> bytes:
-    """A batch of at least one record; offsets ascend, and gaps among them are kept.
+    """Return a batch of at least one record; offsets ascend, and gaps among them are kept.
 
-    `EncodeError` where something does not fit the format, with the record's place.
+    Raise `EncodeError`, with the record's index, if a value does not fit the format.
     """
     if not records:
         raise EncodeError("a batch of no records")
@@ -98,7 +98,7 @@ def encode_batch(records: Sequence[Record], settings: BatchSettings = PLAIN) -> 
 def control_record(
     offset: int, timestamp: int, control_type: int, message: Message, version: int = 0
 ) -> Record:
-    """A record for a batch whose settings say `is_control`."""
+    """Return a record for a batch whose settings say `is_control`."""
     key = encode_control_key(control_type)
     return Record(offset, timestamp, key, encode_control_value(control_type, message, version), ())
 

@@ -1,4 +1,4 @@
-"""The headers of record batches: what a batch says of itself before its records.
+"""The headers of record batches: what a batch says about itself before its records.
 
 Magic 2, the format since Kafka 0.11 (KIP-98), 61 bytes:
 
@@ -10,13 +10,13 @@ Magic 2, the format since Kafka 0.11 (KIP-98), 61 bytes:
     attributes             int16      base sequence          int32
                                       record count           int32
 
-The length counts from behind itself; the CRC-32C covers everything from the attributes on.
+The length counts the bytes after itself; the CRC-32C covers everything from the attributes on.
 Attributes: bits 0-2 codec, 3 LogAppendTime, 4 transactional, 5 control, 6 delete horizon
-(the base timestamp is then when tombstones and markers may go, KIP-534).
+(the base timestamp is then when tombstones and markers may be removed, KIP-534).
 
 A message of magic 0 or 1 is a batch of its own: offset, size, CRC-32, magic, attributes,
-with magic 1 a timestamp; then key and value. Compressed, its value holds messages, and its
-offset is that of the last of them.
+with magic 1 a timestamp; then key and value. The value of a compressed message contains
+messages, and its offset is that of the last of them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from typing import NamedTuple
 from kraftwire.log.batches.compression import Compression
 
 LOG_OVERHEAD = 12
-"""Bytes of the base offset and the length; the length counts what follows."""
+"""Bytes of the base offset and the length."""
 
 HEADER = Struct(">qiibIhiqqqhii")
 LEGACY_HEADER = Struct(">qiIbb")
 MAGIC_AT = 16
-"""The magic stands at the same place in every format."""
+"""The position of the magic, in every format."""
 
 CRC_FROM = 21
 LEGACY_CRC_FROM = 16
@@ -55,10 +55,10 @@ _MAX_OFFSET = (1 << 63) - 1
 
 
 class BatchHeader(NamedTuple):
-    """The fields of a batch's header, in the order of magic 2, behind its place in the file.
+    """The position of a batch in its file, then its header's fields in the order of magic 2.
 
-    Of a batch of magic 0 or 1, `base_offset` is the offset that its header has, the record
-    count is 1, or `UNKNOWN_COUNT` where it is compressed, and what its format lacks is -1.
+    For magic 0 and 1, `base_offset` is the offset in the header, the record count is 1, or
+    `UNKNOWN_COUNT` if the message is compressed, and fields that the format lacks are -1.
     """
 
     position: int
@@ -78,17 +78,16 @@ class BatchHeader(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the whole batch."""
         return self.length + LOG_OVERHEAD
 
     @property
     def end(self) -> int:
-        """The position behind the batch."""
+        """The position after the batch."""
         return self.position + self.length + LOG_OVERHEAD
 
     @property
     def last_offset(self) -> int:
-        """The last offset that the batch takes, even where compaction removed its record."""
+        """The last offset of the batch, even if compaction removed its record."""
         return self.base_offset + self.last_offset_delta
 
     @property
@@ -98,7 +97,6 @@ class BatchHeader(NamedTuple):
 
     @property
     def codec_label(self) -> str:
-        """The name of the codec."""
         codec = self.codec
         return Compression(codec).label if codec <= Compression.ZSTD else str(codec)
 
@@ -109,26 +107,23 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_transactional(self) -> bool:
-        """Whether the batch belongs to a transaction."""
         return bool(self.attributes & TRANSACTIONAL) and self.magic >= 2
 
     @property
     def is_control(self) -> bool:
-        """Whether the records are control records."""
         return bool(self.attributes & CONTROL) and self.magic >= 2
 
     @property
     def delete_horizon(self) -> int | None:
-        """When the cleaner may remove tombstones and markers, in ms; None where not said."""
+        """When the cleaner may remove tombstones and markers, in ms; None if not set."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON and self.magic >= 2 else None
 
     @property
     def last_sequence(self) -> int:
-        """The sequence of the last record."""
         return self.sequence_at(self.last_offset_delta)
 
     def sequence_at(self, offset_delta: int) -> int:
-        """The sequence of the record at an offset; it begins again at 0 behind 2**31 - 1."""
+        """Return the sequence of the record at an offset; 0 follows 2**31 - 1."""
         if self.base_sequence < 0:
             return NO_SEQUENCE
         return (self.base_sequence + offset_delta) & _MAX_SEQUENCE
@@ -142,10 +137,10 @@ class BatchHeader(NamedTuple):
 
 
 def parse_header(data: bytes | bytearray, start: int, position: int) -> BatchHeader | None:
-    """The header that starts at `data[start]`, which is the file's byte `position`.
+    """Return the header that starts at `data[start]`, which is the file's byte `position`.
 
-    None where the bytes end before the header does. What the fields say is not looked at,
-    but for the magic: where that is none that exists, the header is read like magic 2.
+    Return None if the bytes end before the header does. The fields are not checked. A header with
+    an unknown magic is read like magic 2.
     """
     left = len(data) - start
     if left <= MAGIC_AT:
@@ -182,9 +177,9 @@ def parse_header(data: bytes | bytearray, start: int, position: int) -> BatchHea
 
 
 def parse_sound_header(data: bytes, start: int, position: int, size: int) -> BatchHeader | None:
-    """A header of magic 2 in a file of `size` bytes with nothing wrong with it, or None.
+    """Return a header of magic 2 without a problem in a file of `size` bytes, or None.
 
-    The fast way past `parse_header` and `problem_of`, which tell what is wrong with others.
+    The fast path: `parse_header` and `problem_of` find out what is wrong with other headers.
     """
     if len(data) - start < HEADER.size:
         return None
@@ -202,7 +197,7 @@ def parse_sound_header(data: bytes, start: int, position: int, size: int) -> Bat
 
 
 def problem_of(header: BatchHeader) -> str | None:
-    """What cannot be in a header, whatever the file; None where nothing is."""
+    """Return what is wrong with a header whatever its file; None if it is valid."""
     magic = header.magic
     if magic not in _MIN_LENGTHS:
         return f"magic {magic}, where only 0, 1 and 2 are known"

@@ -1,8 +1,8 @@
 """The records of a batch as a sequence that fits into memory, however many they are.
 
 A few kilobytes can decompress to millions of records, honestly or not. All of them are checked
-before the first is seen. Those that take little memory are kept in a list; the others are
-decoded again by whoever iterates over them, a piece at a time.
+before the first is returned. If they take little memory, they are kept in a list; otherwise
+each iteration decodes them again, a chunk at a time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kraftwire.log.batches.batch import Batch
 
 _KEPT = 64 << 20
-"""Bytes that the list of a batch's records may take, by the count of `OBJECT_BYTES`."""
+"""Bytes that the list of a batch's records may take, counting `OBJECT_BYTES` for each object."""
 
 Decode = Callable[[], Iterator[RecordChunk]]
 """Decodes the records of a batch from the first to the last; raises `CorruptBatch`."""
@@ -43,7 +43,7 @@ class LargeRecords(Sequence[Record]):
     """Records that are decoded by each iteration; an index is found by iterating to it."""
 
     def __init__(self, decode: Decode, count: int) -> None:
-        """`decode` yields `count` records and has been found not to fail."""
+        """`decode` yields `count` records and has run once without an error."""
         self._decode = decode
         self._count = count
 
@@ -69,10 +69,10 @@ class LargeRecords(Sequence[Record]):
 
 
 class RecordBudget:
-    """Counts the records that are in memory together, those of several batches."""
+    """A limit for the records of several batches that are in memory together."""
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
-        """`limit` is how many bytes they may take, by the count of `OBJECT_BYTES`."""
+        """`limit` is in bytes, counting `OBJECT_BYTES` for each object."""
         self._limit = limit
         self._left = limit
 

@@ -1,11 +1,11 @@
-"""Messages of magic 0 and 1, which brokers before 0.11 wrote and which still lie on disks.
+"""Messages of magic 0 and 1, which brokers before 0.11 wrote and which are still on disks.
 
 A message is offset (int64), size (int32), CRC-32 of the rest, magic, attributes, with magic
-1 a timestamp (int64, ms), then key and value, each behind its size (int32, -1 for null). The
-value of a compressed message holds messages. With magic 1 their offsets count from 0 and the
-outer offset is that of the last (KIP-31), with magic 0 they are the offsets themselves. The
-messages within may be of the other magic than the outer one. If the broker set the outer
-timestamp, it holds for all of them that have one (KIP-32).
+1 a timestamp (int64, ms), then key and value, each after its size (int32, -1 for null). The
+value of a compressed message contains messages. With magic 1 their offsets count from 0 and
+the outer offset is that of the last (KIP-31); with magic 0 they are the offsets themselves. The
+inner messages may have the other magic. If the broker set the outer timestamp, it applies to
+all inner messages that have one (KIP-32).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PIECE = 1000
 
 
 def decode_legacy(data: bytes | bytearray, header: BatchHeader, file: str) -> Iterator[RecordChunk]:
-    """Yield the records of a message, or of those within it if it is compressed.
+    """Yield the record of a message, or those inside it if it is compressed.
 
     `data` is the whole message, or what `compressed_value` decompresses to.
     """
@@ -49,7 +49,7 @@ def decode_legacy(data: bytes | bytearray, header: BatchHeader, file: str) -> It
 
 
 def compressed_value(data: bytes, header: BatchHeader, file: str) -> bytes:
-    """Return the value of a compressed message, which is messages; `data` is all of it."""
+    """Return the value of a compressed message; `data` is the whole message."""
     value = _key_and_value(data, header, file, header.position)[1]
     if value is None:
         raise CorruptBatch(file, header.position, "a compressed message without a value")
@@ -57,7 +57,7 @@ def compressed_value(data: bytes, header: BatchHeader, file: str) -> bytes:
 
 
 def _last_offset(data: bytes | bytearray) -> int:
-    """Return the offset of the last message, as far as their sizes lead to it."""
+    """Return the offset of the last message, as far as the sizes lead to it."""
     position = last = 0
     while 0 <= position <= len(data) - LOG_OVERHEAD:
         last = position
@@ -68,7 +68,6 @@ def _last_offset(data: bytes | bytearray) -> int:
 def _inner_records(
     data: bytes | bytearray, outer: BatchHeader, file: str
 ) -> Iterator[list[Record]]:
-    """Yield the messages within a compressed one, some at a time."""
     records: list[Record] = []
     position = 0
     while position < len(data):
@@ -116,5 +115,5 @@ def _key_and_value(
 
 
 def legacy_crc(message: bytes) -> int:
-    """The CRC-32 that a message must have in its header."""
+    """Return the CRC-32 of a message's bytes."""
     return zlib.crc32(message[LEGACY_CRC_FROM:])

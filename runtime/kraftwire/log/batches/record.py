@@ -1,16 +1,15 @@
-"""Records of magic 2: the bytes behind a batch's header, decompressed, to `Record`s.
+"""Records of magic 2: the bytes after a batch's header, decompressed, to `Record`s.
 
 A record is: length, attributes (int8, unused), timestamp delta (varlong), offset delta, key
 length, key, value length, value, header count, and per header key length, key, value length,
-value; all numbers but the attributes are zigzag varints, and -1 is the length of null.
+value; all numbers except the attributes are zigzag varints, and -1 is the length of null.
 
-Records are read in pieces, so that a batch of millions needs no memory for all of them at a
-time. The headers of one record must be in memory together: they are counted against the limit
-of the batch before they are made.
+Records are read in chunks, so that a batch of millions does not have to fit into memory. The
+headers of one record have to: they count against the limit of the batch before they are made.
 
 The loop is written for speed: the first two bytes of a varint are read in place, and bounds
-are looked at once a record. Slices cannot leave the bytes, a length that lies moves the
-position off the record's end, and so does every other slip.
+are checked once a record. Slices cannot leave the bytes, and a wrong length, like any other
+mistake, moves the position away from the record's end.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from kraftwire.log.errors import CorruptBatch
 Header = tuple[str, bytes | None]
 
 HEADER_KEY_ERRORS = "surrogateescape"
-"""Header keys are UTF-8; what is not comes out as single surrogates and goes back as it was."""
+"""Header keys are UTF-8; other bytes become single surrogates and are encoded back unchanged."""
 
 OBJECT_BYTES = 512
-"""Bytes that a record or a header counts for beside its content: more than it takes in Python."""
+"""Bytes counted for a record or a header besides its content: more than it takes in Python."""
 
 _MIN_RECORD = 7
 """Bytes of the smallest record: six varints of one byte, and the attributes."""
@@ -49,7 +48,7 @@ class Record(NamedTuple):
 
 
 class RecordChunk(NamedTuple):
-    """Some consecutive records of a batch, and how many headers they have in all."""
+    """Some consecutive records of a batch, and how many headers they have in total."""
 
     records: list[Record]
     headers: int
@@ -60,7 +59,7 @@ def decode_records(
 ) -> Iterator[RecordChunk]:
     """Yield the records of a batch, which are `data` from `start` to its end.
 
-    `limit` is how many bytes the headers of one record may take. Raises `CorruptBatch`.
+    `limit` is how many bytes the headers of one record may take. Raise `CorruptBatch`.
     """
     count = header.record_count
     if count * _MIN_RECORD > len(data) - start:
@@ -86,7 +85,7 @@ def decode_records(
 
 
 def _with_bytes(record: Record) -> Record:
-    """Return a record whose fields were cut out of a bytearray with bytes instead."""
+    """Return a record with bytes in place of fields that were cut out of a bytearray."""
     offset, timestamp, key, value, headers = record
     return Record(
         offset,
@@ -105,9 +104,9 @@ def _read_records(
     limit: int,
     records: list[Record],
 ) -> tuple[int, int]:
-    """Append up to `count` records that begin within a piece's bytes.
+    """Append up to `count` records that begin within a chunk's bytes.
 
-    Returns the position after the last of them, and how many headers they have.
+    Return the position after the last of them, and how many headers they have.
     """
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time = header.max_timestamp if header.has_log_append_time else None

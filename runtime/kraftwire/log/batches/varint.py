@@ -1,7 +1,7 @@
-"""Zigzag varints, which occur in records of magic 2 and nowhere else.
+"""Zigzag varints, which only the records of magic 2 have.
 
-Reading raises `IndexError` where the bytes end and `ValueError` where a varint is too long:
-the record decoder, the one caller, turns both into a `CorruptBatch`.
+Reading raises `IndexError` if the bytes end and `ValueError` if a varint is too long: the
+record decoder, the only caller, turns both into a `CorruptBatch`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ MAX_VARLONG = 10
 
 
 def read_varint(data: bytes | bytearray, position: int) -> tuple[int, int]:
-    """A 32-bit varint, and the position behind it."""
+    """Return a 32-bit varint and the position after it."""
     raw, position = _read_unsigned(data, position, MAX_VARINT)
     raw &= 0xFFFFFFFF
     return (raw >> 1) ^ -(raw & 1), position
 
 
 def read_varlong(data: bytes | bytearray, position: int) -> tuple[int, int]:
-    """A 64-bit varint, and the position behind it."""
+    """Return a 64-bit varint and the position after it."""
     raw, position = _read_unsigned(data, position, MAX_VARLONG)
     raw &= 0xFFFFFFFFFFFFFFFF
     return (raw >> 1) ^ -(raw & 1), position
@@ -36,7 +36,7 @@ def _read_unsigned(data: bytes | bytearray, position: int, most: int) -> tuple[i
 
 
 def write_varint(buffer: bytearray, value: int) -> None:
-    """Append a number of 32 or 64 bits; the caller has checked the range."""
+    """Append a number of 32 or 64 bits; the caller has checked its range."""
     raw = value << 1 if value >= 0 else (-value << 1) - 1
     while raw > 0x7F:
         buffer.append(raw & 0x7F | 0x80)

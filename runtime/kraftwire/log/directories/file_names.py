@@ -1,11 +1,11 @@
-"""What the names in a data directory mean: kinds of files, offsets, partitions, topics.
+"""The names in a data directory: kinds of files, offsets, partitions, topics.
 
 00000000000000000123.log                segment, and its .index, .timeindex, .txnindex
 00000000000000000123.snapshot           producer states up to that offset
 00000000000000000123-0000000004.checkpoint   snapshot of metadata: end offset and epoch
-... .deleted .cleaned .swap             on its way out, being compacted, taking its place
+... .deleted .cleaned .swap             being deleted, being compacted, replacing another
 tea-3                                   partition 3 of topic tea
-tea-3.<32 hex digits>-delete            ... on its way out; -future and -stray likewise
+tea-3.<32 hex digits>-delete            ... being deleted; -future and -stray likewise
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STATES = (".deleted", ".cleaned", ".swap", ".part", ".tmp")
 
 
 class FileKind(Enum):
-    """The kinds of files that Kafka keeps; the value is what findings and tables say."""
+    """The kinds of Kafka's files; findings and tables show the values."""
 
     SEGMENT = "segment"
     OFFSET_INDEX = "offset index"
@@ -64,11 +64,11 @@ BATCH_FILES = frozenset({FileKind.SEGMENT, FileKind.SNAPSHOT})
 
 
 class FileName(NamedTuple):
-    """What a file's name says."""
+    """The parts of a file's name."""
 
     kind: FileKind
     offset: int | None = None
-    """The base offset; of a metadata snapshot, the offset behind its last record."""
+    """The base offset; for a metadata snapshot, the offset after its last record."""
     epoch: int | None = None
     """The leader epoch of a metadata snapshot."""
     state: str = ""
@@ -76,7 +76,7 @@ class FileName(NamedTuple):
 
 
 class PartitionName(NamedTuple):
-    """What a partition directory's name says."""
+    """The parts of a partition directory's name."""
 
     topic: str
     partition: int
@@ -85,7 +85,7 @@ class PartitionName(NamedTuple):
 
 
 def parse_file_name(name: str) -> FileName | None:
-    """What the name of a file says; None where it is no file of Kafka's."""
+    """Parse the name of a file; return None if it is not a file of Kafka's."""
     state = next((suffix for suffix in _STATES if name.endswith(suffix)), "")
     name = name.removesuffix(state)
     state = state.removeprefix(".")
@@ -102,17 +102,17 @@ def parse_file_name(name: str) -> FileName | None:
 
 
 def segment_name(offset: int, suffix: str) -> str:
-    """The name of a segment's file: `segment_name(7, "log")`."""
+    """Return the name of a segment's file: `segment_name(7, "log")`."""
     return f"{offset:020}.{suffix}"
 
 
 def snapshot_name(end_offset: int, epoch: int) -> str:
-    """The name of a metadata snapshot: the offset behind its last record, that record's epoch."""
+    """Return the name of a metadata snapshot with an end offset and the last record's epoch."""
     return f"{end_offset:020}-{epoch:010}.checkpoint"
 
 
 def parse_partition_name(name: str) -> PartitionName | None:
-    """What the name of a directory says; None where it is not that of a partition."""
+    """Parse the name of a directory; return None if it is not that of a partition."""
     match = _PARTITION.fullmatch(name)
     if match is None:
         return None

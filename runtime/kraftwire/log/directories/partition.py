@@ -1,8 +1,8 @@
-"""Finding the files of Kafka: below a data directory, in a partition directory, or one alone.
+"""Finding Kafka's files: below a data directory, in a partition directory, or a single one.
 
 `find_files` takes a path of any of these, or one above data directories (`search`), and returns
-the same: files that know what they are and which partition they belong to. It reads only names,
-unless a named file has a name of its own, and leaves out what Kafka has no name for.
+files that know their kind and partition. It reads only names, except for a single file that is
+not named as Kafka names it, and leaves out what Kafka has no name for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from pathlib import Path
 
 from kraftwire.log.batches.header import HEADER, parse_sound_header
 from kraftwire.log.directories.file_names import (
-    BATCH_FILES,
     FileKind,
     FileName,
     PartitionName,
@@ -37,24 +36,23 @@ _MAX_SMALL_FILE = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A file of Kafka's: where it is, what its name says, and whose it is."""
+    """A file of Kafka's: its path, its parsed name and its partition."""
 
     path: Path
     name: FileName
     partition: PartitionName | None = None
-    """None in a data directory itself, and where the directory's name is no partition's."""
+    """None in a data directory itself, and if the directory's name is not a partition's."""
     storage: Storage = LOCAL
     is_alone: bool = field(default=False, compare=False)
-    """Whether the file was named itself, so that nothing is known of those beside it."""
+    """Whether the caller named this file, so that its neighbours are unknown."""
 
     @property
     def kind(self) -> FileKind:
-        """What the file holds."""
         return self.name.kind
 
     @property
     def topic(self) -> str | None:
-        """The topic; snapshots of metadata and bootstrap.checkpoint tell it by their kind."""
+        """The topic; snapshots of metadata and bootstrap.checkpoint have it by their kind."""
         if self.partition is not None:
             return self.partition.topic
         return METADATA_TOPIC if self.kind is FileKind.SNAPSHOT else None
@@ -66,30 +64,29 @@ class LogFile:
 
     @property
     def base_offset(self) -> int:
-        """The offset in the name, 0 where there is none."""
+        """The offset in the name, or 0."""
         return self.name.offset or 0
 
     @property
     def in_use(self) -> bool:
-        """Whether neither the file nor its partition is on its way in or out."""
+        """Whether neither the file nor its partition is being added or removed."""
         return not self.name.state and not self.partition_state
 
     @property
     def full_name(self) -> str:
-        """What the file is called outside of its storage: its URL, or its path."""
+        """The file's name outside of its storage: its URL, or its path."""
         return self.storage.name_of(self.path)
 
     def open(self) -> OpenSource:
-        """The file, to be read piece by piece."""
         return self.storage.open(self.path)
 
     @property
     def size(self) -> int:
-        """The bytes of the file as it is now."""
+        """The current size of the file in bytes."""
         return self.storage.size(self.path)
 
     def read(self) -> bytes:
-        """All of a file that is small by its nature: a checkpoint, a producer snapshot."""
+        """Return all of a file that is small by its nature: a checkpoint, a producer snapshot."""
         with self.open() as source:
             if source.size > _MAX_SMALL_FILE:
                 reason = f"{source.size} bytes, too large for a file of {self.kind.value}"
@@ -99,7 +96,7 @@ class LogFile:
 
 @dataclass
 class Partition:
-    """The files of one partition directory, or those that lie together without one."""
+    """The files of one partition directory, or those that are together outside of one."""
 
     directory: Path
     name: PartitionName | None
@@ -107,7 +104,6 @@ class Partition:
 
     @property
     def topic(self) -> str | None:
-        """The topic's name, where it is known."""
         return self.name.topic if self.name else None
 
     @property
@@ -116,12 +112,11 @@ class Partition:
         return f"{self.name.topic}-{self.name.partition}" if self.name else str(self.directory)
 
     def of_kind(self, kind: FileKind) -> list[LogFile]:
-        """The files of a kind that are in use, in the order of their offsets."""
+        """Return the files of a kind that are in use, in the order of their offsets."""
         return list(self._by_kind.get(kind, {}).values())
 
     @cached_property
     def _by_kind(self) -> dict[FileKind, dict[int, LogFile]]:
-        """The files in use by kind and offset; the list of files is complete when it is asked."""
         found: dict[FileKind, dict[int, LogFile]] = {}
         for file in sorted(self.files, key=attrgetter("base_offset")):
             if file.in_use:
@@ -134,7 +129,7 @@ class Partition:
         return self.of_kind(FileKind.SEGMENT)
 
     def end_of(self, segment: LogFile) -> int | None:
-        """The first offset of the segment behind one; None for the last."""
+        """Return the first offset of the segment after one; None for the last."""
         return self._ends.get(segment.base_offset)
 
     @cached_property
@@ -146,7 +141,7 @@ class Partition:
         """Return the order of a file's batches, before the one at position `start`.
 
         `next_offset` is the one after the batch before that, if it is known. Snapshots and the
-        metadata log have no gaps. Other logs do not say: a topic may have been compacted once.
+        metadata log have no gaps. Other logs may: a topic may have been compacted once.
         """
         if file.kind is FileKind.SNAPSHOT:
             return BatchOrder(next_offset=next_offset if start else 0, has_gaps=False)
@@ -160,7 +155,7 @@ class Partition:
         )
 
     def beside(self, segment: LogFile, kind: FileKind) -> LogFile | None:
-        """The index of a segment, or another file with the same offset."""
+        """Return a segment's index, or another file with the same offset; None if there is none."""
         return self._by_kind.get(kind, {}).get(segment.base_offset)
 
 
@@ -173,11 +168,11 @@ def find_files(
 ) -> list[LogFile]:
     """Return the files below the paths, each once: by data directory, partition and offset.
 
-    Raise `KraftwireError` for a path that has nothing of Kafka's, `OSError` for one that cannot
-    be read. `matched` are the paths that a pattern found: such a directory may have nothing, and
-    a partition on its way out stays that. `report` gets a `KraftwireError` for each FIFO, device,
-    directory or broken link that is named like a file of Kafka's, and each directory that may
-    not be listed; unless given, the first is raised.
+    Raise `KraftwireError` for a path without files of Kafka's, `OSError` for one that cannot be
+    read. `matched` are the paths that a pattern found: such a directory may be empty, and a
+    partition being deleted stays marked as such. `report` gets a `KraftwireError` for each FIFO,
+    device, directory or broken link that is named like a file of Kafka's, and each directory that
+    cannot be listed; by default, the first is raised.
     """
     found: dict[Path, LogFile] = {}
     reported = 0
@@ -206,10 +201,10 @@ def find_partitions(
     matched: Collection[Path] = (),
     report: ProblemHandler = raise_problem,
 ) -> list[Partition]:
-    """Return the files below the paths (see `find_files`) by the directory that they are in.
+    """Return the files below the paths (see `find_files`) by their directory.
 
-    A segment stands alone where nothing says that the others beside it are of its partition:
-    a copy with a name of its own, or a second one with the same first offset.
+    A segment is a partition of its own if nothing shows that its neighbours belong to the same one:
+    a copy with another name, or a second one with the same first offset.
     """
     partitions: dict[Path, Partition] = {}
     taken: set[tuple[Path, int]] = set()
@@ -226,10 +221,10 @@ def find_partitions(
 
 
 _OFFSET = re.compile(r"\d{20}(?!\d)")
-"""How the names of segments begin, in tiered storage too."""
+"""The beginning of a segment's name, in tiered storage too."""
 
 _BY_SUFFIX = {".log": FileKind.SEGMENT, ".checkpoint": FileKind.SNAPSHOT}
-"""What a file is that was named, when its name is none of a data directory's."""
+"""The kind of a file that the caller named, if its name is not one of a data directory's."""
 
 
 def _files_at(
@@ -250,7 +245,7 @@ def find_directories(path: Path, storage: Storage = LOCAL) -> list[Path]:
 
 
 def _partition_of(directory: Path, *, is_named: bool) -> PartitionName | None:
-    """What a directory's name says; one that a user names is wanted, whatever its state."""
+    """Parse a directory's name. One that the caller named is read whatever its state."""
     name = parse_partition_name(directory.absolute().name)
     return name._replace(state="") if name and is_named else name
 
@@ -269,7 +264,7 @@ def _named_file(path: Path, storage: Storage, *, is_named: bool) -> LogFile:
 
 
 def _first_offset(path: Path, storage: Storage) -> int:
-    """The first offset of a file whose name does not say it; 0 where nothing can be read."""
+    """Return the first offset in a file whose name does not have it; 0 if it is unreadable."""
     with storage.open(path) as source:
         data = source.read_at(0, HEADER.size)
         header = parse_sound_header(data, 0, 0, source.size)
@@ -282,8 +277,3 @@ def _files_of(listing: DirectoryListing, storage: Storage) -> list[LogFile]:
         for text, name in listing.files
     ]
     return sorted(files, key=lambda file: (file.base_offset, file.kind.value, file.path.name))
-
-
-def batch_files(files: Iterable[LogFile]) -> list[LogFile]:
-    """Those that hold record batches, among files in use."""
-    return [file for file in files if file.kind in BATCH_FILES and file.in_use]

@@ -1,11 +1,12 @@
-"""Listing the directories that hold Kafka's files, at a path and below it.
+"""Listing the directories that contain Kafka's files, at a path and below it.
 
 A path may be a partition directory, a data directory, or a directory above data directories,
 such as the root of a volume. A data directory has Kafka's files of its own or partitions with
-files; what is below its partitions is not searched. Any other directory is searched for data
-directories, at most `MAX_DEPTH` levels deep and over `MAX_SEARCHED` names that are not Kafka's.
+files; directories below its partitions are not searched. Any other directory is searched for
+data directories, at most `MAX_DEPTH` levels deep and over `MAX_SEARCHED` names that are not
+Kafka's.
 
-A directory counts as a partition if it holds segments, whatever its name. A name such as
+A directory counts as a partition if it contains segments, whatever its name. A name such as
 `kafka-logs-1` does not make a data directory a partition: its files decide.
 """
 
@@ -36,31 +37,30 @@ _OF_DATA_DIRECTORIES = frozenset(
 )
 _OF_PARTITIONS = frozenset(FileKind) - _OF_DATA_DIRECTORIES
 _LOST_AND_FOUND = "lost+found"
-"""Every ext4 volume has it, readable only to root; Kafka keeps nothing in it."""
+"""Every ext4 volume has it, readable only to root; Kafka stores nothing in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoryListing:
-    """Kafka's files in a directory, and the names of its directories."""
+    """Kafka's files in a directory, and the names of its subdirectories."""
 
     path: Path
     partition: PartitionName | None
-    """What the name of the directory says, unless it is a data directory."""
+    """The directory's parsed name, unless it is a data directory."""
     files: list[tuple[str, FileName]] = field(default_factory=list)
     directories: list[str] = field(default_factory=list)
 
     def has(self, kinds: frozenset[FileKind]) -> bool:
-        """Whether a file is of one of some kinds."""
         return any(name.kind in kinds for _, name in self.files)
 
     @property
     def is_data_directory(self) -> bool:
-        """Whether it holds files that only data directories have."""
+        """Whether it has files that only data directories have."""
         return self.has(_OF_DATA_DIRECTORIES)
 
     @property
     def is_partition(self) -> bool:
-        """Whether it holds files of a partition, and is not a data directory."""
+        """Whether it has files of a partition, and is not a data directory."""
         return self.has(_OF_PARTITIONS) and not self.is_data_directory
 
 
@@ -68,7 +68,7 @@ class DirectorySearch:
     """The search at one path."""
 
     def __init__(self, root: Path, storage: Storage, report: ProblemHandler) -> None:
-        """`report` is called with what cannot be listed or read."""
+        """`report` is called with each name that cannot be listed or read."""
         self._root = root
         self._storage = storage
         self._report = report
@@ -77,7 +77,7 @@ class DirectorySearch:
         self._found: list[Path] = []
 
     def listings(self, partition: PartitionName | None) -> Iterator[DirectoryListing]:
-        """The path's own listing, then those below it; `partition` is what its name says."""
+        """Yield the path's own listing, then those below it; `partition` is its parsed name."""
         own = self._list(self._root, partition, is_bounded=False)
         if own.is_partition and own.partition is not None:
             yield own
@@ -87,7 +87,7 @@ class DirectorySearch:
     def _below(
         self, listing: DirectoryListing, identity: Path, depth: int
     ) -> Iterator[DirectoryListing]:
-        """Yield a directory that is not a partition below the path, and those in it."""
+        """Yield a directory that is not a partition, and those below it."""
         self._visited.add(identity)
         yield listing
         if depth == 0:
@@ -103,7 +103,7 @@ class DirectorySearch:
                 yield from self._below(one, known_as, depth - 1)
 
     def _entered(self, listing: DirectoryListing) -> Iterator[tuple[DirectoryListing, Path]]:
-        """Yield the listings of the directories in another, with the path each is known by."""
+        """Yield the listings of the subdirectories, each with its canonical path."""
         paths = [listing.path / name for name in listing.directories]
         for path, identity in zip(paths, self._storage.identities(paths), strict=True):
             one = None if identity in self._visited else self._enter(path)
@@ -111,7 +111,7 @@ class DirectorySearch:
                 yield one, identity
 
     def _enter(self, path: Path) -> DirectoryListing | None:
-        """Return the listing of a directory; None if it may not be listed."""
+        """Return the listing of a directory; None if permission is denied."""
         try:
             return self._list(path, parse_partition_name(path.name), is_bounded=True)
         except PermissionError as error:
@@ -150,7 +150,7 @@ class DirectorySearch:
 
 
 def _in_order(entered: tuple[DirectoryListing, Path]) -> tuple[bool, PartitionName, str]:
-    """Partitions by topic and number, then directories of other names."""
+    """Partitions by topic and number, then directories with other names."""
     listing, _ = entered
     name = listing.partition
     return name is None, name or PartitionName("", 0), listing.path.name

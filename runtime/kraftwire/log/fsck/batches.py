@@ -1,4 +1,4 @@
-"""Checks of one batch after the other: offsets and epochs go up, records are as announced."""
+"""Checks of one batch after the other: offsets and epochs go up, records fit their header."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ class BatchChecks:
     """The checks of the batches of one partition, in the order of its segments."""
 
     def __init__(self) -> None:
-        """Nothing seen yet."""
         self._epochs = EpochOrder()
 
     def check(
         self, batch: Batch, order: BatchOrder, following: BatchHeader | None = None
     ) -> Iterator[Finding]:
-        """Yield what is wrong with the next batch of a file, whose `order` goes on with it."""
+        """Yield what is wrong with the next batch of a file, and advance its `order`."""
         header = batch.header
         reason = order.problem(header, following)
         if reason is None:
@@ -47,7 +46,7 @@ class BatchChecks:
 
 
 def _record_problems(header: BatchHeader, records: Iterable[Record]) -> Iterator[str]:
-    """Yield what the records of a batch contradict in its header; iterates over them once."""
+    """Yield how the records of a batch contradict its header, in one pass over them."""
     if header.magic < 2:
         return
     previous, largest = header.base_offset - 1, header.max_timestamp

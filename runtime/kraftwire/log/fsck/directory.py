@@ -1,4 +1,4 @@
-"""Checks over a whole data directory, and over several: ids and checkpoints."""
+"""Checks over one data directory or several: ids and checkpoints."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _AT_THE_END = {
 
 @dataclass(frozen=True, slots=True)
 class DirectoryIdentity:
-    """Whose a directory is: a row of the table of ids."""
+    """The ids of a directory."""
 
     directory: str
     cluster_id: str | None = None
@@ -40,7 +40,7 @@ class DirectoryIdentity:
 
 @dataclass(slots=True)
 class Fsck:
-    """A check of partitions, and of the data directories they lie in."""
+    """The check of partitions and of their data directories."""
 
     limit: int = DEFAULT_LIMIT
     identities: list[DirectoryIdentity] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Fsck:
     def run(
         self, partitions: list[Partition], done: Callable[[int], None] = lambda _: None
     ) -> Iterator[Finding]:
-        """All findings of the partitions, then of what the directories say of them."""
+        """Yield the findings of the partitions, then those of the files about them."""
         checkpoints = []
         for partition in partitions:
             for file in partition.files:
@@ -73,7 +73,6 @@ class Fsck:
         yield from _clashes(self.identities)
 
     def _identify(self, file: LogFile) -> Iterator[Finding]:
-        """Read what says whose the files are."""
         if not file.in_use:
             return
         directory = str(file.path.parent)
@@ -92,7 +91,7 @@ class Fsck:
             yield error(file.kind.value, problem.file, problem.position, problem.reason)
 
     def _checkpoint(self, file: LogFile) -> Iterator[Finding]:
-        """No offset of a checkpoint lies behind the end of its partition's log."""
+        """Check that no offset of a checkpoint is after the end of its partition's log."""
         name = str(file.path)
         try:
             offsets = decode_offset_checkpoint(file.read(), name)
@@ -117,14 +116,14 @@ class Fsck:
 
 
 def _left_over(partition: Partition) -> Iterator[Finding]:
-    """A stray partition is kept for ever: somebody has to look at it."""
+    """Report a stray partition: Kafka keeps it for ever, so a person has to decide."""
     if any(file.partition_state == "stray" for file in partition.files):
         reason = "a stray partition, which no topic has any more"
         yield warning("partition", str(partition.directory), None, reason)
 
 
 def _swaps(partition: Partition) -> Iterator[Finding]:
-    """Files that take the place of others when the broker starts; they are not checked."""
+    """Report files that replace others when the broker starts; they are not checked."""
     for file in partition.files:
         if file.name.state == "swap" and file.kind is FileKind.SEGMENT:
             reason = "compaction was broken off; the broker puts it in place when it starts"
@@ -132,7 +131,7 @@ def _swaps(partition: Partition) -> Iterator[Finding]:
 
 
 def _clashes(identities: list[DirectoryIdentity]) -> Iterator[Finding]:
-    """Directories of one cluster have one cluster id, ids of their own, one id for a topic."""
+    """Check ids: one cluster id, unique directory ids, one id for each topic."""
     clusters: defaultdict[str, list[DirectoryIdentity]] = defaultdict(list)
     directories: defaultdict[str, list[DirectoryIdentity]] = defaultdict(list)
     topics: defaultdict[str, dict[str, DirectoryIdentity]] = defaultdict(dict)

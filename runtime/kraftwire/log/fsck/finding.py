@@ -1,4 +1,4 @@
-"""What a check can find: where, how bad, and what it is."""
+"""The findings of a check: file, severity and reason."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ class Severity(Enum):
     """How bad a finding is."""
 
     ERROR = "error"
-    """Something is lost, or a broker would refuse it or answer wrongly."""
+    """Data is lost, or a broker would refuse it or answer wrongly."""
     WARNING = "warning"
-    """A broker repairs it by itself at its next start, or lives with it."""
+    """A broker repairs it at its next start, or tolerates it."""
     INFO = "info"
-    """Worth knowing, and nothing is wrong."""
+    """Nothing is wrong, but it is worth knowing."""
 
 
 class Finding(NamedTuple):
-    """One thing that a check reports."""
+    """One finding of a check."""
 
     severity: Severity
     check: str
     """The rule, by a name that does not change: `batch`, `offset index`, `topic id` ..."""
     file: str
     position: int | None
-    """The byte where it is, in files that have positions."""
+    """The byte position, if the file has positions."""
     reason: str
 
 
 def error(check: str, file: str, position: int | None, reason: str) -> Finding:
-    """A finding that is an error."""
+    """Return a finding that is an error."""
     return Finding(Severity.ERROR, check, file, position, reason)
 
 
 def warning(check: str, file: str, position: int | None, reason: str) -> Finding:
-    """A finding that is a warning."""
+    """Return a finding that is a warning."""
     return Finding(Severity.WARNING, check, file, position, reason)
 
 
@@ -48,6 +48,6 @@ def info(check: str, file: str, reason: str) -> Finding:
 
 
 def not_read(problem: KraftwireError) -> Finding:
-    """Return the finding for a file or directory that cannot be read at all."""
+    """Return the finding for a file or directory that cannot be read."""
     assert isinstance(problem, UnreadableFile), "that is what a search reports"
     return error("file", problem.file, None, problem.reason)

@@ -1,9 +1,9 @@
-"""Each index against its segment, entry by entry, while the batches pass by.
+"""Each index against its segment, entry by entry, as the batches are read.
 
-- an offset index names positions where batches start, and an offset of that batch or of one
-  behind it (old brokers named the first of an append, later ones the last); both go up;
-- a time index names the largest timestamp up to an offset; both go up;
-- a transaction index names the transactions whose abort marker is in the segment.
+- an offset index has positions where batches start, and an offset of that batch or a later one
+  (old brokers stored the first of an append, later ones the last); both go up;
+- a time index has the largest timestamp up to an offset; both go up;
+- a transaction index has the transactions whose abort marker is in the segment.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ IndexReader = Callable[[Source, int], Iterator[E]]
 
 _TRANSACTION_INDEX = "transaction index"
 _ZEROS = AbortedTxn()
-"""What an entry of zeros says; no transaction ends at offset 0."""
+"""An entry of zeros; no transaction ends at offset 0."""
 
 
 class _IndexCheck(Generic[E]):
-    """The entries of one index, one after the other, and what was found wrong with them."""
+    """The entries of one index, one after the other, and the findings about them."""
 
     name: ClassVar[str]
 
@@ -51,7 +51,7 @@ class _IndexCheck(Generic[E]):
         self._next: tuple[int, E] | None = self._advance()
 
     def _numbered(self, read: IndexReader[E], size: int) -> Iterator[tuple[int, E]]:
-        """Entries with the byte that each starts at; damage is a finding, and their end."""
+        """Yield entries with their positions; damage is a finding, and ends them."""
         try:
             with self._file.open() as source:
                 for number, entry in enumerate(read(source, self._file.base_offset)):
@@ -60,7 +60,7 @@ class _IndexCheck(Generic[E]):
             self._add(problem.position, problem.reason)
 
     def _advance(self) -> tuple[int, E] | None:
-        """Return the next entry that goes up; note those before it, which do not."""
+        """Return the next entry that goes up; report those before it, which do not."""
         first: tuple[int, E] | None = None
         last: E | None = None
         count = 0
@@ -78,7 +78,7 @@ class _IndexCheck(Generic[E]):
         return found
 
     def _refuse(self, at: int, entry: E, count: int, *, is_same: bool) -> None:
-        """Note entries that do not go up, one after the other, in one line."""
+        """Report consecutive entries that do not go up in one line."""
         facts = ", ".join(f"{key} {value}" for key, value in entry._asdict().items())
         if count == 1:
             self._add(at, f"{facts} does not go up")
@@ -100,14 +100,13 @@ class OffsetIndexCheck(_IndexCheck[OffsetEntry]):
     name = "offset index"
 
     def __init__(self, file: LogFile) -> None:
-        """Nothing but the first entry is read yet."""
         super().__init__(file, read_offset_index, OFFSET_ENTRY.size)
 
     def _goes_up(self, before: OffsetEntry, entry: OffsetEntry) -> bool:
         return entry.offset > before.offset and entry.position > before.position
 
     def batch(self, header: BatchHeader) -> None:
-        """A batch of the segment passes by."""
+        """Check the entries up to the next batch."""
         while self._next is not None and self._next[1].position <= header.position:
             at, entry = self._next
             if entry.position < header.position:
@@ -119,7 +118,7 @@ class OffsetIndexCheck(_IndexCheck[OffsetEntry]):
             self._next = self._advance()
 
     def finish(self, last_offset: int) -> list[Finding]:
-        """The segment is at its end, whose last offset is given; returns what was found."""
+        """Check the entries after the last batch; return all findings."""
         while self._next is not None:
             at, entry = self._next
             self._no_batch(at, entry)
@@ -135,7 +134,7 @@ class OffsetIndexCheck(_IndexCheck[OffsetEntry]):
 
 
 def _names(entry: OffsetEntry, header: BatchHeader) -> bool:
-    """Whether an entry means a batch: its last offset or one behind, or its first of old."""
+    """Whether an entry fits a batch: its last offset or a later one, or its first one of old."""
     return entry.offset >= header.last_offset or entry.offset == header.base_offset
 
 
@@ -145,7 +144,6 @@ class TimeIndexCheck(_IndexCheck[TimeEntry]):
     name = "time index"
 
     def __init__(self, file: LogFile) -> None:
-        """Nothing but the first entry is read yet."""
         self._largest = -1
         super().__init__(file, read_time_index, TIME_ENTRY.size)
 
@@ -153,7 +151,7 @@ class TimeIndexCheck(_IndexCheck[TimeEntry]):
         return entry.timestamp > before.timestamp and entry.offset >= before.offset
 
     def batch(self, header: BatchHeader) -> None:
-        """A batch of the segment passes by."""
+        """Check the entries up to the next batch."""
         self._largest = max(self._largest, header.max_timestamp)
         while self._next is not None and self._next[1].offset <= header.last_offset:
             at, entry = self._next
@@ -163,7 +161,7 @@ class TimeIndexCheck(_IndexCheck[TimeEntry]):
             self._next = self._advance()
 
     def finish(self) -> list[Finding]:
-        """The segment is at its end; returns what was found."""
+        """Check the entries after the last batch; return all findings."""
         while self._next is not None:
             at, entry = self._next
             self._add(at, f"names offset {entry.offset}, which the segment does not have")
@@ -177,9 +175,9 @@ def check_transaction_index(
     aborted: list[AbortedTransaction],
     markers: list[tuple[int, int]],
 ) -> Iterator[Finding]:
-    """The `.txnindex` of a segment: the transactions that were aborted in it, as far as known.
+    """Check the `.txnindex` of a segment against the known transactions that were aborted in it.
 
-    `markers` are all abort markers of the segment, by producer and offset. The cleaner takes
+    `markers` are all abort markers of the segment, by producer and offset. The cleaner removes
     the data of an aborted transaction first, and leaves marker and entry.
     """
     if file is None:

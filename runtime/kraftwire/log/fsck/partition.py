@@ -1,4 +1,4 @@
-"""All checks of one partition: its segments in order, and what lies beside each."""
+"""All checks of one partition: its segments in order, and the files beside each."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ _MAX_EPOCH_FINDINGS = 10
 
 
 class PartitionCheck:
-    """The check of one partition; `log_end` is known when it is done."""
+    """The check of one partition; `log_end` is known after it."""
 
     def __init__(self, partition: Partition, limit: int = DEFAULT_LIMIT) -> None:
-        """`limit` is how many bytes a batch may decompress to."""
         self._partition = partition
         self._limit = limit
         self._batches = BatchChecks()
@@ -46,13 +45,13 @@ class PartitionCheck:
 
     @property
     def log_end(self) -> int:
-        """The offset behind the last batch."""
+        """The offset after the last batch."""
         segments = self._partition.segments
         reached = self._order.next_offset if self._order is not None else 0
         return max(reached, segments[-1].base_offset if segments else 0)
 
     def run(self, done: Callable[[int], None] = lambda _: None) -> Iterator[Finding]:
-        """All findings; `done` is told the bytes of each segment that was read."""
+        """Yield all findings; call `done` with the size of each segment that was read."""
         yield from self._read_epochs()
         for segment in self._partition.segments:
             yield from self._segment(segment)
@@ -79,7 +78,7 @@ class PartitionCheck:
             for item, following in items:
                 if isinstance(item, Damage):
                     self._is_damaged = True
-                    order.pass_damage()
+                    order.skip_damage()
                     yield _damage(source.name, item)
                     continue
                 yield from self._batch(item, order, following)
@@ -98,7 +97,7 @@ class PartitionCheck:
             yield from check_transaction_index(index, segment, aborted, markers)
 
     def _hole(self, segment: LogFile, order: BatchOrder) -> Iterator[Finding]:
-        """Offsets that are missing between two segments of a log that is never compacted."""
+        """Report missing offsets between two segments of a log that is never compacted."""
         before = self._order
         if before is None or order.has_gaps or not before.is_next_known:
             return
@@ -132,7 +131,7 @@ class PartitionCheck:
             self._transactions.data(header)
 
     def _snapshots_up_to(self, offset: int | None) -> Iterator[Finding]:
-        """The producer snapshots that were taken before the batch at an offset."""
+        """Check the producer snapshots that were taken before the batch at an offset."""
         while self._snapshots and (offset is None or self._snapshots[0].base_offset <= offset):
             snapshot = self._snapshots.pop(0)
             # Behind damage nothing is known of the producers, but the file must be readable.
@@ -157,7 +156,7 @@ class PartitionCheck:
             self._epochs = epochs
 
     def _epoch(self, batch: Batch) -> Iterator[Finding]:
-        """A batch has the epoch that the checkpoint gives its offset."""
+        """Check that a batch has the epoch that the checkpoint has for its offset."""
         header = batch.header
         epochs, epoch = self._epochs, header.partition_leader_epoch
         if epochs is None or epoch < 0 or self._wrong_epochs >= _MAX_EPOCH_FINDINGS:
@@ -178,7 +177,7 @@ class PartitionCheck:
             items = with_following(scan_batches(source, limit=self._limit))
             for item, following in items:
                 if isinstance(item, Damage):
-                    order.pass_damage()
+                    order.skip_damage()
                     yield _damage(source.name, item)
                 else:
                     yield from checks.check(item, order, following)
@@ -204,7 +203,7 @@ def _indexes_without_segments(partition: Partition) -> Iterator[Finding]:
 
 
 def _segments_without_indexes(partition: Partition) -> Iterator[Finding]:
-    """Yield the segments that have no index: Kafka makes it when it starts."""
+    """Report the segments that have no index: Kafka rebuilds it when it starts."""
     segments = [segment for segment in partition.segments if not segment.is_alone]
     kind, beside = FileKind.OFFSET_INDEX, partition.beside
     missing = [one for one in segments if beside(one, kind) is None]

@@ -1,9 +1,9 @@
-"""Producer snapshots against the batches: what a broker remembers of each producer.
+"""Producer snapshots against the batches: what a broker remembers about each producer.
 
 A producer's state changes with each of its batches: epoch, last sequence, last offset, and
-the first offset of an open transaction. A marker ends the transaction, and where its epoch
-is new, the older batches are forgotten. Producers that were idle for long are forgotten
-too, and compaction removes batches, so that only what both sides know is compared.
+the first offset of an open transaction. A marker ends the transaction; if its epoch is new, the
+broker forgets the older batches. It also forgets producers that were idle for long, and
+compaction removes batches, so only what both sides know is compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NONE = -1
 
 @dataclass(slots=True)
 class ProducerState:
-    """What the batches up to an offset say of a producer."""
+    """The state of a producer after the batches up to an offset."""
 
     epoch: int
     last_sequence: int = _NONE
@@ -35,12 +35,11 @@ class ProducerStates:
     """The producers of one partition, batch by batch."""
 
     def __init__(self) -> None:
-        """Nobody yet."""
         self._states: dict[int, ProducerState] = {}
         self._first_offset: int | None = None
 
     def batch(self, header: BatchHeader) -> None:
-        """A batch passes by; control batches end their producer's transaction."""
+        """Apply a batch; a control batch ends its producer's transaction."""
         if self._first_offset is None:
             self._first_offset = header.base_offset
         if header.producer_id == NO_PRODUCER or (header.is_control and not header.record_count):
@@ -58,9 +57,9 @@ class ProducerStates:
         state.epoch = header.producer_epoch
 
     def check(self, file: LogFile, *, compare: bool) -> Iterator[Finding]:
-        """A snapshot that was taken here: of all batches so far, and none behind.
+        """Check a snapshot that was taken here: after all batches so far and before the next.
 
-        Without `compare`, only what the file says alone is looked at.
+        Without `compare`, the snapshot is only checked on its own.
         """
         try:
             snapshot = decode_producer_snapshot(file.read(), str(file.path))

@@ -1,9 +1,8 @@
 """Reading a part of a partition: by offset, by time, as a transactional reader sees it.
 
-What a selection leaves out is not read where that can be known beforehand: segments by the
-names of those that follow, the start of a segment through its offset index, batches by
-their headers. An index is a hint: it is followed where a whole batch stands at its position,
-and reading starts at the beginning otherwise.
+A selection avoids reading what it leaves out: segments by the names of the following ones, the
+start of a segment by its offset index, batches by their headers. An index is a hint: it is
+followed if a whole batch is at its position, otherwise reading starts at the beginning.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from kraftwire.log.sources.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which records are wanted; None stands for no bound.
+    """Which records to read; None means no bound.
 
     Offsets from `from_offset` to before `to_offset`; timestamps, in ms, from `since` to
-    before `until`; with `committed`, only what a reader with read_committed sees.
+    before `until`; with `committed`, only what a read_committed reader sees.
     """
 
     from_offset: int | None = None
@@ -39,7 +38,7 @@ class Selection:
     committed: PartitionTransactions | None = None
 
     def may_have(self, header: BatchHeader) -> bool:
-        """Whether a batch can hold a wanted record, by its header."""
+        """Whether a batch can contain selected records, by its header."""
         if self.from_offset is not None and header.last_offset < self.from_offset:
             return False
         if _is_past(header, self.to_offset):
@@ -52,7 +51,7 @@ class Selection:
         return self.committed is None or self.committed.is_visible(header)
 
     def has(self, record: Record) -> bool:
-        """Whether a record is wanted; whether it is committed is a matter of its batch."""
+        """Whether a record is selected, except for `committed`, which depends on its batch."""
         if self.from_offset is not None and record.offset < self.from_offset:
             return False
         if self.to_offset is not None and record.offset >= self.to_offset:
@@ -62,12 +61,11 @@ class Selection:
         return self.until is None or record.timestamp < self.until
 
     def records(self, batch: Batch) -> Iterable[Record]:
-        """The wanted records of a batch."""
         return filter(self.has, batch.records)
 
 
 def select_segments(partition: Partition, selection: Selection) -> list[LogFile]:
-    """The segments that can hold wanted offsets."""
+    """Return the segments that can have selected offsets."""
     chosen = []
     for segment in partition.segments:
         following = partition.end_of(segment)
@@ -88,9 +86,9 @@ def select_batches(
     order: BatchOrder | None = None,
     limit: int = DEFAULT_LIMIT,
 ) -> Iterator[Batch | Damage]:
-    """Yield the batches of a file from a position on that can hold wanted records, and all damage.
+    """Yield the batches of a file that can have selected records, and all damage.
 
-    `order` is what is known about the batches before them.
+    `order` describes the batches before `start`.
     """
     for item in in_order(scan_batches(source, start, limit=limit), order or BatchOrder()):
         if isinstance(item, Damage) or selection.may_have(item.header):
@@ -100,25 +98,25 @@ def select_batches(
 
 
 def _has_one_timestamp(header: BatchHeader) -> bool:
-    """Whether the largest timestamp, which the header has, is that of all records."""
+    """Whether the header's largest timestamp is that of all records."""
     return header.has_log_append_time or (header.magic >= 2 and header.record_count == 1)
 
 
 def _is_past(header: BatchHeader, to_offset: int | None) -> bool:
-    """Whether a batch begins behind the last wanted offset.
+    """Whether a batch begins after the last selected offset.
 
-    Not asked of magic 0 and 1, where a batch can begin below the offset in its header.
+    Never true for magic 0 and 1, where a batch can begin below the offset in its header.
     """
     return to_offset is not None and header.magic >= 2 and header.base_offset >= to_offset
 
 
 def start_position(source: Source, index: LogFile | None, from_offset: int | None) -> int:
-    """Where in a segment to start reading for an offset: at a batch, or at 0."""
+    """Return where in a segment to start reading for an offset: at a batch, or at 0."""
     return 0 if from_offset is None else indexed_start(source, open_index(index), from_offset)
 
 
 def indexed_start(source: Source, index: OffsetIndex | None, from_offset: int) -> int:
-    """The same for an index that was opened, if it could be."""
+    """Do the same for an index that was opened, if it could be."""
     entry = index.at_offset(from_offset) if index is not None else None
     if entry is None or batch_at(source, entry.position, from_offset) is None:
         return 0
@@ -126,7 +124,7 @@ def indexed_start(source: Source, index: OffsetIndex | None, from_offset: int) -
 
 
 def open_index(index: LogFile | None) -> OffsetIndex | None:
-    """The offset index of a segment; None where it cannot be read."""
+    """Return the offset index of a segment; None if it cannot be read."""
     if index is None:
         return None
     try:
@@ -136,9 +134,9 @@ def open_index(index: LogFile | None) -> OffsetIndex | None:
 
 
 def batch_at(source: Source, position: int, offset: int) -> BatchHeader | None:
-    """The header of the batch at a position that an index gives for an offset.
+    """Return the header of the batch at a position that an index has for an offset.
 
-    None where no batch starts there, its CRC does not match, or it begins behind the offset.
+    None if no batch starts there, its CRC does not match, or it begins after the offset.
     """
     if position < 0:
         return None

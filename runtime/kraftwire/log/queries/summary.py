@@ -1,4 +1,4 @@
-"""What a partition holds, by its batches' headers alone: counts, sizes, codecs, gaps."""
+"""Summaries of partitions from their batches' headers alone: counts, sizes, codecs, gaps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_LISTED = 1000
 
 
 class Gap(NamedTuple):
-    """Offsets that no batch takes, both ends included."""
+    """Offsets that no batch has, both ends included."""
 
     first: int
     last: int
@@ -24,7 +24,7 @@ class Gap(NamedTuple):
 
 @dataclass(slots=True)
 class PartitionSummary:
-    """What the batches of a partition say of themselves."""
+    """Totals over the batches of a partition."""
 
     segments: int = 0
     size: int = 0
@@ -32,7 +32,7 @@ class PartitionSummary:
     batches: int = 0
     records: int = 0
     unknown_counts: int = 0
-    """Compressed messages of magic 0 and 1, whose headers do not say what they hold."""
+    """Compressed messages of magic 0 and 1, whose headers have no record count."""
     control_batches: int = 0
     transactional_batches: int = 0
     first_offset: int | None = None
@@ -51,7 +51,7 @@ class PartitionSummary:
     damages: list[tuple[str, Damage]] = field(default_factory=list)
 
     def add(self, header: BatchHeader) -> None:
-        """Count a batch; batches come in the order of the log."""
+        """Count a batch; batches are added in the order of the log."""
         self.batches += 1
         if header.record_count == UNKNOWN_COUNT:
             self.unknown_counts += 1
@@ -93,7 +93,7 @@ class PartitionSummary:
 def scan_partition(
     partition: Partition, done: Callable[[int], None] = lambda _: None
 ) -> PartitionSummary:
-    """Summarise the segments in use; `done` is told the bytes of each segment that is scanned."""
+    """Summarize the segments in use; call `done` with the size of each scanned segment."""
     summary = PartitionSummary()
     for segment in partition.segments:
         with segment.open() as source:

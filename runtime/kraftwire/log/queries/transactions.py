@@ -1,9 +1,9 @@
 """read_committed without a broker: which records of a partition belong to aborted transactions.
 
-A transaction of a producer begins with its first transactional batch and ends with a
-control batch that says COMMIT or ABORT. `PartitionTransactions` is filled by one pass over headers;
-only control batches are read. What no marker has ended is open: from its first offset on,
-the last stable offset, a reader with read_committed sees nothing.
+A transaction of a producer begins with its first transactional batch and ends with a control
+batch whose marker is COMMIT or ABORT. `PartitionTransactions` is filled by one pass over
+headers; only control batches are read. A transaction without a marker is open: from its first
+offset on, the last stable offset, a read_committed reader sees nothing.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from kraftwire_wire.records import ControlType, decode_control_key
 
 
 class AbortedTransaction(NamedTuple):
-    """A transaction that was aborted: its first offset, and the offset of its marker.
+    """An aborted transaction: its first offset, and the offset of its marker.
 
-    `last_stable_offset` is that of the log when the marker came.
+    `last_stable_offset` is that of the log after the marker.
     """
 
     producer_id: int
@@ -41,10 +41,9 @@ class AbortedTransaction(NamedTuple):
 
 
 class PartitionTransactions:
-    """The transactions of one partition, as far as its batches tell."""
+    """The transactions of one partition. Batches are added in the order of their offsets."""
 
     def __init__(self) -> None:
-        """Nothing known; feed batches in the order of their offsets."""
         self.aborted: list[AbortedTransaction] = []
         self.abort_markers: list[tuple[int, int]] = []
         """Producer and offset of every marker that aborts, also of what began before the log."""
@@ -60,19 +59,19 @@ class PartitionTransactions:
 
     @property
     def last_stable_offset(self) -> int | None:
-        """The first offset of the oldest open transaction; None where none is open."""
+        """The first offset of the oldest open transaction; None if none is open."""
         # They are opened in the order of their offsets, so the oldest is the first.
         return next(iter(self._open.values()), None)
 
     def data(self, header: BatchHeader) -> None:
-        """A batch that is no control batch."""
+        """Apply a batch that is not a control batch."""
         if header.is_transactional and header.producer_id >= 0:
             self._open.setdefault(header.producer_id, header.base_offset)
 
     def marker(self, batch: Batch) -> None:
-        """Apply a control batch; those that end no transaction change nothing.
+        """Apply a control batch; other types than ABORT and COMMIT change nothing.
 
-        As in Kafka, its first record is the marker, and others mean nothing.
+        As in Kafka, its first record is the marker, and the others are ignored.
         """
         header = batch.header
         if not header.is_transactional:
@@ -90,7 +89,7 @@ class PartitionTransactions:
                 self.add(AbortedTransaction(header.producer_id, first, record.offset, stable))
 
     def take(self, batch: Batch) -> None:
-        """A transactional batch; `KraftwireError` where it is damaged, and so is none."""
+        """Apply a transactional batch; raise `KraftwireError` if it is damaged."""
         if not batch.has_valid_crc:
             raise CorruptBatch(batch.file, batch.header.position, "the CRC does not match")
         if batch.header.is_control:
@@ -99,16 +98,16 @@ class PartitionTransactions:
             self.data(batch.header)
 
     def add(self, aborted: AbortedTransaction) -> None:
-        """An aborted transaction, in the order of the markers that abort."""
+        """Add an aborted transaction; they are added in the order of their markers."""
         self.aborted.append(aborted)
         self._by_producer[aborted.producer_id].append(aborted)
 
     def set_open(self, first_offsets: dict[int, int]) -> None:
-        """What a broker knew to be open: producers, and the first offsets of transactions."""
+        """Set the open transactions: producers, and the first offsets of their transactions."""
         self._open = dict(sorted(first_offsets.items(), key=itemgetter(1)))
 
     def is_visible(self, header: BatchHeader) -> bool:
-        """Whether a reader with read_committed sees the records of a batch."""
+        """Whether a read_committed reader sees the records of a batch."""
         if header.is_control:
             return False
         stable = self.last_stable_offset
@@ -123,10 +122,10 @@ class PartitionTransactions:
 
 
 def find_transactions(segments: Iterable[LogFile]) -> PartitionTransactions:
-    """The transactions of a partition's segments, which are given in their order.
+    """Return the transactions of a partition's segments, which are in order.
 
-    The CRC of transactional batches is checked, since a flipped bit makes one out of any
-    other. Damage is passed over and noted: a transaction whose marker is lost stays open.
+    The CRC of transactional batches is checked, since a flipped bit makes one out of any other.
+    Damage is skipped and noted: a transaction whose marker is lost stays open.
     """
     transactions = PartitionTransactions()
     for segment in segments:
@@ -135,12 +134,12 @@ def find_transactions(segments: Iterable[LogFile]) -> PartitionTransactions:
 
 
 def indexed_transactions(partition: Partition) -> PartitionTransactions:
-    """The same for a partition's segments, through what the broker has noted where it has.
+    """Return the same for a partition, from the broker's own notes if possible.
 
-    A segment is not gone over where its `.txnindex` says what was aborted in it, and the
-    producer snapshot at its end what was open then. Most segments have no aborted
-    transaction, and no such index: they are gone over, since it could be lost as well.
-    An index has no CRC: it is believed where its markers ascend within the segment.
+    A segment is not scanned if its `.txnindex` has its aborted transactions, and the producer
+    snapshot at its end the open ones. Most segments have no aborted transaction, and no such
+    index: they are scanned, since the index could be lost as well. An index has no CRC: it is
+    believed if its markers ascend within the segment.
     """
     transactions = PartitionTransactions()
     for segment in partition.segments:
@@ -152,7 +151,7 @@ def indexed_transactions(partition: Partition) -> PartitionTransactions:
 def _take_noted(
     transactions: PartitionTransactions, partition: Partition, segment: LogFile
 ) -> bool:
-    """Take what the broker has noted of a segment; False where that is not all there."""
+    """Apply what the broker noted about a segment; return False if that is incomplete."""
     index = partition.beside(segment, FileKind.TRANSACTION_INDEX)
     end = partition.end_of(segment)
     snapshots = {file.base_offset: file for file in partition.of_kind(FileKind.PRODUCER_SNAPSHOT)}
@@ -185,7 +184,7 @@ def _take_noted(
 
 
 def _ascend(aborted: list[AbortedTransaction], start: int, end: int) -> bool:
-    """Whether the markers of transactions follow one another, from one offset to before another."""
+    """Whether the markers of transactions ascend from one offset to before another."""
     markers = [one.last_offset for one in aborted]
     return (
         start <= markers[0]

@@ -1,8 +1,8 @@
-"""Typed records: what the key and value of a record mean, by the topic it lies in.
+"""Typed records: the key and value of a record as messages, by the topic that it is in.
 
-The schema is found from the path (`log_of_topic`): cluster metadata, the coordinators'
-topics and remote-log metadata have records with ids; control batches have control records
-whatever the topic.
+The schema depends on the topic (`log_of_topic`): cluster metadata, the coordinators' topics and
+remote-log metadata have records with ids; control batches have control records in every
+topic.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LOGS = tuple(TOPICS.values())
 CONTROL = "control"
 
 KEYLESS = ("cluster-metadata", "remote-log")
-"""The logs whose values say what they are; in the others the keys do."""
+"""The logs whose values have the record id; in the others the keys do."""
 
 _WORDS = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 
@@ -53,8 +53,8 @@ _WORDS = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 class TypedRecord(NamedTuple):
     """A record's content as messages.
 
-    `log` is that of `LOGS`, or `control`; `id` the record's id there, or the control type.
-    `key` is None where the log has no typed keys, `value` None for a tombstone.
+    `log` is one of `LOGS`, or `control`; `id` is the record's id there, or the control type.
+    `key` is None if the log has no typed keys, `value` None for a tombstone.
     """
 
     log: str
@@ -64,21 +64,21 @@ class TypedRecord(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the record is, by the name of its value's message, or of its key's."""
+        """The name of its value's message, or of its key's."""
         message = self.value.message if self.value is not None else self.key
         return type(message).__name__ if message is not None else str(self.id)
 
 
 def log_of_topic(topic: str | None) -> str | None:
-    """The log whose records lie in a topic; None where they have no types."""
+    """Return the log whose records are in a topic; None if they have no types."""
     return TOPICS.get(topic) if topic is not None else None
 
 
 def decode_typed(log: str | None, batch: Batch, record: Record) -> TypedRecord | None:
-    """A record as messages; None where its topic has no types.
+    """Return a record as messages; None if its topic has no types.
 
-    A `KraftwireError` where the bytes are not those of a record of the log: a `DecodeError`,
-    or `UnsupportedVersion` for a version that this release of the messages lacks.
+    Raise `DecodeError` if the bytes are not a record of the log, `UnsupportedVersion` for a version
+    that this release of the messages lacks.
     """
     if batch.header.is_control:
         return _control_record(record)
@@ -106,11 +106,11 @@ def _control_record(record: Record) -> TypedRecord:
 
 
 def kafka_json(typed: TypedRecord) -> tuple[dict[str, Any] | None, Any]:
-    """Key and value as the JSON that Kafka's dump-log tool prints; None where it prints none.
+    """Return key and value as the JSON of Kafka's dump-log tool; None if it prints none.
 
-    Metadata records are type, version and data; a coordinator's key is type and data, its
-    value version and data, with the numbers as text; control records are their data alone.
-    What members of classic groups wrote into theirs is taken apart too.
+    A metadata record is type, version and data; a coordinator's key is type and data, its value
+    version and data, with the numbers as strings; a control record is its data alone. What members
+    of classic groups put into their bytes is decoded too.
     """
     value = typed.value
     data = _data(value) if value is not None else None
@@ -127,7 +127,7 @@ def kafka_json(typed: TypedRecord) -> tuple[dict[str, Any] | None, Any]:
 
 
 def record_type_name(message: str) -> str:
-    """The name of a metadata record's type: REGISTER_BROKER_RECORD of RegisterBrokerRecord."""
+    """Return the name of a record's type: REGISTER_BROKER_RECORD for RegisterBrokerRecord."""
     return _WORDS.sub("_", message).upper()
 
 
@@ -141,7 +141,7 @@ def _data(value: Versioned) -> dict[str, Any]:
 
 
 def _blob(message: type[Message], raw: bytes) -> object:
-    """What a consumer's client wrote, as JSON; base64 where it is something else."""
+    """Return what a consumer's client wrote, as JSON, or as base64 if it is something else."""
     try:
         decoded, version = decode_prefixed(message, raw)
     except KraftwireError:

@@ -1,16 +1,16 @@
-"""Saving what can be read of a damaged log: whole batches, into new segments.
+"""Saving the readable part of a damaged partition: whole batches, into new segments.
 
 Rules:
-- the source is only read; what is written lies in a directory of its own, and nothing that
-  is there already is touched;
-- a batch is kept where its CRC matches and its offsets follow those before it; it is copied
-  as it is, records that cannot be read included, since a later tool may read them;
+- the source is only read; the output is in a directory of its own, and existing files are never
+  overwritten;
+- a batch is kept if its CRC matches and its offsets follow those before it; it is copied
+  unchanged, including records that cannot be read, since a later tool may read them;
 - every stretch of bytes that is not kept is reported, with the offsets that are lost with
-  it: those between the batches before and behind it. In a compacted log some of them may
+  it: those between the batches before and after it. In a compacted log some of them may
   never have had a record.
 
-Indexes are made anew; leader-epoch-checkpoint is completed from the batches. Small files
-that can be read are copied. Producer snapshots are not: a broker makes its own from the batches.
+Indexes are rebuilt; leader-epoch-checkpoint is completed from the batches. Readable small files
+are copied, except producer snapshots: a broker rebuilds them from the batches.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from kraftwire_wire.errors import KraftwireError
 
 @dataclass(slots=True)
 class SalvageTotals:
-    """What was kept of a partition."""
+    """How much was kept of a partition."""
 
     segments: int = 0
     batches: int = 0
@@ -52,20 +52,20 @@ class SalvageTotals:
 
 @dataclass(slots=True)
 class _Pending:
-    """Losses whose last offset the next batch tells."""
+    """Losses whose last offset is known from the next batch."""
 
     losses: list[Loss]
     claimed_last: int | None = None
     """The last offset that the headers of lost batches claim."""
     has_unknown: bool = False
-    """Whether bytes were lost of which no header says what they held."""
+    """Whether bytes were lost without a header that says what they contained."""
 
 
 class Salvage:
     """The salvage of one partition into a directory."""
 
     def __init__(self, partition: Partition, target: Path) -> None:
-        """`target` is the directory for the partition's files; it is made when it is needed."""
+        """`target` is the directory for the partition's files; `run` creates it."""
         self._partition = partition
         self._target = target
         self._transactions = PartitionTransactions()
@@ -77,7 +77,7 @@ class Salvage:
         self.saved = SalvageTotals()
 
     def run(self, done: Callable[[int], None] = lambda _: None) -> Iterator[Loss]:
-        """Write everything; yields what is lost, `done` is told the bytes that were read."""
+        """Write everything; yield the losses, and call `done` with the number of bytes read."""
         self._target.mkdir(parents=True)
         for number, segment in enumerate(self._partition.segments):
             if number == 0:
@@ -91,11 +91,11 @@ class Salvage:
 
     @property
     def open_transactions(self) -> dict[int, int]:
-        """Producers whose last transaction has no end in what was kept, and its first offset."""
+        """The producers with an open transaction in the kept batches, and its first offset."""
         return self._transactions.open
 
     def _left_out(self) -> Iterator[Loss]:
-        """What a compaction that was broken off had ready; whether it is whole is not known."""
+        """Yield the output of an interrupted compaction: whether it is complete is unknown."""
         for file in self._partition.files:
             if file.kind is FileKind.SEGMENT and file.name.state == "swap":
                 reason = "left out: compaction was broken off before it took its place"
@@ -111,7 +111,7 @@ class Salvage:
             order = BatchOrder(segment.base_offset, end, next_offset=self._next_offset)
             for item, following in with_following(scan_batches(source)):
                 if isinstance(item, Damage):
-                    order.pass_damage()
+                    order.skip_damage()
                     self._lose_damage(source.name, item)
                     continue
                 header = item.header
@@ -138,7 +138,7 @@ class Salvage:
             pending.has_unknown = True
 
     def _settle(self, batch: Batch | None) -> Iterator[Loss]:
-        """What was lost before a batch, or before the end, now that its offsets are known."""
+        """Yield the losses before a batch, or before the end, now that their offsets are known."""
         pending, self._pending = self._pending, _Pending([])
         losses, first = pending.losses, self._next_offset
         if not losses:
@@ -169,7 +169,7 @@ class Salvage:
             writer.add_aborted(aborted)
 
     def _write_epochs(self) -> Iterator[Loss]:
-        """The epochs of the batches, and those without any, where they fit together."""
+        """Write the epochs of the batches, and those without batches if they fit together."""
         entries = self._epochs
         for file in self._partition.of_kind(FileKind.LEADER_EPOCHS):
             try:
@@ -199,7 +199,7 @@ class Salvage:
 
 
 def _base_offset(batch: Batch) -> int:
-    """The first offset; the header's where the messages within cannot be read."""
+    """Return the first offset; the header's if the inner messages cannot be read."""
     try:
         return batch.base_offset
     except CorruptBatch:

@@ -1,4 +1,4 @@
-"""Copying the small files of a damaged log: those that can be read, as they are."""
+"""Copying the small files of a damaged log, as far as they can be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kraftwire.log.small_files.properties import decode_meta_properties, decode_
 from kraftwire.log.small_files.quorum_state import decode_quorum_state
 
 _LOG_STARTS = "log-start-offset-checkpoint"
-"""The one checkpoint to keep: what it says is below every offset that was saved."""
+"""The only checkpoint to keep: its offsets are below every saved offset."""
 
 
 class Loss(NamedTuple):
@@ -27,20 +27,19 @@ class Loss(NamedTuple):
     end: int
     reason: str
     first_offset: int | None
-    """The first offset lost; None where no offset is."""
+    """The first lost offset; None if no offset is lost."""
     last_offset: int | None
-    """The last one; None where no offset is, and where nothing tells how many follow."""
+    """The last one; None if no offset is lost, or the end is unknown."""
 
 
 def copy_files(files: Iterable[LogFile], target: Path) -> Iterator[Loss]:
-    """Copy what says whose a directory is, snapshots of metadata, and log start offsets."""
+    """Copy the files that identify a directory, snapshots of metadata, and log start offsets."""
     for file in files:
-        check = _CHECKS.get(file.kind)
         left_out = file.kind is FileKind.OFFSET_CHECKPOINT and file.path.name != _LOG_STARTS
-        if check is None or left_out or not file.in_use:
+        if file.kind not in _COPIED or left_out or not file.in_use:
             continue
         try:
-            check(file)
+            _check(file)
             with file.path.open("rb") as source, (target / file.path.name).open("xb") as copy:
                 shutil.copyfileobj(source, copy)
         except CorruptBatch as problem:
@@ -49,23 +48,24 @@ def copy_files(files: Iterable[LogFile], target: Path) -> Iterator[Loss]:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a file that is not there yet."""
+    """Write a file; raise `FileExistsError` if it exists."""
     with path.open("xb") as file:
         file.write(data)
 
 
-def _check_snapshot(file: LogFile) -> None:
-    with file.open() as source:
-        for _ in read_batches(source):
-            pass
-
-
-_CHECKS: dict[FileKind, Callable[[LogFile], object]] = {
-    FileKind.PARTITION_METADATA: lambda file: decode_partition_metadata(
-        file.read(), str(file.path)
-    ),
-    FileKind.META_PROPERTIES: lambda file: decode_meta_properties(file.read(), str(file.path)),
-    FileKind.QUORUM_STATE: lambda file: decode_quorum_state(file.read(), str(file.path)),
-    FileKind.OFFSET_CHECKPOINT: lambda file: decode_offset_checkpoint(file.read(), str(file.path)),
-    FileKind.SNAPSHOT: _check_snapshot,
+_DECODERS: dict[FileKind, Callable[[bytes, str], object]] = {
+    FileKind.PARTITION_METADATA: decode_partition_metadata,
+    FileKind.META_PROPERTIES: decode_meta_properties,
+    FileKind.QUORUM_STATE: decode_quorum_state,
+    FileKind.OFFSET_CHECKPOINT: decode_offset_checkpoint,
 }
+_COPIED = {*_DECODERS, FileKind.SNAPSHOT}
+
+
+def _check(file: LogFile) -> None:
+    if file.kind is FileKind.SNAPSHOT:
+        with file.open() as source:
+            for _ in read_batches(source):
+                pass
+    else:
+        _DECODERS[file.kind](file.read(), str(file.path))

@@ -1,20 +1,20 @@
 """Whether the offsets and leader epochs of batches go up, as they do in every log.
 
-The CRC of a batch covers neither its base offset nor its leader epoch, so a flipped bit in them
-passes it. The batches around it give it away: a batch that goes back follows a higher offset,
-and one that jumps ahead is followed by a lower one. Gaps are no sign, since compaction leaves
-them, unless the log is never compacted: the metadata log and its snapshots.
+The CRC of a batch covers neither its base offset nor its leader epoch, so it does not detect a
+flipped bit in them. The surrounding batches do: a batch that goes back follows a higher
+offset, and one that jumps ahead is followed by a lower one. Gaps prove nothing, since
+compaction leaves them, unless the log is never compacted: the metadata log and its snapshots.
 
-Not all can be known. If the last batch of a log that may have gaps claims a higher offset, but
-one within reach of its segment, no batch after it tells.
+One case cannot be detected: the last batch of a log that may have gaps claims an offset that
+is too high but within reach of its segment. No batch follows that would contradict it.
 
-`in_order` makes damage of the batches that cannot be where they are. It needs the header of the
-batch after each one, and holds back one batch for that.
+`in_order` replaces batches that cannot be where they are by damage. It needs the header of the
+following batch, so it holds back one batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from kraftwire.log.batches.batch import Batch
@@ -38,7 +38,7 @@ def header_of(item: Batch | BatchHeader) -> BatchHeader:
 def with_following(
     items: Iterable[One | Damage],
 ) -> Iterator[tuple[One | Damage, BatchHeader | None]]:
-    """Yield each item with the header of the batch that follows it directly, if one does."""
+    """Yield each item with the header of the batch directly after it, if there is one."""
     previous: One | Damage | None = None
     for item in items:
         if previous is not None:
@@ -51,8 +51,8 @@ def with_following(
 class BatchOrder:
     """The offsets of a file's batches so far, and which batch may come next.
 
-    Call `go_on` for each batch in turn, or `problem` and then `accept` or `refuse`. Call
-    `pass_damage` for bytes that cannot be read.
+    Call `apply` for each item of a scan, or `advance` for each batch, or `problem` and then
+    `accept` or `refuse`. Call `skip_damage` for bytes that cannot be read.
     """
 
     def __init__(
@@ -65,25 +65,25 @@ class BatchOrder:
     ) -> None:
         """`base` and `end` are the first offsets of the segment and of the one after it, if known.
 
-        `next_offset` is the first that the first batch may have; None if only `base` is known.
+        `next_offset` is the lowest offset of the first batch; None if only `base` is known.
         `has_gaps` is False for a log that is never compacted.
         """
         self.base = base or 0
-        """The offset that none of the file's are below."""
+        """The lowest offset that the file can have."""
         limit = _NO_BOUND if base is None else base + MAX_RELATIVE_OFFSET + 1
         self.bound = min(limit if end is None else min(limit, end), _NO_BOUND)
-        """The offset that all of the file's are below."""
+        """An offset that all of the file's are below."""
         self.has_gaps = has_gaps
         self.next_offset = max(self.base, next_offset or 0)
-        """The offset after the last batch that was accepted."""
+        """The offset after the last accepted batch."""
         self.is_next_known = next_offset is not None
-        """Whether nothing that was not accepted came after that batch."""
+        """Whether nothing was refused or unreadable since that batch."""
         self._end = end
         self._doubtful = _NO_OFFSET
 
     @property
     def is_plain(self) -> bool:
-        """Whether `next_offset` is all there is to know about the batches so far."""
+        """Whether `next_offset` says everything about the batches so far."""
         is_sure = self.has_gaps or self.is_next_known
         return is_sure and self._doubtful == _NO_OFFSET and self.next_offset < _NO_BOUND
 
@@ -93,7 +93,7 @@ class BatchOrder:
         """Return why a batch cannot be where it is; None if it can.
 
         `following` is the header of the batch directly after it, whose CRC matches. `first` is the
-        first offset, unless the header has it: with magic 0 and 1 it may have the last one.
+        first offset if the header may not have it: with magic 0 and 1 it may have the last one.
         """
         first = header.base_offset if first is None else first
         last = header.last_offset
@@ -119,8 +119,8 @@ class BatchOrder:
             return f"offsets {missing} are missing before {first}, and this log has no gaps"
         return None
 
-    def judge(self, header: BatchHeader, reader: BatchReader) -> Damage | None:
-        """Do the same as `go_on`, with a reader that finds the following batch.
+    def advance_with(self, header: BatchHeader, reader: BatchReader) -> Damage | None:
+        """Do the same as `advance`, with a reader that finds the following batch.
 
         That batch is read only if one of the two is in doubt.
         """
@@ -130,13 +130,13 @@ class BatchOrder:
         def is_suspect(after: BatchHeader) -> bool:
             return is_in_doubt or (has_gap and after.base_offset <= header.last_offset)
 
-        return self.go_on(header, reader.following(header, is_suspect))
+        return self.advance(header, reader.following(header, is_suspect))
 
-    def go_on(self, header: BatchHeader, following: BatchHeader | None) -> Damage | None:
-        """Go on with the next batch, and return the damage if it cannot be where it is.
+    def advance(self, header: BatchHeader, following: BatchHeader | None) -> Damage | None:
+        """Advance past the next batch, and return damage if it cannot be where it is.
 
         Damage of no bytes is a hole before the batch, in a log that has none: the batch itself is
-        good, and accepted when `go_on` is called for it again.
+        good, and is accepted if `advance` is called for it again.
         """
         reason = self.problem(header, following)
         if reason is None:
@@ -148,20 +148,37 @@ class BatchOrder:
         self.refuse(header, following)
         return Damage(header.position, header.end, DamageKind.DISORDER, reason, header)
 
+    def apply(self, item: One | Damage, following: BatchHeader | None) -> Sequence[One | Damage]:
+        """Advance past the next item of a scan.
+
+        Return the item. Damage replaces a batch that cannot be where it is, and precedes a good
+        batch with a hole before it.
+        """
+        if isinstance(item, Damage):
+            self.skip_damage()
+            return (item,)
+        damage = self.advance(header_of(item), following)
+        if damage is None:
+            return (item,)
+        if damage.size > 0:
+            return (damage,)
+        self.accept(header_of(item))
+        return damage, item
+
     def _is_hole(self, header: BatchHeader, following: BatchHeader | None) -> bool:
-        """Whether records are missing before a batch: the batch after it confirms its offsets."""
+        """Whether records are missing before a batch: the next batch confirms its offsets."""
         is_ahead = self.next_offset < header.base_offset and header.last_offset < self.bound
         confirms = following is not None and following.base_offset == header.last_offset + 1
         return is_ahead and confirms
 
     def accept(self, header: BatchHeader) -> None:
-        """Go on after a batch that can be where it is, and others that were before it."""
+        """Advance past a batch that can be where it is."""
         self.next_offset = header.last_offset + 1
         self._doubtful = _NO_OFFSET
         self.is_next_known = True
 
     def refuse(self, header: BatchHeader, following: BatchHeader | None) -> None:
-        """Go on after a batch that cannot be where it is, or has to be doubted."""
+        """Advance past a batch that cannot be where it is, or is in doubt."""
         first, last = header.base_offset, header.last_offset
         self._doubtful = _NO_OFFSET
         self.is_next_known = False
@@ -170,8 +187,8 @@ class BatchOrder:
             if not fits_if_moved:
                 self._doubtful = last  # it may as well be the next batch that is wrong
 
-    def pass_damage(self) -> None:
-        """Go on after bytes that cannot be read: the batches in them are not known."""
+    def skip_damage(self) -> None:
+        """Advance past bytes that cannot be read, with an unknown number of batches in them."""
         self._doubtful = _NO_OFFSET
         self.is_next_known = False
 
@@ -180,9 +197,8 @@ class EpochOrder:
     """The leader epochs of a log's batches so far."""
 
     def __init__(self) -> None:
-        """No batch yet."""
         self.epoch = -1
-        """The epoch of the last batch that was accepted; -1 for none."""
+        """The epoch of the last accepted batch; -1 before the first."""
 
     def problem(self, header: BatchHeader, following: BatchHeader | None) -> str | None:
         """Return why a batch cannot have its leader epoch; None if it can."""
@@ -197,20 +213,10 @@ class EpochOrder:
         return None
 
     def accept(self, header: BatchHeader) -> None:
-        """Go on after a batch that can have its epoch."""
         self.epoch = max(self.epoch, header.partition_leader_epoch)
 
 
 def in_order(items: Iterable[One | Damage], order: BatchOrder) -> Iterator[One | Damage]:
     """Yield the items of a scan, with damage for each batch that cannot be where it is."""
     for item, following in with_following(items):
-        if isinstance(item, Damage):
-            order.pass_damage()
-            yield item
-        else:
-            damage = order.go_on(header_of(item), following)
-            if damage is not None:
-                yield damage
-            if damage is None or damage.size == 0:
-                order.accept(header_of(item))
-                yield item
+        yield from order.apply(item, following)

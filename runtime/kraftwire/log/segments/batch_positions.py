@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 
 
 class BatchPositions:
-    """The first offset and the position of every batch of a segment, in their order."""
+    """The first offset and the position of every batch of a segment, in order."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -19,15 +19,15 @@ class BatchPositions:
         return len(self._offsets)
 
     def add(self, base_offset: int, size: int) -> None:
-        """Take in the next batch, of so many bytes."""
+        """Append the next batch."""
         self._offsets.append(base_offset)
         self._positions.append(self.size)
         self.size += size
 
     def slice(self, offset: int, max_bytes: int) -> tuple[int, int]:
-        """Where whole batches begin and end: up to so many bytes, at least the one with an offset.
+        """Return where whole batches begin and end, from the one with an offset on.
 
-        The offset is not before the first batch.
+        At most `max_bytes`, but at least one batch. The offset is not before the first batch.
         """
         place = bisect_right(self._offsets, offset) - 1
         begin, end = self._positions[place], self.size
@@ -37,7 +37,7 @@ class BatchPositions:
         return begin, end
 
     def truncate(self, offset: int) -> None:
-        """Forget the batches from an offset on."""
+        """Remove the batches from an offset on."""
         place = bisect_left(self._offsets, offset)
         if place < len(self._offsets):
             self.size = self._positions[place]

@@ -1,12 +1,11 @@
-"""Finding the next batch behind damage.
+"""Finding the next batch after damage.
 
-Where the header at the damage is believable and a batch follows where it ends, the damage
-is that one batch. Otherwise the bytes behind are searched for the next batch: a header that
-is possible there, with a CRC that matches. What a record's value may hold, a batch of
-another log, is told apart by its offsets and its leader epoch, which must go on from the
-last good batch.
+If the header at the damage is believable and a batch follows at its end, the damage is that one
+batch. Otherwise the bytes after it are searched for the next batch: a header that is possible
+there, with a CRC that matches. A record's value may hold a batch of another log: its offsets
+and leader epoch do not go on from the last good batch.
 
-The work is bounded: an input made of false starts is given up, not searched for hours.
+The work is bounded: the search gives up on an input made of false starts.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _CHUNK_GROWTH = 4
 _BUDGET_PER_BYTE = 8
 _LEAST_BUDGET = 64 << 20
 _MAX_OFFSET_STEP = 1 << 31
-"""Offsets within a segment are 31 bits away from its base at most."""
+"""Offsets within a segment are at most 31 bits away from its base."""
 
 _MAGIC_2 = re.compile(rb"(?s)(?=\x00.{7}[\x00-\x7f].{7}\x02.{4}\x00[\x00-\x7f]{2}.{33}[\x00-\x7f])")
 _MAGIC_0_OR_1 = re.compile(rb"(?s)(?=\x00.{7}(?!\x00{4})[\x00-\x7f].{7}[\x00\x01][\x00-\x0f])")
@@ -47,7 +46,7 @@ class Resync:
     """Looks for batches in a damaged source."""
 
     def __init__(self, source: Source) -> None:
-        """One for a source: the work is bounded over all of its damages."""
+        """The work is bounded over all damage of the source."""
         self._source = source
         self._budget = max(_LEAST_BUDGET, _BUDGET_PER_BYTE * source.size)
         self.gave_up = False
@@ -55,10 +54,9 @@ class Resync:
     def find(
         self, position: int, claimed: BatchHeader | None, good: BatchHeader | None
     ) -> int | None:
-        """Where the next batch starts behind the damage at a position; None where none does.
+        """Return where the next batch starts after the damage at a position; None if there is none.
 
-        `claimed` is the believable header at the damage, `good` that of the last batch
-        before it.
+        `claimed` is the believable header at the damage, `good` that of the last batch before it.
         """
         size = self._source.size
         if claimed is not None and claimed.end < size and self._is_batch(claimed.end, good):
@@ -76,8 +74,8 @@ class Resync:
     def _goes_on(self, candidate: int, damage: int, good: BatchHeader | None) -> bool:
         """Whether a batch stands among others of this log, and not in a record's value.
 
-        What follows it must be a batch, zeros or the end. Between two damages nothing like
-        that follows: there its offsets must be no further on than the bytes between.
+        A batch, zeros or the end has to follow it. Between two damages none of these follows: there
+        its offsets may be no further ahead than the bytes between.
         """
         found = self._header_at(candidate)
         if found is None:
@@ -94,7 +92,7 @@ class Resync:
         return parse_header(self._source.read_at(position, HEADER.size), 0, position)
 
     def has_valid_crc(self, header: BatchHeader) -> bool:
-        """Whether the CRC matches; read piece by piece, whatever the length says."""
+        """Whether the CRC matches; reads in chunks, whatever the length says."""
         if self._budget <= 0:
             self.gave_up = True
             return False
@@ -111,7 +109,7 @@ class Resync:
         return crc == header.crc
 
     def _is_batch(self, position: int, good: BatchHeader | None) -> bool:
-        """Whether a batch stands at a position that can follow the last good one."""
+        """Whether a batch that can follow the last good one is at a position."""
         header = self._header_at(position)
         if header is None or problem_of(header) or header.end > self._source.size:
             return False
@@ -122,7 +120,7 @@ class Resync:
         return self.has_valid_crc(header)
 
     def _candidates(self, start: int, good: BatchHeader | None) -> Iterator[int]:
-        """Positions from `start` on where the bytes look like the header of a batch."""
+        """Yield positions from `start` on where the bytes look like the header of a batch."""
         patterns = [_MAGIC_2]
         if good is None or good.magic < 2:
             patterns.append(_MAGIC_0_OR_1)
@@ -137,14 +135,14 @@ class Resync:
 
 
 def _follows(header: BatchHeader, good: BatchHeader) -> bool:
-    """Whether a batch can come somewhere behind another one of the same segment."""
+    """Whether a batch can come somewhere after another one of the same segment."""
     step = header.base_offset - good.last_offset
     epochs = header.magic < 2 or header.partition_leader_epoch >= good.partition_leader_epoch
     return 0 < step < _MAX_OFFSET_STEP and epochs and header.magic >= good.magic
 
 
 def is_zero(source: Source, position: int) -> bool:
-    """Whether nothing but zeros stands from a position to the end."""
+    """Whether the source has only zeros from a position to its end."""
     size = _FIRST_CHUNK
     while position < source.size:
         data = source.read_at(position, size)

@@ -1,13 +1,13 @@
 """Files of record batches, read from one end to the other: segments and snapshots.
 
 Rules:
-- memory is constant: a window of the file, or one batch where that is larger;
-- damage is an item among the batches, not the end: it says from where to where nothing
-  could be read and why, and reading goes on behind it (`resync` finds where);
-- what lies between two items is nothing: every byte of the file is in a batch or in a damage.
+- memory is constant: a window of the file, or one batch if that is larger;
+- damage is an item among the batches, not the end: it says which bytes could not be read and
+  why, and reading goes on after it (`resync` finds where);
+- every byte of the file is in a batch or in a damage.
 
-`scan_headers` looks at headers alone and so believes what they say; `scan_batches` checks
-the CRC of every batch before it hands it out. `read_batches` raises at the first damage.
+`scan_headers` reads headers alone and believes them; `scan_batches` checks the CRC of every
+batch before it yields it. `read_batches` raises at the first damage.
 """
 
 from __future__ import annotations
@@ -40,32 +40,31 @@ _BATCHES_WINDOW = 1 << 20
 
 
 class DamageKind(Enum):
-    """What became of the bytes, as far as they tell."""
+    """What happened to the bytes, as far as they show."""
 
     TORN = "torn tail"
     ZEROS = "zeros"
     CORRUPT = "corrupt"
     DISORDER = "out of order"
-    """A batch whose offsets do not fit those around it; see `order`."""
+    """A batch whose offsets do not fit those around it; see `batch_order`."""
 
 
 class Damage(NamedTuple):
-    """Bytes from `start` to `end` of a file that hold no readable batch."""
+    """Bytes from `start` to `end` of a file that contain no readable batch."""
 
     start: int
     end: int
     kind: DamageKind
     reason: str
     claimed: BatchHeader | None
-    """The header that stands at `start`, where it is one; nothing vouches for it."""
+    """The header at `start`, if there is one; nothing confirms it."""
 
     @property
     def size(self) -> int:
-        """How many bytes."""
         return self.end - self.start
 
     def error(self, file: str) -> CorruptBatch:
-        """The damage as an error, which says how much of the file is not readable."""
+        """Return the damage as an error, with the number of bytes that cannot be read."""
         count = f", {count_of(self.size, 'byte')} not readable" if self.size else ""
         reason = f"{self.kind.value}{count}: {self.reason}"
         return CorruptBatch(file, self.start, reason)
@@ -74,7 +73,7 @@ class Damage(NamedTuple):
 def scan_headers(
     source: Source, start: int = 0, end: int | None = None
 ) -> Iterator[BatchHeader | Damage]:
-    """The headers of the batches between two positions; payloads are not read."""
+    """Yield the headers of the batches between two positions, without reading payloads."""
     window = Window(source, _HEADERS_WINDOW)
     resync = Resync(source)
     position, size = start, source.size
@@ -98,7 +97,7 @@ def scan_headers(
 def scan_batches(
     source: Source, start: int = 0, end: int | None = None, *, limit: int = DEFAULT_LIMIT
 ) -> Iterator[Batch | Damage]:
-    """The batches between two positions, each with a CRC that matches.
+    """Yield the batches between two positions, each with a CRC that matches.
 
     A batch that begins before `end` is read whole. `limit` is how many bytes one batch may
     decompress to.
@@ -123,7 +122,6 @@ class BatchReader:
     def __init__(
         self, source: Source, *, limit: int = DEFAULT_LIMIT, verify_crc: bool = True
     ) -> None:
-        """`limit` is how many bytes one batch may decompress to."""
         self._source = source
         self._limit = limit
         self._verify_crc = verify_crc
@@ -131,9 +129,9 @@ class BatchReader:
         self._resync = Resync(source)
 
     def read(self, position: int, good: BatchHeader | None) -> Batch | Damage:
-        """What stands at a position before the end: a batch, its CRC checked, or damage.
+        """Return the batch at a position before the end, with its CRC checked, or damage.
 
-        `good` is the header of the last batch before it, where there is one.
+        `good` is the header of the last batch before it, if there is one.
         """
         size = self._source.size
         data, at = self._window.at(position, HEADER.size)
@@ -173,7 +171,7 @@ class BatchReader:
 
 
 def read_batches(source: Source, *, limit: int = DEFAULT_LIMIT) -> Iterator[Batch]:
-    """All batches of a file; `CorruptBatch` at the first damage."""
+    """Yield all batches of a file; raise `CorruptBatch` at the first damage."""
     for item in scan_batches(source, limit=limit):
         if isinstance(item, Damage):
             raise CorruptBatch(source.name, item.start, item.reason)
@@ -183,7 +181,7 @@ def read_batches(source: Source, *, limit: int = DEFAULT_LIMIT) -> Iterator[Batc
 def _look_closer(
     data: bytes, at: int, position: int, size: int
 ) -> tuple[BatchHeader | None, str | None]:
-    """The header at a position, where it is one of any magic, and what is wrong with it."""
+    """Return the header at a position, if there is one of any magic, and what is wrong with it."""
     header = parse_header(data, at, position)
     if header is None:
         return None, f"{count_of(size - position, 'byte')} left, too few for the header of a batch"
@@ -201,7 +199,6 @@ def _damage(
     problem: str,
     good: BatchHeader | None,
 ) -> Damage:
-    """The damage that starts at a position where no batch can be read."""
     claimed = header if header is not None and problem_of(header) is None else None
     if header is not None and is_zero(source, position):
         return Damage(position, source.size, DamageKind.ZEROS, ZEROS_REASON, None)

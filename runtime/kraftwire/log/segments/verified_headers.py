@@ -1,8 +1,8 @@
-"""Reading a file of batches for what its headers say, with every CRC checked.
+"""Reading the headers of a file's batches with every CRC checked.
 
-That is what `scan_batches` finds, without the bytes: several times faster where batches are
-small, so that a log of a million can be opened in a second. What is unusual (damage, old
-formats, batches larger than the window) is left to `BatchReader`, one item at a time.
+The same as the headers of `scan_batches`, without the batches: several times faster if batches
+are small, so that a log of a million opens in a second. Anything unusual (damage, old formats,
+batches larger than the window) is left to `BatchReader`, one item at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_OFFSET = (1 << 63) - 1
 
 
 def scan_verified_headers(source: Source) -> Iterator[BatchHeader | Damage]:
-    """The headers of a file's batches, each with a CRC that matches, and what is no batch."""
+    """Yield the headers of a file's batches whose CRC matches, and the damage among them."""
     reader = BatchReader(source)
     position = 0
     good: BatchHeader | None = None
@@ -43,9 +43,9 @@ def scan_verified_headers(source: Source) -> Iterator[BatchHeader | Damage]:
 
 
 def _sound_headers(data: bytes, position: int) -> Iterator[BatchHeader]:
-    """The headers of the batches of magic 2 that are whole and right, up to the first other.
+    """Yield the headers of whole, valid batches of magic 2, up to the first other bytes.
 
-    `position` is where the bytes stand in the file.
+    `position` is the file position of `data`.
     """
     view = memoryview(data)
     at, last = 0, len(data) - HEADER.size

@@ -1,12 +1,12 @@
-"""Checkpoint files: lines of text behind a version and a count.
+"""Checkpoint files: lines of text after a version and a count.
 
 0                       version
 2                       entries
-tea 0 17                topic, partition, offset: the three offset checkpoints, the cleaner's
+tea 0 17                topic, partition, offset: the four offset checkpoints
 0 12                    epoch, its first offset: leader-epoch-checkpoint
 
-Kafka creates each of them empty and writes it when it has something to say; an empty file has no
-entries.
+Kafka creates each of them empty and writes it when it has something to store; an empty file has
+no entries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _VERSION = 0
 
 
 class TopicPartition(NamedTuple):
-    """A partition of a topic."""
+    """A partition of a topic, by the topic's name."""
 
     topic: str
     partition: int
@@ -45,7 +45,7 @@ def decode_offset_checkpoint(data: bytes, file: str = "<bytes>") -> dict[TopicPa
 
 
 def encode_offset_checkpoint(offsets: dict[TopicPartition, int]) -> bytes:
-    """The content of an offset checkpoint."""
+    """Return the content of an offset checkpoint."""
     return _encode(f"{at.topic} {at.partition} {offset}" for at, offset in offsets.items())
 
 
@@ -58,7 +58,7 @@ def decode_leader_epochs(data: bytes, file: str = "<bytes>") -> list[EpochEntry]
 
 
 def encode_leader_epochs(entries: Iterable[EpochEntry]) -> bytes:
-    """The content of a `leader-epoch-checkpoint`."""
+    """Return the content of a `leader-epoch-checkpoint`."""
     return _encode(f"{entry.epoch} {entry.start_offset}" for entry in entries)
 
 
@@ -68,7 +68,7 @@ def _encode(lines: Iterable[str]) -> bytes:
 
 
 def _entries(data: bytes, file: str, width: int) -> list[tuple[int, list[str]]]:
-    """Return the words of every entry, and where in the file it starts."""
+    """Return each entry's position in the file and its words."""
     if not data:
         return []
     lines = _lines(data, file)
@@ -89,7 +89,6 @@ def _entries(data: bytes, file: str, width: int) -> list[tuple[int, list[str]]]:
 
 
 def _lines(data: bytes, file: str) -> list[tuple[int, str]]:
-    """The lines that are not empty, and where they start."""
     lines = []
     position = 0
     for raw in data.split(b"\n"):

@@ -1,13 +1,12 @@
 """The three indexes beside a segment: offsets to positions, times to offsets, aborted transactions.
 
-- `.index`: entries of 8 bytes: an offset less the segment's base (int32), and the position
+- `.index`: entries of 8 bytes: an offset relative to the segment's base (int32), and the position
   (int32) of the batch that ends with it;
-- `.timeindex`: entries of 12 bytes: the largest timestamp so far (int64, ms), and the offset
-  less the base (int32) of the batch that has it;
-- `.txnindex`: entries of 34 bytes: the message AbortedTxn behind its version.
+- `.timeindex`: entries of 12 bytes: the largest timestamp so far (int64, ms), and the relative
+  offset (int32) of the batch that has it;
+- `.txnindex`: entries of 34 bytes: the message AbortedTxn after its version.
 
-The files of an active segment are allocated in advance: zeros that reach to the end are no
-entries.
+A broker allocates the files of an active segment in advance: zeros up to the end are not entries.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _ENTRIES_AT_ONCE = 8192
 
 
 class OffsetEntry(NamedTuple):
-    """The batch that starts at `position` bytes ends with `offset`, or is before it."""
+    """The batch at `position` ends with `offset`, or is before it."""
 
     offset: int
     position: int
@@ -46,16 +45,16 @@ class TimeEntry(NamedTuple):
 
 
 def read_offset_index(source: Source, base_offset: int) -> Iterator[OffsetEntry]:
-    """The entries of an `.index` file; offsets are absolute."""
+    """Yield the entries of an `.index` file, with absolute offsets."""
     for relative, position in _entries(source, OFFSET_ENTRY):
         yield OffsetEntry(base_offset + relative, position)
 
 
 class OffsetIndex:
-    """An `.index` file in memory, to be searched; its bytes are believed, not checked."""
+    """An `.index` file in memory, for searching; its content is not checked."""
 
     def __init__(self, data: bytes, base_offset: int) -> None:
-        """`data` is the whole file: 10 MiB at most, unless a broker is told otherwise."""
+        """`data` is the whole file: 10 MiB at most, unless a broker is configured otherwise."""
         self._data = data
         self._base = base_offset
         whole = len(data) // OFFSET_ENTRY.size
@@ -74,22 +73,22 @@ class OffsetIndex:
         return OffsetEntry(self._base + offset, position)
 
     def at_offset(self, offset: int) -> OffsetEntry | None:
-        """The last entry that is not behind an offset."""
+        """Return the last entry that is not after an offset."""
         return self._last(offset - self._base, 0)
 
     def at_position(self, position: int) -> OffsetEntry | None:
-        """The last entry that is not behind a position."""
+        """Return the last entry that is not after a position."""
         return self._last(position, 1)
 
 
 def read_time_index(source: Source, base_offset: int) -> Iterator[TimeEntry]:
-    """The entries of a `.timeindex` file; offsets are absolute."""
+    """Yield the entries of a `.timeindex` file, with absolute offsets."""
     for timestamp, relative in _entries(source, TIME_ENTRY):
         yield TimeEntry(timestamp, base_offset + relative)
 
 
 def _entries(source: Source, form: Struct) -> Iterator[tuple[int, int]]:
-    """The entries before the zeros; `CorruptBatch` for a size that is not that of entries."""
+    """Yield the entries before the zeros; raise `CorruptBatch` if the last one is cut off."""
     whole = source.size - source.size % form.size
     for position in range(0, whole, form.size * _ENTRIES_AT_ONCE):
         size = min(form.size * _ENTRIES_AT_ONCE, whole - position)
@@ -104,7 +103,7 @@ def _entries(source: Source, form: Struct) -> Iterator[tuple[int, int]]:
 
 
 def read_transaction_index(source: Source) -> Iterator[AbortedTxn]:
-    """The entries of a `.txnindex` file."""
+    """Yield the entries of a `.txnindex` file."""
     for position in range(0, source.size, TXN_ENTRY_SIZE):
         try:
             stored = decode_prefixed(AbortedTxn, source.read_at(position, TXN_ENTRY_SIZE))
@@ -115,17 +114,17 @@ def read_transaction_index(source: Source) -> Iterator[AbortedTxn]:
 
 
 def encode_offset_index(entries: Iterable[OffsetEntry], base_offset: int) -> bytes:
-    """The content of an `.index` file."""
+    """Return the content of an `.index` file."""
     pack = OFFSET_ENTRY.pack
     return b"".join(pack(entry.offset - base_offset, entry.position) for entry in entries)
 
 
 def encode_time_index(entries: Iterable[TimeEntry], base_offset: int) -> bytes:
-    """The content of a `.timeindex` file."""
+    """Return the content of a `.timeindex` file."""
     pack = TIME_ENTRY.pack
     return b"".join(pack(entry.timestamp, entry.offset - base_offset) for entry in entries)
 
 
 def encode_transaction_index(entries: Iterable[AbortedTxn]) -> bytes:
-    """The content of a `.txnindex` file."""
+    """Return the content of a `.txnindex` file."""
     return b"".join(encode_prefixed(entry, AbortedTxn.VALID_VERSIONS[-1]) for entry in entries)

@@ -1,4 +1,4 @@
-"""Java properties files: what `meta.properties` and settings are written in."""
+"""Java properties files: the format of `meta.properties` and of settings."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _BLANK = " \t\f"
 _SPECIAL = re.compile(r"^ |[^ -\[\]-~]")
-"""What a value in a properties file cannot hold as it is."""
+"""Characters that a value in a properties file has to escape."""
 _PLAIN = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class PropertyEntry(NamedTuple):
-    """A key, its value, and the line that they begin in, from 1 on."""
+    """A key, its value, and the number of the line where they begin, from 1 on."""
 
     key: str
     value: str
@@ -25,7 +25,7 @@ class PropertyEntry(NamedTuple):
 
 
 def read_entries(data: bytes) -> Iterator[PropertyEntry]:
-    """The entries of a properties file as Java reads it: Latin-1, `\\` at a line's end."""
+    """Yield the entries of a properties file as Java reads it: Latin-1, `\\` continues a line."""
     for number, line in _logical_lines(data.decode("latin-1")):
         key = _KEY_END.match(line)
         assert key is not None, "the pattern matches nothing, too"
@@ -35,7 +35,7 @@ def read_entries(data: bytes) -> Iterator[PropertyEntry]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with those joined that a backslash continues, without blanks before them."""
+    """Yield the lines, joined where a backslash continues them, without leading blanks."""
     begun, first = "", 0
     for number, raw in enumerate(_LINE_END.split(text), 1):
         line = raw.lstrip(_BLANK)
@@ -61,7 +61,7 @@ def _unescaped(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A value as a file has it, which comes back from `read_entries`."""
+    """Return a value in the form that `read_entries` reads back."""
 
     def replace(match: re.Match[str]) -> str:
         char = match.group()

@@ -1,7 +1,7 @@
-"""Producer snapshots: what a broker knows of a partition's producers up to an offset.
+"""Producer snapshots: what a broker knows about a partition's producers up to an offset.
 
-The file is the message ProducerSnapshot behind its version (int16). Its field crc is the
-CRC-32C of everything behind that field.
+The file is the message ProducerSnapshot after its version (int16). Its field crc is the
+CRC-32C of everything after that field.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CRC_FROM = _CRC_AT + _CRC.size
 
 
 def decode_producer_snapshot(data: bytes, file: str = "<bytes>") -> ProducerSnapshot:
-    """The content of a `.snapshot` file; `CorruptBatch` where it is damaged."""
+    """Return the content of a `.snapshot` file; raise `CorruptBatch` if it is damaged."""
     try:
         snapshot = decode_prefixed(ProducerSnapshot, data).message
     except KraftwireError as error:
@@ -33,7 +33,7 @@ def decode_producer_snapshot(data: bytes, file: str = "<bytes>") -> ProducerSnap
 
 
 def encode_producer_snapshot(snapshot: ProducerSnapshot) -> bytes:
-    """The content of a `.snapshot` file, in the newest version; the CRC is computed."""
+    """Return the content of a `.snapshot` file in the newest version, with its CRC."""
     data = bytearray(encode_prefixed(snapshot, ProducerSnapshot.VALID_VERSIONS[-1]))
     _CRC.pack_into(data, _CRC_AT, crc32c(data[_CRC_FROM:]))
     return bytes(data)

@@ -1,7 +1,7 @@
-"""The small text files that say whose a directory is: meta.properties, partition.metadata.
+"""The small text files that identify a directory: meta.properties, partition.metadata.
 
 `meta.properties` is a Java properties file: `key=value` lines, comments, and backslashes
-before characters that mean something there. `partition.metadata` has `key: value` lines.
+before special characters. `partition.metadata` has `key: value` lines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kraftwire_wire.uuids import parse_uuid as parse_uuid
 
 
 class MetaProperties(NamedTuple):
-    """Whose a data directory is; the ids as Kafka prints them, None where there is none."""
+    """The owner of a data directory; ids as Kafka prints them, None if they are not set."""
 
     version: int
     cluster_id: str | None
@@ -25,7 +25,7 @@ class MetaProperties(NamedTuple):
 
 
 class PartitionMetadata(NamedTuple):
-    """The id of the topic that a partition belongs to."""
+    """The id of a partition's topic."""
 
     version: int
     topic_id: UUID
@@ -34,8 +34,8 @@ class PartitionMetadata(NamedTuple):
 def decode_meta_properties(data: bytes, file: str = "<bytes>") -> MetaProperties:
     """Return the content of `meta.properties`.
 
-    Version 0, of before KRaft, says `broker.id`; the draft of KIP-856 says `storage.id`. Brokers
-    that never learned their cluster's id left `cluster.id=`, which is no id.
+    Version 0, from before KRaft, has `broker.id`; the draft of KIP-856 has `storage.id`. Brokers
+    that never learned their cluster's id left `cluster.id=`, which counts as no id.
     """
     found = decode_properties(data)
     node_id = found.get("node.id", found.get("broker.id"))
@@ -48,7 +48,7 @@ def decode_meta_properties(data: bytes, file: str = "<bytes>") -> MetaProperties
 
 
 def encode_meta_properties(properties: MetaProperties) -> bytes:
-    """The content of `meta.properties`; Kafka writes its lines in an order that varies."""
+    """Return the content of `meta.properties`; the order of Kafka's own lines varies."""
     cluster_id = properties.cluster_id
     lines = {
         "version": properties.version,
@@ -60,7 +60,7 @@ def encode_meta_properties(properties: MetaProperties) -> bytes:
 
 
 def decode_partition_metadata(data: bytes, file: str = "<bytes>") -> PartitionMetadata:
-    """The content of `partition.metadata`."""
+    """Return the content of `partition.metadata`."""
     found = decode_properties(data)
     version = _number(found.get("version"), "version", file)
     if version != 0:
@@ -73,12 +73,12 @@ def decode_partition_metadata(data: bytes, file: str = "<bytes>") -> PartitionMe
 
 
 def encode_partition_metadata(metadata: PartitionMetadata) -> bytes:
-    """The content of `partition.metadata`, which ends without a new line."""
+    """Return the content of `partition.metadata`, which has no newline at its end."""
     return f"version: {metadata.version}\ntopic_id: {format_uuid(metadata.topic_id)}".encode()
 
 
 def decode_properties(data: bytes) -> dict[str, str]:
-    """The entries of a Java properties file; the last of several with one key wins."""
+    """Return the entries of a Java properties file; the last of several with one key wins."""
     return {entry.key: entry.value.rstrip(" \t\f") for entry in read_entries(data)}
 
 

@@ -1,7 +1,7 @@
 """The file `quorum-state`: a raft node's vote and leader, as one line of JSON.
 
-It is the JSON form of the message QuorumStateData with one more key, `data_version`, which
-says the version of the message.
+It is the JSON form of the message QuorumStateData with one more key, `data_version`, the
+version of the message.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _VOTE_OF_DRAFT = "votedUuid"
 
 
 class QuorumState(NamedTuple):
-    """The message, and the version it was stored in."""
+    """The message, and the version in which it was stored."""
 
     message: QuorumStateData
     version: int
 
 
 def decode_quorum_state(data: bytes, file: str = "<bytes>") -> QuorumState:
-    """The content of `quorum-state`, or of `quorum-state.json`, as KIP-856 has it."""
+    """Return the content of `quorum-state`, or of KIP-856's `quorum-state.json`."""
     try:
         obj = parse_json(data)
         version = obj.pop(_VERSION_KEY)
@@ -46,7 +46,7 @@ def decode_quorum_state(data: bytes, file: str = "<bytes>") -> QuorumState:
 
 
 def _read_draft(obj: object, version: int) -> QuorumStateData:
-    """What the draft's version 1 says; the shipped one has no cluster and no applied offset."""
+    """Read version 1 of the draft, whose cluster and applied offset the shipped one lacks."""
     draft = kip_856.QuorumStateData.from_json(obj, version)
     return QuorumStateData(
         leader_id=draft.leader_id,
@@ -57,6 +57,6 @@ def _read_draft(obj: object, version: int) -> QuorumStateData:
 
 
 def encode_quorum_state(state: QuorumState) -> bytes:
-    """The content of `quorum-state`."""
+    """Return the content of `quorum-state`."""
     obj = state.message.to_json(state.version) | {_VERSION_KEY: state.version}
     return json.dumps(obj, separators=(",", ":")).encode()

@@ -1,8 +1,8 @@
-"""Where stored files lie: this machine, or whatever else can list and open them.
+"""Where stored files are: this machine, or any place that can list and open files.
 
-`find_files` walks a `Storage`, and the files it finds open themselves through it, so that
-everything that reads logs reads them from anywhere. Paths are those of the storage, with
-`/` between their parts; for an object store the first part is the bucket.
+`find_files` walks a `Storage`, and the files it finds open themselves through it, so all
+readers of logs can read them from anywhere. Paths are those of the storage, with `/` between
+their parts; for an object store the first part is the bucket.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
 from kraftwire.log.sources.source import FileSource, Source, problem_of_mode
@@ -23,58 +22,52 @@ class DirectoryEntry(NamedTuple):
     name: str
     is_directory: bool
     problem: str = ""
-    """Why it cannot be read: a FIFO, a link to nothing. Empty for files and directories."""
+    """Why it cannot be read: a FIFO, a broken link. Empty for files and directories."""
 
 
 class OpenSource(Source, Protocol):
-    """A source that is closed when it is left."""
+    """A source that is closed on exit from its `with` block."""
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
 
 class Storage(Protocol):
-    """What finding and reading files needs of the place where they lie."""
+    """A place that can list and open files."""
 
     def is_directory(self, path: Path) -> bool:
-        """Whether a path is a directory or a file; `OSError` where nothing is there."""
+        """Whether a path is a directory or a file; raise `OSError` if it does not exist."""
         ...
 
     def entries(self, directory: Path) -> Iterable[DirectoryEntry]:
-        """The names in a directory, in any order."""
+        """Return the names in a directory, in any order."""
         ...
 
     def identities(self, paths: Iterable[Path]) -> Iterator[Path]:
-        """Of each file the one path, of those that lead to it, that it is known by."""
+        """Yield for each path its canonical one, the same for all paths that lead to one file."""
         ...
 
     def size(self, path: Path) -> int:
-        """The bytes of a file."""
+        """Return the size of a file in bytes."""
         ...
 
     def name_of(self, path: Path) -> str:
-        """What a file is called outside of the storage: its URL, or its path."""
+        """Return a file's name outside of the storage: its URL, or its path."""
         ...
 
     def open(self, path: Path) -> OpenSource:
-        """A file, to be read piece by piece."""
+        """Open a file for reading."""
         ...
 
 
 class LocalStorage:
-    """The files of this machine; there is one of it, in other processes too."""
+    """The files of this machine. `LOCAL` is the only instance, also after unpickling."""
 
     def __reduce__(self) -> str:
         return "LOCAL"
 
     def is_directory(self, path: Path) -> bool:
-        """See `Storage.is_directory`."""
         if path.is_dir():
             return True
         path.stat()  # a path that is not there is an OSError with its name
@@ -83,7 +76,6 @@ class LocalStorage:
         return False
 
     def entries(self, directory: Path) -> Iterable[DirectoryEntry]:
-        """See `Storage.entries`."""
         with os.scandir(directory) as found:
             for entry in found:
                 one = _entry(entry)
@@ -91,8 +83,7 @@ class LocalStorage:
                     yield one
 
     def identities(self, paths: Iterable[Path]) -> Iterator[Path]:
-        """See `Storage.identities`; a directory is resolved once for all files in it."""
-        directories: dict[Path, Path] = {}
+        directories: dict[Path, Path] = {}  # resolved once for all files in them
         for path in paths:
             directory = path.parent
             if path.is_symlink():
@@ -103,20 +94,17 @@ class LocalStorage:
             yield directories[directory] / path.name
 
     def size(self, path: Path) -> int:
-        """See `Storage.size`."""
         return path.stat().st_size
 
     def name_of(self, path: Path) -> str:
-        """See `Storage.name_of`."""
         return str(path)
 
     def open(self, path: Path) -> FileSource:
-        """See `Storage.open`."""
         return FileSource(path)
 
 
 def _entry(entry: os.DirEntry[str]) -> DirectoryEntry | None:
-    """A name in a directory of this machine; None if it was deleted meanwhile."""
+    """Return a local directory entry; None if the file was deleted meanwhile."""
     try:
         if entry.is_dir():
             return DirectoryEntry(entry.name, is_directory=True)

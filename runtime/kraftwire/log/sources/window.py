@@ -1,4 +1,4 @@
-"""A piece of a source that moves along as the source is read."""
+"""A part of a source that moves along as the source is read."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from kraftwire.log.sources.source import Source
 
 
 class Window:
-    """Bytes of a source around the position that was asked for last."""
+    """Bytes of a source around the last requested position."""
 
     def __init__(self, source: Source, size: int) -> None:
-        """`size` is how many bytes are read at a time, unless more are asked for."""
+        """`size` is how many bytes are read at a time, unless more are requested."""
         self._source = source
         self._size = size
         self._data = b""
         self._start = 0
 
     def at(self, position: int, needed: int) -> tuple[bytes, int]:
-        """Bytes, and where in them `position` is; `needed` bytes follow, or the end does."""
+        """Return bytes, and the index of `position` in them.
+
+        At least `needed` bytes follow it, unless the source ends.
+        """
         start = position - self._start
         if start < 0 or start + needed > len(self._data):
             self._data = self._source.read_at(position, max(needed, self._size))

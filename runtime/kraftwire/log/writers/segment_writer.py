@@ -1,15 +1,14 @@
 """Writing segments as a broker does: batches, with their indexes beside them.
 
-Which batches the indexes name is decided as in Kafka: one whenever more than
-`index_interval` bytes came since the last, and at the end the largest timestamp. So the
-indexes of a segment written anew are those that Kafka made, byte for byte.
+The indexes name the same batches as Kafka's: one whenever more than `index_interval` bytes came
+since the last, and at the end the largest timestamp. So the indexes of a rewritten segment are
+Kafka's, byte for byte.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Self
 
 from kraftwire.log.batches.batch import Batch, decode_batch
@@ -28,14 +27,13 @@ from kraftwire_messages.kafka import AbortedTxn
 from kraftwire_wire.errors import EncodeError
 
 INDEX_INTERVAL = 4096
-"""Bytes between index entries, as Kafka's `log.index.interval.bytes` is unless set."""
+"""Bytes between index entries: the default of Kafka's `log.index.interval.bytes`."""
 
 
 class IndexBuilder:
-    """The entries of a segment's offset and time index, made from its batches in order."""
+    """The entries of a segment's offset and time index, built from its batches in order."""
 
     def __init__(self, index_interval: int = INDEX_INTERVAL) -> None:
-        """`index_interval` is in bytes."""
         self.offsets: list[OffsetEntry] = []
         self.times: list[TimeEntry] = []
         self._interval = index_interval
@@ -43,18 +41,18 @@ class IndexBuilder:
         self._largest = TimeEntry(-1, -1)
 
     def add(self, header: BatchHeader) -> None:
-        """Count a batch; its position is that in the segment."""
+        """Add a batch; its position is that in the segment."""
         if header.max_timestamp > self._largest.timestamp:
             self._largest = TimeEntry(header.max_timestamp, header.last_offset)
         if header.position - self._indexed_at > self._interval:
             self.offsets.append(OffsetEntry(header.last_offset, header.position))
-            self._add_time()
+            self.add_time()
             self._indexed_at = header.position
 
     def truncate(self, offset: int) -> int:
-        """Forget the batches from an offset on; returns the position to add batches from again.
+        """Remove the batches from an offset on; return the position to add batches from again.
 
-        Those are the last batch that is named, or the first, and those behind it.
+        That is the last batch in the index, or the first of the segment.
         """
         while self.offsets and self.offsets[-1].offset >= offset:
             del self.offsets[-1]
@@ -64,26 +62,23 @@ class IndexBuilder:
         self._indexed_at = self.offsets[-1].position if self.offsets else 0
         return self._indexed_at
 
-    def finish(self) -> None:
-        """Add what closes a time index: the largest timestamp of the segment."""
-        self._add_time()
-
-    def _add_time(self) -> None:
+    def add_time(self) -> None:
+        """Add the largest timestamp so far: for each entry of offsets, and to close the index."""
         before = self.times[-1].timestamp if self.times else -1
         if self._largest.timestamp > before:
             self.times.append(self._largest)
 
 
 class SegmentWriter:
-    """One segment; a context manager, which writes the indexes when it ends well.
+    """One segment; a context manager, which writes the indexes unless an error occurred.
 
-    Files that are there already are not touched: `FileExistsError`.
+    Raise `FileExistsError` instead of overwriting a file.
     """
 
     def __init__(
         self, directory: Path, base_offset: int, *, index_interval: int = INDEX_INTERVAL
     ) -> None:
-        """Create the segment whose first offset is `base_offset` at the earliest."""
+        """Create a segment for batches from `base_offset` on."""
         self.directory = directory
         self.base_offset = base_offset
         self.size = 0
@@ -93,7 +88,7 @@ class SegmentWriter:
         self._log = self._path("log").open("xb")
 
     def append(self, batch: Batch | bytes) -> BatchHeader:
-        """Append one batch as it is; returns its header, at its place in this segment."""
+        """Append one batch unchanged; return its header, with its position in this segment."""
         data = batch.data if isinstance(batch, Batch) else batch
         header = decode_batch(data).header._replace(position=self.size)
         if header.base_offset < self.next_offset:
@@ -109,12 +104,12 @@ class SegmentWriter:
         return header
 
     def add_aborted(self, aborted: AbortedTransaction) -> None:
-        """Note a transaction whose abort marker is in this segment."""
+        """Add a transaction whose abort marker is in this segment to its index."""
         self._aborted.append(AbortedTxn(**aborted._asdict()))
 
     def close(self) -> None:
-        """Write the indexes, and see that everything is on the disk."""
-        self._index.finish()
+        """Write the indexes, and flush everything to disk."""
+        self._index.add_time()
         _sync(self._log)
         self._log.close()
         self._write("index", encode_offset_index(self._index.offsets, self.base_offset))
@@ -133,12 +128,7 @@ class SegmentWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:

@@ -25,14 +25,14 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType, encode_metadata_record
 
 _BATCH_BYTES = 1 << 20
-"""A batch of values ends with the one that reaches this."""
+"""`append_values` ends a batch with the value that reaches this size."""
 
 
 class SnapshotWriter:
     """One snapshot, in memory; timestamps are in ms."""
 
     def __init__(self, epoch: int) -> None:
-        """`epoch` is the leader epoch of the last record that the snapshot stands for."""
+        """`epoch` is the leader epoch of the last record that the snapshot covers."""
         self._epoch = epoch
         self._offset = 0
         self._parts: list[bytes] = []
@@ -45,7 +45,7 @@ class SnapshotWriter:
         voters: VotersRecord | None = None,
         kraft_version: int = 1,
     ) -> None:
-        """The header, and the voter set where the quorum has one of its own (kraft.version 1)."""
+        """Write the header, and the voter set if the quorum stores its own (kraft.version 1)."""
         header = SnapshotHeaderRecord(last_contained_log_timestamp=last_contained_log_timestamp)
         said: list[tuple[int, Message, int]] = [(ControlType.SNAPSHOT_HEADER, header, 0)]
         if voters is not None:
@@ -55,21 +55,21 @@ class SnapshotWriter:
         self.control(said, timestamp)
 
     def control(self, said: Sequence[tuple[int, Message, int]], timestamp: int) -> None:
-        """A batch of control records: the type of each, its message, the version to write it in.
+        """Write a batch of control records: the type of each, its message and its version.
 
-        What a snapshot of another kind of quorum begins with, instead of `begin`.
+        Snapshots of other kinds of quorums begin with it, instead of `begin`.
         """
         records = [control_record(0, timestamp, *one) for one in said]
         pairs = [(record.key, record.value) for record in records]
         self._add(pairs, timestamp, is_control=True)
 
     def append(self, messages: Sequence[tuple[Message, int]], timestamp: int) -> None:
-        """A batch of metadata records, each with the version to write it in."""
+        """Write a batch of metadata records, each with the version to encode it in."""
         values = [encode_metadata_record(message, version) for message, version in messages]
         self._add([(None, value) for value in values], timestamp, is_control=False)
 
     def append_values(self, values: Iterable[bytes], timestamp: int) -> None:
-        """Batches of records with these values, which need not be metadata records."""
+        """Write batches of records with these values, which need not be metadata records."""
         pairs: list[tuple[bytes | None, bytes | None]] = []
         size = 0
         for value in values:
@@ -82,7 +82,7 @@ class SnapshotWriter:
             self._add(pairs, timestamp, is_control=False)
 
     def finish(self, timestamp: int) -> bytes:
-        """The footer; returns the content of the file."""
+        """Write the footer; return the content of the file."""
         self.control([(ControlType.SNAPSHOT_FOOTER, SnapshotFooterRecord(), 0)], timestamp)
         return b"".join(self._parts)
 

@@ -1,13 +1,13 @@
 """Records and their changes in a line of words.
 
-The words come from the entities that changed, so that they need nothing per record type but
-for records that change no entity.
+The words come from the changed entities, so record types need no texts of their own, except
+those that change no entity.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kraftwire.metadata.entities.diff import EntityChange
@@ -35,7 +35,7 @@ _ADDED: dict[EntityKind, tuple[str, ...]] = {
 
 
 def value_text(value: Any) -> str:
-    """A field's value as people write it."""
+    """Return a field's value as people write it."""
     match value:
         case None:
             return "none"
@@ -53,14 +53,14 @@ def value_text(value: Any) -> str:
 
 
 def added_text(kind: EntityKind, fields: EntityFields) -> str:
-    """What is said of a new entity of a kind besides its label."""
+    """Return the fields of a new entity that are shown after its label."""
     return ", ".join(
         f"{name} {value_text(fields[name])}" for name in _ADDED[kind] if fields[name] is not None
     )
 
 
 def change_text(change: EntityChange) -> str:
-    """One change in words."""
+    """Return one change in words."""
     name = f"{change.kind.value} {change.label}".rstrip()
     if change.after is None:
         return f"{name} removed"
@@ -82,13 +82,13 @@ def describe(
     dropped: int = 0,
     secrets: bool = False,
 ) -> str:
-    """What a record did; `dropped` is how many records an aborted transaction held.
+    """Return what a record did; `dropped` is how many records an aborted transaction had.
 
-    `applied` is False for a record that did not fit, whose fields are told instead.
+    `applied` is False for a record that did not fit: its fields are shown instead.
     """
-    special = _SPECIAL.get(type(message))
+    special = _special_text(message, dropped)
     if special is not None:
-        return special(message, dropped)
+        return special
     if changes:
         return _changes_text(changes)
     name = type(message).__name__
@@ -111,41 +111,22 @@ def _changes_text(changes: Sequence[EntityChange]) -> str:
     return "; ".join([text, *map(change_text, rest)])
 
 
-def _leader(message: kafka.LeaderChangeMessage, _: int) -> str:
-    voters = [voter.voter_id for voter in message.voters]
-    granting = [voter.voter_id for voter in message.granting_voters]
-    return (
-        f"leader of the quorum: {message.leader_id}, elected by {value_text(granting)}"
-        f" of {value_text(voters)}"
-    )
-
-
-def _begin(message: kafka.BeginTransactionRecord, _: int) -> str:
-    return f"transaction begins: {message.name}" if message.name else "transaction begins"
-
-
-def _end(message: kafka.EndTransactionRecord, _: int) -> str:
-    return "transaction ends: the records since its beginning take effect"
-
-
-def _abort(message: kafka.AbortTransactionRecord, dropped: int) -> str:
-    reason = f": {message.reason}" if message.reason else ""
-    return f"transaction aborted, {count_of(dropped, 'record')} dropped{reason}"
-
-
-def _no_op(message: kafka.NoOpRecord, _: int) -> str:
-    return "nothing"
-
-
-def _zookeeper(message: kafka.ZkMigrationStateRecord, _: int) -> str:
-    return f"state of the migration from ZooKeeper: {message.zk_migration_state}"
-
-
-_SPECIAL: dict[type[Message], Callable[[Any, int], str]] = {
-    kafka.LeaderChangeMessage: _leader,
-    kafka.BeginTransactionRecord: _begin,
-    kafka.EndTransactionRecord: _end,
-    kafka.AbortTransactionRecord: _abort,
-    kafka.NoOpRecord: _no_op,
-    kafka.ZkMigrationStateRecord: _zookeeper,
-}
+def _special_text(message: Message, dropped: int) -> str | None:
+    """Return what a record did that changes no entity; None for other records."""
+    match message:
+        case kafka.LeaderChangeMessage():
+            voters = value_text([voter.voter_id for voter in message.voters])
+            granting = value_text([voter.voter_id for voter in message.granting_voters])
+            return f"leader of the quorum: {message.leader_id}, elected by {granting} of {voters}"
+        case kafka.BeginTransactionRecord():
+            return f"transaction begins: {message.name}" if message.name else "transaction begins"
+        case kafka.EndTransactionRecord():
+            return "transaction ends: the records since its beginning take effect"
+        case kafka.AbortTransactionRecord():
+            reason = f": {message.reason}" if message.reason else ""
+            return f"transaction aborted, {count_of(dropped, 'record')} dropped{reason}"
+        case kafka.NoOpRecord():
+            return "nothing"
+        case kafka.ZkMigrationStateRecord():
+            return f"state of the migration from ZooKeeper: {message.zk_migration_state}"
+    return None

@@ -1,6 +1,6 @@
 """What differs between two images.
 
-Things are the same in both by what identifies them in Kafka: a topic by its id, so that one
+Entities are the same in both if Kafka identifies them in the same way: a topic by its id, so one
 that was deleted and created again is a topic removed and another added.
 """
 
@@ -24,18 +24,17 @@ from kraftwire.metadata.state.image import MetadataImage
 
 
 class EntityChange(NamedTuple):
-    """One thing that was added (`before` is None), removed (`after` is None) or changed."""
+    """One entity that was added (`before` is None), removed (`after` is None) or changed."""
 
     ref: EntityRef
     label: str
     before: EntityFields | None
     after: EntityFields | None
     changed: tuple[str, ...]
-    """The names of the fields that differ; empty unless both sides are there."""
+    """The names of the fields that differ; empty unless both sides exist."""
 
     @property
     def kind(self) -> EntityKind:
-        """What it is that changed."""
         return self.ref.kind
 
     @property
@@ -54,7 +53,7 @@ def diff_images(
     topics: Collection[str] = (),
     secrets: bool = False,
 ) -> Iterator[EntityChange]:
-    """The differences, kind by kind: what was removed, then what was added or changed.
+    """Yield the differences, kind by kind: removed entities, then added and changed ones.
 
     With `topics`, only those topics, their partitions and their settings.
     """
@@ -79,7 +78,7 @@ def diff_images(
 def compare(
     before: Entity | None, after: Entity | None, *, secrets: bool = False
 ) -> EntityChange | None:
-    """The change from one state of an entity to another, both read with secrets."""
+    """Return the change from one state of an entity to another, both read with secrets."""
     entity = after or before
     if entity is None:
         return None

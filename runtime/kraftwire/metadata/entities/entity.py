@@ -1,7 +1,7 @@
 """An image as entities: things of a kind, each with a label and fields that JSON can hold.
 
-What prints, compares and tells history goes by entities. Secrets (SCRAM salts and keys,
-settings named like passwords) are replaced unless asked for.
+Printing, comparing and history work on entities. Secrets (SCRAM salts and keys, settings named
+like passwords) are replaced unless requested.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class EntityKind(Enum):
 
     @property
     def section(self) -> str:
-        """The word for all of the kind: `topics`."""
+        """The plural of the kind: `topics`."""
         return (
             self.value if self in (EntityKind.SCRAM, EntityKind.PRODUCER_IDS) else f"{self.value}s"
         )
 
 
 class EntityRef(NamedTuple):
-    """Which entity: its kind, and what tells it from others of the kind."""
+    """Identifies an entity: its kind and its key."""
 
     kind: EntityKind
     identity: Hashable
@@ -60,20 +60,19 @@ class Entity(NamedTuple):
 
     @property
     def kind(self) -> EntityKind:
-        """What it is."""
         return self.ref.kind
 
 
 class _Table(NamedTuple):
-    """How to get at all of a kind."""
+    """How to access all entities of a kind."""
 
     objects: Callable[[MetadataImage], Mapping[Any, Any]]
     """By identity."""
-    find: Callable[[MetadataImage, Any], Any]
-    """One of them, or None, without gathering all."""
     view: Callable[[MetadataImage, Any, Any], EntityView]
     order: Callable[[MetadataImage, Any], Any] = lambda image, identity: identity
-    """What to sort identities by."""
+    """Returns what to sort identities by."""
+    find: Callable[[MetadataImage, Any], Any] | None = None
+    """Returns one object or None. Not needed if `objects` is a lookup."""
 
 
 def entities(
@@ -83,7 +82,7 @@ def entities(
     topics: Collection[str] = (),
     secrets: bool = False,
 ) -> Iterator[Entity]:
-    """What is in an image, kind by kind, sorted.
+    """Yield the entities of an image, kind by kind, sorted.
 
     With `topics`, only those topics, their partitions and their settings.
     """
@@ -99,22 +98,23 @@ def entities(
 
 
 def objects_of(image: MetadataImage, kind: EntityKind) -> Mapping[Any, Any]:
-    """The objects of a kind by identity; the same in two images where they compare equal."""
+    """Return the objects of a kind by identity; they compare equal across images if unchanged."""
     return _TABLES[kind].objects(image)
 
 
 def sorted_identities(
     image: MetadataImage, kind: EntityKind, identities: Collection[Any]
 ) -> list[Any]:
-    """Identities of a kind in the order in which they are listed."""
+    """Return identities of a kind in the order in which they are listed."""
     order = _TABLES[kind].order
     return sorted(identities, key=lambda identity: order(image, identity))
 
 
 def entity_at(image: MetadataImage, ref: EntityRef, *, secrets: bool = False) -> Entity | None:
-    """The entity that a reference names; None where the image has none."""
+    """Return the entity of a reference; None if the image does not have it."""
     table = _TABLES[ref.kind]
-    found = table.find(image, ref.identity)
+    find = table.find
+    found = find(image, ref.identity) if find else table.objects(image).get(ref.identity)
     if found is None:
         return None
     label, fields = table.view(image, ref.identity, found)
@@ -122,7 +122,7 @@ def entity_at(image: MetadataImage, ref: EntityRef, *, secrets: bool = False) ->
 
 
 def without_secrets(kind: EntityKind, fields: EntityFields) -> EntityFields:
-    """The fields of an entity with its secrets replaced."""
+    """Return the fields of an entity with its secrets replaced."""
     if kind is EntityKind.SCRAM:
         return fields | dict.fromkeys(("salt", "storedKey", "serverKey"), REDACTED)
     if kind is EntityKind.CONFIG and is_secret_setting(fields["name"]):
@@ -131,7 +131,7 @@ def without_secrets(kind: EntityKind, fields: EntityFields) -> EntityFields:
 
 
 def topic_of(image: MetadataImage, ref: EntityRef) -> str | None:
-    """The name of the topic that an entity belongs to; None where it belongs to none."""
+    """Return the name of the topic that an entity belongs to; None if it belongs to none."""
     identity: Any = ref.identity
     match ref.kind:
         case EntityKind.TOPIC:
@@ -199,52 +199,27 @@ def _next_ids(image: MetadataImage) -> dict[None, int]:
 
 
 _TABLES = {
-    EntityKind.FEATURE: _Table(
-        lambda image: image.features, lambda image, name: image.features.get(name), views.feature
-    ),
-    EntityKind.VOTER: _Table(
-        lambda image: image.voters, lambda image, node: image.voters.get(node), views.voter
-    ),
-    EntityKind.CONTROLLER: _Table(
-        lambda image: image.controllers,
-        lambda image, node: image.controllers.get(node),
-        views.controller,
-    ),
-    EntityKind.BROKER: _Table(
-        lambda image: image.brokers.by_id,
-        lambda image, node: image.brokers.by_id.get(node),
-        views.broker,
-    ),
-    EntityKind.TOPIC: _Table(
-        lambda image: image.topics.by_id,
-        lambda image, topic_id: image.topics.by_id.get(topic_id),
-        views.topic,
-        _topic_order,
-    ),
+    EntityKind.FEATURE: _Table(lambda image: image.features, views.feature),
+    EntityKind.VOTER: _Table(lambda image: image.voters, views.voter),
+    EntityKind.CONTROLLER: _Table(lambda image: image.controllers, views.controller),
+    EntityKind.BROKER: _Table(lambda image: image.brokers.by_id, views.broker),
+    EntityKind.TOPIC: _Table(lambda image: image.topics.by_id, views.topic, _topic_order),
     EntityKind.PARTITION: _Table(
-        _all_partitions, _find_partition, views.partition, _partition_order
+        _all_partitions, views.partition, _partition_order, _find_partition
     ),
     EntityKind.CONFIG: _Table(
         _all_configs,
-        lambda image, identity: image.configs.get(identity[:2], {}).get(identity[2]),
         views.config,
+        find=lambda image, identity: image.configs.get(identity[:2], {}).get(identity[2]),
     ),
     EntityKind.QUOTA: _Table(
         _all_quotas,
-        lambda image, identity: image.quotas.get(identity[0], {}).get(identity[1]),
         views.quota,
         _quota_order,
+        lambda image, identity: image.quotas.get(identity[0], {}).get(identity[1]),
     ),
-    EntityKind.ACL: _Table(
-        lambda image: image.acls, lambda image, acl: image.acls.get(acl), views.acl, _acl_order
-    ),
-    EntityKind.SCRAM: _Table(
-        lambda image: image.scram, lambda image, user: image.scram.get(user), views.scram
-    ),
-    EntityKind.TOKEN: _Table(
-        lambda image: image.tokens, lambda image, token: image.tokens.get(token), views.token
-    ),
-    EntityKind.PRODUCER_IDS: _Table(
-        _next_ids, lambda image, _: image.next_producer_id, views.producer_ids
-    ),
+    EntityKind.ACL: _Table(lambda image: image.acls, views.acl, _acl_order),
+    EntityKind.SCRAM: _Table(lambda image: image.scram, views.scram),
+    EntityKind.TOKEN: _Table(lambda image: image.tokens, views.token),
+    EntityKind.PRODUCER_IDS: _Table(_next_ids, views.producer_ids),
 }

@@ -1,4 +1,4 @@
-"""Which entities a record is about: those that `MetadataImage.apply` may change."""
+"""The entities that a record is about: those that `MetadataImage.apply` may change."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from kraftwire_wire.message import Message
 
 
 def entities_of(image: MetadataImage, message: Message) -> list[EntityRef]:
-    """The entities that a record is about, with the image as it is before it."""
+    """Return the entities that a record is about, in the image before it."""
     find = _TOUCHED.get(type(message))
     return [] if find is None else list(find(image, message))
 
 
 def _topic(image: MetadataImage, record: kafka.RemoveTopicRecord) -> Iterable[EntityRef]:
-    """A topic with all that goes with it."""
     yield EntityRef(EntityKind.TOPIC, record.topic_id)
     topic = image.topics.by_id.get(record.topic_id)
     if topic is not None:
@@ -48,25 +47,13 @@ def _voters(image: MetadataImage, record: kafka.VotersRecord) -> Iterable[Entity
 
 
 def _one(kind: EntityKind, *names: str) -> Callable[[MetadataImage, Any], Iterable[EntityRef]]:
-    """The entity whose identity a record's fields are."""
+    """Return a function for records whose fields are the entity's identity."""
 
     def find(image: MetadataImage, record: Any) -> Iterable[EntityRef]:
         values = tuple(getattr(record, name) for name in names)
         return (EntityRef(kind, values if len(values) > 1 else values[0]),)
 
     return find
-
-
-def _quota(image: MetadataImage, record: kafka.ClientQuotaRecord) -> Iterable[EntityRef]:
-    return (EntityRef(EntityKind.QUOTA, (quota_entity(record), record.key)),)
-
-
-def _kraft_version(image: MetadataImage, record: kafka.KRaftVersionRecord) -> Iterable[EntityRef]:
-    return (EntityRef(EntityKind.FEATURE, KRAFT_VERSION),)
-
-
-def _producer_ids(image: MetadataImage, record: kafka.ProducerIdsRecord) -> Iterable[EntityRef]:
-    return (EntityRef(EntityKind.PRODUCER_IDS, None),)
 
 
 _BROKER = _one(EntityKind.BROKER, "broker_id")
@@ -79,7 +66,7 @@ _TOKEN = _one(EntityKind.TOKEN, "token_id")
 
 _TOUCHED: dict[type[Message], Callable[[MetadataImage, Any], Iterable[EntityRef]]] = {
     kafka.FeatureLevelRecord: _one(EntityKind.FEATURE, "name"),
-    kafka.KRaftVersionRecord: _kraft_version,
+    kafka.KRaftVersionRecord: lambda image, record: [EntityRef(EntityKind.FEATURE, KRAFT_VERSION)],
     kafka.VotersRecord: _voters,
     kafka.RegisterBrokerRecord: _BROKER,
     kafka.UnregisterBrokerRecord: _BROKER,
@@ -94,12 +81,14 @@ _TOUCHED: dict[type[Message], Callable[[MetadataImage, Any], Iterable[EntityRef]
     kafka.PartitionChangeRecord: _PARTITION,
     kafka.ClearElrRecord: _cleared,
     kafka.ConfigRecord: _one(EntityKind.CONFIG, "resource_type", "resource_name", "name"),
-    kafka.ClientQuotaRecord: _quota,
+    kafka.ClientQuotaRecord: lambda image, record: [
+        EntityRef(EntityKind.QUOTA, (quota_entity(record), record.key))
+    ],
     kafka.AccessControlEntryRecord: _ACL,
     kafka.RemoveAccessControlEntryRecord: _ACL,
     kafka.UserScramCredentialRecord: _SCRAM,
     kafka.RemoveUserScramCredentialRecord: _SCRAM,
     kafka.DelegationTokenRecord: _TOKEN,
     kafka.RemoveDelegationTokenRecord: _TOKEN,
-    kafka.ProducerIdsRecord: _producer_ids,
+    kafka.ProducerIdsRecord: lambda image, record: [EntityRef(EntityKind.PRODUCER_IDS, None)],
 }

@@ -121,7 +121,7 @@ def config(image: MetadataImage, identity: tuple[int, str, str], value: str) -> 
 
 
 def _number(value: float) -> float | str:
-    """A limit; NaN and the infinities as text, since JSON has no numbers for them."""
+    """Return a limit; NaN and the infinities as strings, since JSON has no numbers for them."""
     return value if math.isfinite(value) else str(value)
 
 

@@ -1,16 +1,17 @@
-"""Time travel: the metadata image at any offset, from a snapshot and the log after it.
+"""The metadata image at any offset, from a snapshot and the log after it.
 
-The image at offset N has the effects of all records below N, as a snapshot with that end
-offset has. It is built on the newest snapshot that ends at N or before; where that one is
-damaged, on the one before it. The log must reach back to the snapshot's end. Of a snapshot
-that ends at 0, which formatting wrote, only the voters and kraft.version count: its metadata
-records are not committed before the first active controller repeats them in the log.
+The image at offset N has the effects of all records below N, like a snapshot with that end
+offset. It is built on the newest snapshot that ends at N or before; if that one is damaged, on
+the one before it. The log must reach back to the snapshot's end. Of a snapshot that ends at 0,
+which formatting wrote, only the voters and kraft.version count: its metadata records are not
+committed before the first active controller repeats them in the log.
 
-The high watermark is in no file: the last records of a log may not be committed.
+No file contains the high watermark: the last records of a log may not be committed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from kraftwire.log.directories.partition import LogFile
@@ -23,11 +24,9 @@ from kraftwire.metadata.errors import (
     raise_problem,
 )
 from kraftwire.metadata.records.replay import (
-    Done,
     LogReplay,
     MetadataRecord,
     find_leader,
-    nothing,
     read_snapshot,
 )
 from kraftwire.metadata.records.source import MetadataSource, find_metadata
@@ -49,11 +48,11 @@ def image_at(
     use_snapshots: bool = True,
     report: ProblemHandler = raise_problem,
 ) -> MetadataImage:
-    """The image at an offset, at the end of the log unless given.
+    """Return the image at an offset, by default at the end of the log.
 
     `path` is a data directory, a metadata directory, a snapshot or a segment. Without
-    `use_snapshots` the log alone is read, which must start at offset 0. `Unreachable` where
-    the files do not hold what it takes.
+    `use_snapshots` only the log is read, which must start at offset 0. Raise `Unreachable` if the
+    files do not contain all required records.
     """
     return load_image(
         find_metadata(path, report), offset, use_snapshots=use_snapshots, report=report
@@ -66,9 +65,9 @@ def load_image(
     *,
     use_snapshots: bool = True,
     report: ProblemHandler = raise_problem,
-    done: Done = nothing,
+    done: Callable[[int], None] = lambda _: None,
 ) -> MetadataImage:
-    """As `image_at`, of files that were found before; `done` is told the bytes of the log."""
+    """Do the same as `image_at` for files found before; call `done` with the bytes read."""
     image = base_image(source, offset, use_snapshots=use_snapshots, report=report)
     origin = image.provenance
     if offset is None or offset > origin.offset:
@@ -89,9 +88,9 @@ def base_image(
     use_snapshots: bool = True,
     report: ProblemHandler = raise_problem,
 ) -> MetadataImage:
-    """The image to start from on the way to an offset: of a snapshot, or empty at 0.
+    """Return the image to start from on the way to an offset: a snapshot's, or an empty one at 0.
 
-    `Unreachable` where no snapshot is old enough, or the log starts behind its end.
+    Raise `Unreachable` if no snapshot is old enough, or the log starts after its end.
     """
     fitting = [
         snapshot
@@ -122,9 +121,9 @@ def base_image(
 def load_snapshot(
     file: LogFile, report: ProblemHandler = raise_problem, *, only_quorum: bool = False
 ) -> tuple[MetadataImage, bool]:
-    """The image that a snapshot holds, and whether all of it could be read.
+    """Return the image in a snapshot, and whether all of it could be read.
 
-    With `only_quorum`, of its voters and kraft.version alone.
+    With `only_quorum`, apply its voters and kraft.version alone.
     """
     image = MetadataImage()
     origin = image.provenance
@@ -150,7 +149,7 @@ def load_snapshot(
 
 
 def apply_entry(image: MetadataImage, entry: MetadataRecord, report: ProblemHandler) -> bool:
-    """Apply a record; report it, and return False, where it does not fit."""
+    """Apply a record; if it does not fit, report it and return False."""
     try:
         image.apply(entry.message)
     except CannotApply as error:
@@ -172,7 +171,7 @@ def _replay(image: MetadataImage, log: LogReplay, report: ProblemHandler) -> Non
 
 
 def _gap(source: MetadataSource, start: int, offset: int | None) -> bool:
-    """Whether the log lacks records between a base's end and the offset wanted."""
+    """Whether the log lacks records between a base's end and the requested offset."""
     segments = source.segments
     if offset is not None and offset <= start:
         return False

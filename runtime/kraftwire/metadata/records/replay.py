@@ -1,7 +1,7 @@
 """Reading the records of metadata logs and snapshots, in order, as messages.
 
-Damage, records that cannot be read and offsets that are missing are reported; reading goes
-on behind them. A metadata log is never compacted, so that every missing offset is a loss.
+Damage, unreadable records and missing offsets are reported, and reading goes on after them. A
+metadata log is never compacted, so every missing offset is a loss.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOG = log_of_topic(METADATA_TOPIC)
 
 
 class MetadataRecord(NamedTuple):
-    """One record, and where it stood."""
+    """One record and its position."""
 
     file: str
     offset: int
@@ -43,17 +43,11 @@ class MetadataRecord(NamedTuple):
     version: int
 
 
-Done = Callable[[int], None]
-
-
-def nothing(_: int) -> None:
-    """Nobody wants to know how far it is."""
-
-
 class LogReplay:
     """The records of a log's segments from one offset to before another; iterate once.
 
-    Meanwhile and afterwards, `next_offset`, `epoch` and `timestamp` say how far it came.
+    During and after the iteration, `next_offset`, `epoch` and `timestamp` are those of the last
+    batch.
     """
 
     def __init__(
@@ -62,11 +56,11 @@ class LogReplay:
         start: int,
         stop: int | None,
         report: ProblemHandler,
-        done: Done = nothing,
+        done: Callable[[int], None] = lambda _: None,
         *,
         limit: int = DEFAULT_LIMIT,
     ) -> None:
-        """`stop` is None for the end of the log; `done` gets the number of bytes that were read.
+        """`stop` is None for the end of the log; `done` is called with the number of bytes read.
 
         `limit` is that of `Batch`.
         """
@@ -124,7 +118,7 @@ def read_snapshot(
 def read_entries(
     batch: Batch, report: ProblemHandler, selection: Selection | None = None
 ) -> Iterator[MetadataRecord]:
-    """The records of a batch that can be read, as messages."""
+    """Yield the readable records of a batch as messages."""
     epoch = batch.header.partition_leader_epoch
     try:
         records: Iterable[Record] = batch.records
@@ -146,7 +140,7 @@ def read_entries(
 
 
 def find_leader(partition: Partition, stop: int) -> int | None:
-    """The leader that the last LEADER_CHANGE before an offset names, by the control batches."""
+    """Return the leader in the last LEADER_CHANGE before an offset."""
     for segment in reversed(select_segments(partition, Selection(to_offset=stop))):
         with segment.open() as source:
             controls = [

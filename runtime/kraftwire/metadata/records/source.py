@@ -1,4 +1,4 @@
-"""Where metadata lies: a path to the snapshots and segments of one metadata log.
+"""Finding the snapshots and segments of one metadata log.
 
 The path is a data directory or a directory above one, its `__cluster_metadata-0` (or a copy
 of that under a name that is not a partition's), a single snapshot, or a single segment.
@@ -26,7 +26,7 @@ class MetadataSource:
     path: Path
     partition: Partition
     properties: MetaProperties | None
-    """What the data directory's `meta.properties` says, where it is there."""
+    """The data directory's `meta.properties`, if it exists."""
 
     @property
     def snapshots(self) -> list[LogFile]:
@@ -83,7 +83,7 @@ def _only(path: Path, partitions: list[Partition]) -> Partition:
 
 
 def _properties(directory: Path, report: ProblemHandler) -> MetaProperties | None:
-    """Of the data directory that `directory` lies in; of itself where it is one."""
+    """Read those of the data directory above `directory`, or of `directory` if it is one."""
     for place in (directory.absolute().parent, directory):
         file = place / "meta.properties"
         if file.is_file():

@@ -1,9 +1,9 @@
 """Metadata transactions (KIP-868): which records take effect, and when.
 
-What follows a BeginTransactionRecord waits: an EndTransactionRecord lets it take effect, an
-AbortTransactionRecord drops it. Only the active controller writes, so that transactions
-never overlap, and every metadata record between the two belongs to the one that is open.
-Control records do not: they are the quorum's own, and take effect at once.
+Records after a BeginTransactionRecord wait: an EndTransactionRecord lets them take effect, an
+AbortTransactionRecord drops them. Only the active controller writes, so transactions never
+overlap, and every metadata record between the two belongs to the open one. Control records do
+not: they belong to the quorum, and take effect immediately.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _CONTROL = (LeaderChangeMessage, KRaftVersionRecord, VotersRecord)
 
 
 class MetadataTransactions:
-    """Feed it the records of a log in their order; it gives those that take effect now.
+    """Takes the records of a log in order; returns those that take effect now.
 
-    The records that begin, end and abort transactions are given too, an aborted
-    transaction's without the rest; `dropped` is how many records the last abort dropped.
+    The records that begin, end and abort transactions are returned too, those of an aborted
+    transaction without the rest; `dropped` is how many records the last abort dropped.
     """
 
     def __init__(self, report: ProblemHandler) -> None:
-        """No transaction is open; `report` is told of ends without a beginning."""
+        """`report` is called with ends that have no beginning."""
         self.dropped = 0
         self._report = report
         self._waiting: list[MetadataRecord] = []
@@ -48,7 +48,7 @@ class MetadataTransactions:
         return OpenTransaction(begin.message.name, begin.offset, len(self._waiting) - 1)
 
     def feed(self, entry: MetadataRecord) -> Sequence[MetadataRecord]:
-        """The records that take effect with this one."""
+        """Return the records that take effect with this one."""
         message = entry.message
         if isinstance(message, BeginTransactionRecord):
             if self._waiting:

@@ -1,8 +1,8 @@
-"""Who may do what: ACLs, SCRAM credentials, delegation tokens, quotas."""
+"""ACLs, SCRAM credentials, delegation tokens and quotas."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from kraftwire_messages.kafka import (
     AccessControlEntryRecord,
@@ -12,12 +12,12 @@ from kraftwire_messages.kafka import (
 )
 
 QuotaEntity = tuple[tuple[str, str | None], ...]
-"""Types and names in the order of the types; the name of a default is None."""
+"""Types and names, ordered by type; the name of a default is None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Acl:
-    """One rule; the numbers are named in `names`."""
+    """One rule; `names` has the names of the numbers."""
 
     resource_type: int
     resource_name: str
@@ -29,21 +29,12 @@ class Acl:
 
     @classmethod
     def of(cls, record: AccessControlEntryRecord) -> Acl:
-        """The rule that a record adds."""
-        return cls(
-            resource_type=record.resource_type,
-            resource_name=record.resource_name,
-            pattern_type=record.pattern_type,
-            principal=record.principal,
-            host=record.host,
-            operation=record.operation,
-            permission_type=record.permission_type,
-        )
+        return cls(**{field.name: getattr(record, field.name) for field in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScramCredential:
-    """How a user proves a password; all but the iterations is secret, so there is no repr."""
+    """A user's SCRAM credential. Everything except the iterations is secret, so it has no repr."""
 
     salt: bytes
     stored_key: bytes
@@ -52,13 +43,12 @@ class ScramCredential:
 
     @classmethod
     def of(cls, record: UserScramCredentialRecord) -> ScramCredential:
-        """The credential that a record sets."""
         return cls(record.salt, record.stored_key, record.server_key, record.iterations)
 
 
 @dataclass(frozen=True, slots=True)
 class DelegationToken:
-    """A token; the key that goes with it is in no record. Times are in ms."""
+    """A token; no record contains its HMAC key. Times are in ms."""
 
     id: str
     owner: str
@@ -70,7 +60,6 @@ class DelegationToken:
 
     @classmethod
     def of(cls, record: DelegationTokenRecord) -> DelegationToken:
-        """The token that a record describes."""
         return cls(
             id=record.token_id,
             owner=record.owner,
@@ -83,6 +72,6 @@ class DelegationToken:
 
 
 def quota_entity(record: ClientQuotaRecord) -> QuotaEntity:
-    """Whom a record's quota is for."""
+    """Return the entity of a record's quota."""
     pairs = {part.entity_type: part.entity_name for part in record.entity}
     return tuple(sorted(pairs.items(), key=lambda pair: pair[0]))

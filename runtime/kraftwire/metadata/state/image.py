@@ -1,11 +1,11 @@
 """The metadata of a cluster at one offset, and what each record does to it.
 
-An image is changed in place, record by record, in constant time for all but the records
-that are about whole topics. Records are applied as Kafka's brokers apply them; one that
-does not fit is a `CannotApply`, and the image stays as it was.
+An image is changed in place, record by record, in constant time except for the records that are
+about whole topics. Records are applied as Kafka's brokers apply them; one that does not fit
+raises `CannotApply`, and the image stays as it was.
 
-Two images are equal where the metadata is; where it came from (`provenance`) and who leads
-the quorum is not compared, since snapshots do not say the leader.
+Two images are equal if the metadata is. The origin (`provenance`) and the leader of the quorum
+are not compared, since snapshots do not contain the leader.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.uuids import format_uuid
 
 KRAFT_VERSION = "kraft.version"
-"""A feature whose level is in control records; records of features that name it say nothing."""
+"""A feature whose level is in control records; feature records that name it are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +40,20 @@ class OpenTransaction:
 
     name: str | None
     offset: int
-    """Of the record that begins it."""
+    """The offset of the record that begins it."""
     records: int
-    """How many came since."""
+    """How many records followed so far."""
 
 
 @dataclass(slots=True)
 class Provenance:
-    """Where an image comes from; None where that is not known."""
+    """The origin of an image; None for what is unknown."""
 
     offset: int = 0
-    """The offset behind the last record that is in the image."""
+    """The offset after the last record in the image."""
     epoch: int | None = None
     timestamp: int | None = None
-    """Of the last record, in ms."""
+    """That of the last record, in ms."""
     snapshot: int | None = None
     """The end offset of the snapshot that the image was built on."""
     cluster_id: str | None = None
@@ -66,13 +66,13 @@ class MetadataImage:
     """The metadata of a cluster; see the module's docstring."""
 
     features: dict[str, int] = field(default_factory=dict)
-    """Levels; features at level 0 are not there, `kraft.version` is one of them."""
+    """Levels, that of `kraft.version` among them; features at level 0 are absent."""
     voters: dict[int, VoterRegistration] = field(default_factory=dict)
     brokers: Brokers = field(default_factory=Brokers)
     controllers: dict[int, ControllerRegistration] = field(default_factory=dict)
     topics: Topics = field(default_factory=Topics)
     configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
-    """Settings by the type and the name of what they are for; a name of "" is the default."""
+    """Settings by resource type and resource name; the name "" is the default."""
     quotas: dict[QuotaEntity, dict[str, float]] = field(default_factory=dict)
     acls: dict[UUID, Acl] = field(default_factory=dict)
     scram: dict[tuple[int, str], ScramCredential] = field(default_factory=dict)
@@ -80,14 +80,13 @@ class MetadataImage:
     tokens: dict[str, DelegationToken] = field(default_factory=dict)
     next_producer_id: int | None = None
     leader: int | None = field(default=None, compare=False)
-    """The leader of the quorum."""
     provenance: Provenance = field(default_factory=Provenance, compare=False)
 
     def apply(self, message: Message) -> None:
-        """Take over what a metadata record or control record says.
+        """Apply a metadata record or control record.
 
-        Records that begin and end transactions do nothing here: `Transactions` decides what
-        is applied. `CannotApply` where a record does not fit.
+        Records that begin and end transactions do nothing: `MetadataTransactions` decides which
+        records are applied. Raise `CannotApply` if a record does not fit.
         """
         effect = _EFFECTS.get(type(message))
         if effect is None:
@@ -132,18 +131,12 @@ class MetadataImage:
     def _leader(self, record: kafka.LeaderChangeMessage) -> None:
         self.leader = record.leader_id
 
-    def _scram(self, record: kafka.UserScramCredentialRecord) -> None:
-        self.scram[record.mechanism, record.name] = ScramCredential.of(record)
-
-    def _remove_scram(self, record: kafka.RemoveUserScramCredentialRecord) -> None:
-        self.scram.pop((record.mechanism, record.name), None)
-
     def _producer_ids(self, record: kafka.ProducerIdsRecord) -> None:
         self.next_producer_id = record.next_producer_id
 
 
 def _remove_from(table: dict[Any, dict[str, Any]], key: Any, name: str) -> None:
-    """Remove a name; what has none left goes too."""
+    """Remove a name, and its table if that is empty now."""
     names = table.get(key)
     if names is not None:
         names.pop(name, None)
@@ -152,7 +145,7 @@ def _remove_from(table: dict[Any, dict[str, Any]], key: Any, name: str) -> None:
 
 
 def _nothing(image: MetadataImage, message: Message) -> None:
-    """The effect of records that change no metadata."""
+    """Change nothing."""
 
 
 _EFFECTS: dict[type[Message], Callable[[MetadataImage, Any], None]] = {
@@ -181,8 +174,12 @@ _EFFECTS: dict[type[Message], Callable[[MetadataImage, Any], None]] = {
         image.acls, record.id, Acl.of(record)
     ),
     kafka.RemoveAccessControlEntryRecord: MetadataImage._remove_acl,
-    kafka.UserScramCredentialRecord: MetadataImage._scram,
-    kafka.RemoveUserScramCredentialRecord: MetadataImage._remove_scram,
+    kafka.UserScramCredentialRecord: lambda image, record: _put(
+        image.scram, (record.mechanism, record.name), ScramCredential.of(record)
+    ),
+    kafka.RemoveUserScramCredentialRecord: lambda image, record: _drop(
+        image.scram, (record.mechanism, record.name)
+    ),
     kafka.DelegationTokenRecord: lambda image, record: _put(
         image.tokens, record.token_id, DelegationToken.of(record)
     ),

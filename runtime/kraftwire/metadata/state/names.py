@@ -1,12 +1,10 @@
-"""Names for the numbers in metadata records; numbers that nobody has named stay numbers."""
+"""Names for the numbers in metadata records; numbers without a name stay numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 NameOrNumber = str | int
-"""A name, or the number where there is none."""
-
 RESOURCE_TYPES = {
     1: "ANY",
     2: "TOPIC",
@@ -41,9 +39,9 @@ SECURITY_PROTOCOLS = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SS
 RECOVERY_STATES = {0: "RECOVERED", 1: "RECOVERING"}
 
 TOPIC_CONFIG = 2
-"""The type of a topic's settings."""
+"""The resource type of topics' settings."""
 
 
 def name_of(names: Mapping[int, str], number: int) -> NameOrNumber:
-    """The name of a number, or the number."""
+    """Return the name of a number, or the number."""
     return names.get(number, number)

@@ -1,8 +1,8 @@
 """Brokers, controllers and voters, and what records do to them.
 
-A change of a broker names the epoch of the registration that it is about; one that names
-another epoch does not fit. Directories are kept in the order of their ids and endpoints in
-that of their names: to Kafka they are a set and a map, which it writes in any order.
+A change of a broker names the epoch of its registration; one that names another epoch does not
+fit. Directories are sorted by id and endpoints by name: Kafka keeps them in a set and a map,
+and writes them in any order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NAME = attrgetter("name")
 
 @dataclass(frozen=True, slots=True)
 class NodeEndpoint:
-    """Where a node listens; voters do not say the security protocol."""
+    """A listener of a node; those of voters have no security protocol."""
 
     name: str
     host: str
@@ -67,7 +67,6 @@ class BrokerRegistration:
 
     @classmethod
     def of(cls, record: RegisterBrokerRecord) -> BrokerRegistration:
-        """The broker that a record registers."""
         return cls(
             id=record.broker_id,
             epoch=record.broker_epoch,
@@ -95,7 +94,6 @@ class ControllerRegistration:
 
     @classmethod
     def of(cls, record: RegisterControllerRecord) -> ControllerRegistration:
-        """The controller that a record registers."""
         return cls(
             id=record.controller_id,
             incarnation_id=record.incarnation_id,
@@ -107,7 +105,7 @@ class ControllerRegistration:
 
 @dataclass(frozen=True, slots=True)
 class VoterRegistration:
-    """A member of the quorum; `kraft_version` is what it supports."""
+    """A member of the quorum; `kraft_version` is the supported range."""
 
     id: int
     directory_id: UUID
@@ -116,7 +114,6 @@ class VoterRegistration:
 
     @classmethod
     def of(cls, voter: VotersRecord.Voter) -> VoterRegistration:
-        """The voter that an element of a record describes."""
         supported = voter.kraft_version_feature
         return cls(
             id=voter.voter_id,
@@ -139,19 +136,17 @@ class Brokers:
     by_id: dict[int, BrokerRegistration] = field(default_factory=dict)
 
     def register(self, record: RegisterBrokerRecord) -> None:
-        """A broker, in the place of an earlier registration."""
+        """Add a broker; replaces an earlier registration."""
         self.by_id[record.broker_id] = BrokerRegistration.of(record)
 
     def fence(self, record: FenceBrokerRecord) -> None:
-        """A broker takes no part any more."""
         self._broker(record.id, record.epoch).fenced = True
 
     def unfence(self, record: UnfenceBrokerRecord) -> None:
-        """A broker takes part."""
         self._broker(record.id, record.epoch).fenced = False
 
     def change(self, record: BrokerRegistrationChangeRecord) -> None:
-        """Some fields of a registration."""
+        """Change some fields of a registration."""
         broker = self._broker(record.broker_id, record.broker_epoch)
         if record.fenced not in (FENCE, UNFENCE, _UNCHANGED):
             raise CannotApply(f"broker {broker.id}: {record.fenced} is no change of fencing")

@@ -1,8 +1,9 @@
 """Topics and their partitions, and what records do to them.
 
-As in Kafka: every change of a partition raises its partition epoch, and the leader epoch
-goes up when a leader is given, even where it is the same; a field that a change leaves null
-stays as it was (KIP-500, KIP-858 for directories, KIP-966 for eligible leader replicas).
+As in Kafka's PartitionRegistration.merge: every change of a partition raises its partition epoch.
+The leader epoch goes up if a record names a leader, even the same one. Fields that are null in a
+change stay as they were (KIP-500, KIP-858 for directories, KIP-966 for eligible leader
+replicas).
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from kraftwire_wire.uuids import format_uuid
 NO_LEADER_CHANGE = -2
 _NO_RECOVERY_CHANGE = -1
 _MIGRATING = UUID(int=0)
-"""The directory of a replica whose directory nobody has said."""
+"""The directory of a replica whose directory is unknown."""
 
 Ids = tuple[int, ...]
 
 
 @dataclass(slots=True)
 class PartitionRegistration:
-    """Where a partition is, who leads it and who keeps up."""
+    """The replicas of a partition, its leader and its in-sync replicas."""
 
     replicas: Ids
     isr: Ids
@@ -48,7 +49,6 @@ class PartitionRegistration:
 
     @classmethod
     def of(cls, record: PartitionRecord) -> PartitionRegistration:
-        """The partition that a record describes."""
         return cls(
             replicas=tuple(record.replicas),
             isr=tuple(record.isr),
@@ -64,7 +64,7 @@ class PartitionRegistration:
         )
 
     def change(self, record: PartitionChangeRecord) -> None:
-        """Take over what a record changes."""
+        """Apply the fields that a record changes."""
         if record.replicas is not None:
             self.replicas = tuple(record.replicas)
         if record.directories is not None:
@@ -87,7 +87,7 @@ class PartitionRegistration:
         self.partition_epoch += 1
 
     def clear_elr(self) -> None:
-        """Forget the eligible leader replicas; nothing happens where there are none."""
+        """Remove the eligible leader replicas, if there are any."""
         if self.eligible_leader_replicas or self.last_known_elr:
             self.eligible_leader_replicas = self.last_known_elr = ()
             self.partition_epoch += 1
@@ -95,7 +95,7 @@ class PartitionRegistration:
 
 @dataclass(slots=True)
 class TopicImage:
-    """A topic."""
+    """A topic and its partitions."""
 
     name: str
     id: UUID
@@ -110,24 +110,24 @@ class Topics:
     _ids: dict[str, UUID] = field(default_factory=dict, compare=False)
 
     def named(self, name: str) -> TopicImage | None:
-        """The topic with a name."""
+        """Return the topic with a name, if it exists."""
         topic_id = self._ids.get(name)
         return None if topic_id is None else self.by_id.get(topic_id)
 
     def topic(self, topic_id: UUID) -> TopicImage:
-        """The topic with an id; `CannotApply` where there is none."""
+        """Return the topic with an id; raise `CannotApply` if it does not exist."""
         topic = self.by_id.get(topic_id)
         if topic is None:
             raise CannotApply(f"there is no topic with id {format_uuid(topic_id)}")
         return topic
 
     def add(self, record: TopicRecord) -> None:
-        """A topic without partitions."""
+        """Add a topic without partitions."""
         self.by_id[record.topic_id] = TopicImage(record.name, record.topic_id)
         self._ids[record.name] = record.topic_id
 
     def remove(self, record: RemoveTopicRecord) -> TopicImage:
-        """A topic goes, with its partitions; returns it."""
+        """Remove a topic with its partitions, and return it."""
         topic = self.topic(record.topic_id)
         del self.by_id[topic.id]
         if self._ids.get(topic.name) == topic.id:
@@ -135,13 +135,13 @@ class Topics:
         return topic
 
     def add_partition(self, record: PartitionRecord) -> None:
-        """A partition, new or described anew."""
+        """Add or replace a partition."""
         self.topic(record.topic_id).partitions[record.partition_id] = PartitionRegistration.of(
             record
         )
 
     def change_partition(self, record: PartitionChangeRecord) -> None:
-        """Some of a partition's fields."""
+        """Change some fields of a partition."""
         topic = self.topic(record.topic_id)
         partition = topic.partitions.get(record.partition_id)
         if partition is None:
@@ -149,7 +149,7 @@ class Topics:
         partition.change(record)
 
     def clear_elr(self, record: ClearElrRecord) -> None:
-        """The eligible leader replicas of one topic, or of all where none is named."""
+        """Remove the eligible leader replicas of one topic, or of all if the record names none."""
         topics = list(self.by_id.values())
         if record.topic_name:
             named = self.named(record.topic_name)

@@ -66,7 +66,7 @@ class SegmentIndexes:
 
     def finish(self) -> None:
         """Write the last entries and cut the files to their content."""
-        self._builder.finish()
+        self._builder.add_time()
         self.write()
         for file, size, count in zip(self._files, _ENTRY_SIZES, self._written, strict=True):
             truncate(file, size * count)
@@ -81,7 +81,7 @@ class SegmentIndexes:
 
     def repair(self) -> None:
         """Write the files of an inactive segment again if their content is wrong."""
-        self._builder.finish()
+        self._builder.add_time()
         contents = (
             encode_offset_index(self._builder.offsets, self._base),
             encode_time_index(self._builder.times, self._base),
