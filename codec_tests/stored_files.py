@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,11 @@ def stored_batches() -> Iterator[Batch]:
     for file in stored_files(*BATCH_FILES):
         with file.open() as source:
             yield from read_batches(source)
+
+
+def copy_of(name: str, directory: Path) -> Path:
+    """A copy of a partition of the broker's, below a directory."""
+    return Path(shutil.copytree(BROKER / name, directory / name))
 
 
 def segment_of(topic: str, number: int = 0) -> Path:

@@ -18,11 +18,11 @@ SECONDS = 60
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
 
 
-def run(*args: str, stdin: bytes | str | None = None) -> Result:
-    return CliRunner().invoke(main, list(args), input=stdin, catch_exceptions=False)
+def run(*args: object, stdin: bytes | str | None = None) -> Result:
+    return CliRunner().invoke(main, list(map(str, args)), input=stdin, catch_exceptions=False)
 
 
-def done(*args: str, stdin: bytes | str | None = None) -> Result:
+def done(*args: object, stdin: bytes | str | None = None) -> Result:
     result = run(*args, stdin=stdin)
     assert result.exit_code == 0, result.stderr
     return result
@@ -35,12 +35,12 @@ def refused(message: str, *args: str, stdin: bytes | str | None = None, code: in
     assert message in result.stderr
 
 
-def decoded(*args: str, stdin: bytes | str | None = None) -> Any:
+def decoded(*args: object, stdin: bytes | str | None = None) -> Any:
     (line,) = done("decode", *args, stdin=stdin).stdout.splitlines()
     return json.loads(line)
 
 
-def encoded(obj: str, *args: str) -> bytes:
+def encoded(obj: str, *args: object) -> bytes:
     return done("encode", "-o", "binary", *args, stdin=obj).stdout_bytes
 
 

@@ -92,7 +92,7 @@ def test_other_protocols_are_not_looked_into() -> None:
     assert current.assigned_bytes == assignment(tea=[0])
 
 
-def test_what_happens_to_members_is_told() -> None:
+def test_what_happens_to_members_is_reported() -> None:
     log = Log()
     assert kinds(log.put(KEY, value(0, kind=""))) == ["generation"]
     events = log.put(KEY, value(1, member("a", assignment(tea=[0, 1]))))

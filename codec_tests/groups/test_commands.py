@@ -90,16 +90,16 @@ def test_the_table() -> None:
 
 
 def test_groups_that_are_not_there_are_an_error() -> None:
-    result = run("groups", "show", str(BROKER), "--group", "new-stayer")
+    result = run("groups", "show", BROKER, "--group", "new-stayer")
     assert result.exit_code == 2
     assert "no group 'new-stayer'; did you mean 'new-stayers'?" in result.stderr
-    assert run("groups", "history", str(BROKER), "--group", "x").exit_code == 2
+    assert run("groups", "history", BROKER, "--group", "x").exit_code == 2
 
 
 def test_paths_without_groups_are_an_error(tmp_path: Path) -> None:
     for command in ("show", "history"):
         for path in (tmp_path, tmp_path / "none", BROKER / "tea-0"):
-            result = run("groups", command, str(path))
+            result = run("groups", command, path)
             assert result.exit_code == 2
             assert "Error: " in result.stderr
             assert result.stdout == ""
@@ -114,7 +114,7 @@ def test_a_log_without_records_has_no_groups(tmp_path: Path) -> None:
     assert (printed.stdout, printed.stderr) == ("", "0 groups\n")
 
 
-def test_pending_offsets_are_told_apart(tmp_path: Path) -> None:
+def test_pending_offsets_are_reported_apart(tmp_path: Path) -> None:
     log = Log()
     log.put(*commit("g", "tea", 0, 7))
     log.put(*commit("g", "tea", 0, 8), producer=5)
@@ -133,7 +133,7 @@ def test_what_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     path = log.write(tmp_path / "__consumer_offsets-0")
     path.write_bytes(path.read_bytes()[:-1])
     for command in ("show", "history"):
-        result = run("groups", command, str(tmp_path))
+        result = run("groups", command, tmp_path)
         assert result.exit_code == 1
         assert f"{path}, byte {len(log.batches[0])}: torn tail" in result.stderr
         assert '"group":"g"' in result.stdout
@@ -204,7 +204,7 @@ def test_names_cannot_act_on_a_terminal(tmp_path: Path) -> None:
     log.write(tmp_path / "__consumer_offsets-0")
     for command in ("show", "history"):
         assert "\x1b" not in table(command, tmp_path).stdout
-        assert "\x1b" not in done("groups", command, str(tmp_path)).stdout
+        assert "\x1b" not in done("groups", command, tmp_path).stdout
 
 
 # -- history -------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def test_every_kind_of_event_fits_the_table() -> None:
 
 
 def test_a_partition_needs_its_topic() -> None:
-    result = run("groups", "history", str(BROKER), "--partition", "1")
+    result = run("groups", "history", BROKER, "--partition", "1")
     assert result.exit_code == 2
     assert "--topic" in result.stderr
 

@@ -74,7 +74,7 @@ def test_records_that_change_nothing_are_no_events(kind: str) -> None:
     assert join(log, kind) == []
 
 
-def test_a_deleted_group_is_gone_but_for_its_offsets(kind: str) -> None:
+def test_a_deleted_group_is_gone_except_for_its_offsets(kind: str) -> None:
     log = Log()
     join(log, kind)
     log.put(*commit("g", "tea", 0, 5))
@@ -251,7 +251,7 @@ def test_a_classic_group_becomes_a_consumer_group_and_comes_back() -> None:
     assert len(group.offsets) == 1
 
 
-def test_where_the_tombstone_is_lost_the_new_kind_begins_anew() -> None:
+def test_where_the_tombstone_is_lost_the_new_kind_begins_again() -> None:
     log = Log()
     join(log, "Share", "old")
     join(log, "Consumer", "new")

@@ -133,7 +133,7 @@ def test_markers_of_one_partition_say_nothing_of_another() -> None:
     assert offset_of(one) == 7
 
 
-def test_a_plain_commit_behind_a_transactional_one_stands() -> None:
+def test_a_plain_commit_after_a_transactional_one_stands() -> None:
     """The marker comes last, but the record that it is about is the older one."""
     log = Log()
     log.put(*commit("g", "tea", 0, 5), producer=5)

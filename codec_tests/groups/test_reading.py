@@ -131,7 +131,7 @@ def test_names_come_from_cluster_metadata(tmp_path: Path) -> None:
     assert "__cluster_metadata-0" in problem.file
 
 
-def test_a_damaged_batch_is_told_and_passed_over(tmp_path: Path) -> None:
+def test_a_damaged_batch_is_reported_and_passed_over(tmp_path: Path) -> None:
     log = offsets_log()
     path = log.write(tmp_path / "__consumer_offsets-0")
     data = bytearray(path.read_bytes())
@@ -145,7 +145,7 @@ def test_a_damaged_batch_is_told_and_passed_over(tmp_path: Path) -> None:
     assert str(problem).startswith(f"{path}, byte {start}: corrupt")
 
 
-def test_a_torn_tail_is_told(tmp_path: Path) -> None:
+def test_a_torn_tail_is_reported(tmp_path: Path) -> None:
     path = offsets_log().write(tmp_path / "__consumer_offsets-0")
     path.write_bytes(path.read_bytes()[:-5])
     groups, problems = read_groups([path])
@@ -166,7 +166,7 @@ def test_a_torn_tail_is_told(tmp_path: Path) -> None:
         (b"\0\1\0\1\xff\0\3tea\0\0\0\0", None),  # no UTF-8
     ],
 )
-def test_a_record_that_does_not_decode_is_told(
+def test_a_record_that_does_not_decode_is_reported(
     tmp_path: Path, key: bytes | None, value: bytes | None
 ) -> None:
     directory = tmp_path / "__consumer_offsets-0"
@@ -212,7 +212,7 @@ def test_damaged_files_are_read_as_far_as_they_go(
         assert isinstance(item, GroupEvent | GroupLogProblem)
 
 
-def test_batches_that_grow_too_large_are_told(tmp_path: Path) -> None:
+def test_batches_that_grow_too_large_are_reported(tmp_path: Path) -> None:
     from kraftwire.log.batches.compression import Compression
     from kraftwire.log.batches.encoding import BatchSettings
 

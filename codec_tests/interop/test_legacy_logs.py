@@ -13,7 +13,7 @@ from kraftwire.log.batches.compression import Compression, compress
 
 from codec_tests.interop.java_dump import java_dump, our_lines, their_lines
 from codec_tests.interop.maven import class_path, joined, tool
-from codec_tests.log.test_legacy import message
+from codec_tests.log.legacy_messages import message
 
 pytestmark = pytest.mark.interop
 

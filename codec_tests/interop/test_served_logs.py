@@ -110,12 +110,9 @@ def _write(directory: Path, batches: list[bytes], segments: int) -> None:
         part = [decode_batch(data) for data in batches[start : start + size]]
         with SegmentWriter(directory, part[0].base_offset) as writer:
             for batch in part:
-                header = writer.append(batch)
+                writer.append(batch)
                 known = len(transactions.aborted)
-                if header.is_control:
-                    transactions.marker(batch)
-                else:
-                    transactions.data(header)
+                transactions.apply(batch)
                 for aborted in transactions.aborted[known:]:
                     writer.add_aborted(aborted)
     first = decode_batch(batches[0]).base_offset
@@ -202,10 +199,7 @@ def test_a_broker_serves_what_we_wrote_and_writes_behind_it(cluster: KafkaCluste
     ours = [decode_batch(data) for data in transactional]
     transactions = PartitionTransactions()
     for batch in ours:
-        if batch.header.is_control:
-            transactions.marker(batch)
-        else:
-            transactions.data(batch.header)
+        transactions.apply(batch)
     assert len(transactions.aborted) >= 3
     for isolation, known in (("read_uncommitted", None), ("read_committed", transactions)):
         wanted = _visible(ours, known)

@@ -7,9 +7,7 @@ import weakref
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from kraftwire.cli import main
 from kraftwire.columns import decode_batches
 from kraftwire.log import CorruptBatch, Damage, FileSource, Record, decode_batch, find_partitions
 from kraftwire.log.batches.compression import Compression
@@ -17,6 +15,7 @@ from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.batches.large_records import LargeRecords, RecordBudget
 from kraftwire.log.segments.batch_order import MAX_RELATIVE_OFFSET, BatchOrder
 
+from codec_tests.cli.running import run
 from codec_tests.columns.engines import ENGINES, engine
 from codec_tests.metadata import metadata_logs as logs
 
@@ -51,7 +50,7 @@ def test_the_batch_after_a_hole_is_read(tmp_path: Path, name: str) -> None:
 
 def test_dump_reads_after_a_hole_and_says_so(tmp_path: Path) -> None:
     metadata_log(tmp_path, 0, 10, 30, 40)
-    done = CliRunner().invoke(main, ["log", "dump", str(tmp_path), "-o", "json"])
+    done = run("log", "dump", tmp_path, "-o", "json")
     assert done.exit_code == 1
     assert done.stdout.count('"timestampType":') == 40
     assert "out of order: offsets 20 to 29 are missing before 30" in done.stderr

@@ -6,9 +6,12 @@ import json
 import shutil
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from crc32c import crc32c
 
 from kraftwire.log import Record, decode_batch, find_partitions
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
@@ -20,7 +23,7 @@ from kraftwire.log.small_files.producer_snapshot import (
 from kraftwire.log.writers.segment_writer import SegmentWriter
 
 from codec_tests.cli.running import done
-from codec_tests.stored_files import BROKER, CONTROLLER
+from codec_tests.stored_files import BROKER, CONTROLLER, copy_of
 
 
 def check(*paths: Path) -> list[Finding]:
@@ -44,183 +47,123 @@ def _first(directory: Path, pattern: str) -> Path:
     return sorted(directory.glob(pattern))[0]
 
 
-def _rewrite(path: Path, change: Callable[[bytearray], None]) -> None:
-    data = bytearray(path.read_bytes())
-    change(data)
-    path.write_bytes(data)
+def _rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
+    path.write_bytes(change(path.read_bytes()))
 
 
-def flip_record(directory: Path) -> str:
-    _rewrite(_first(directory, "*.log"), lambda data: data.__setitem__(100, data[100] ^ 1))
-    return "CRC does not match"
+class Damage(NamedTuple):
+    """A change of one file of a partition, and what fsck says about it."""
+
+    file: str
+    """A pattern; the first file that matches it is changed, or the last one with `-1`."""
+    change: Callable[[bytes], bytes]
+    reason: str
+    number: int = 0
 
 
-def cut_tail(directory: Path) -> str:
-    path = sorted(directory.glob("*.log"))[-1]
-    _rewrite(path, lambda data: data.__delitem__(slice(len(data) - 5, None)))
-    return "torn tail"
+def flipped(data: bytes, at: int, bits: int = 1) -> bytes:
+    return data[:at] + bytes([data[at] ^ bits]) + data[at + 1 :]
 
 
-def zeros_at_the_end(directory: Path) -> str:
-    _rewrite(sorted(directory.glob("*.log"))[-1], lambda data: data.extend(bytes(100)))
-    return "zeros"
+def always(data: bytes) -> Callable[[bytes], bytes]:
+    return lambda _: data
 
 
-def batch_twice(directory: Path) -> str:
-    _rewrite(_first(directory, "*.log"), lambda data: data.extend(data[:]))
-    return "behind offset"
-
-
-def offset_below_the_segment(directory: Path) -> str:
-    paths = sorted(directory.glob("*.log"))
-    paths[1].write_bytes(paths[0].read_bytes())
-    return "in a segment that begins with"
-
-
-def epoch_that_goes_back(directory: Path) -> str:
-    path = sorted(directory.glob("*.log"))[-1]
-    batch = decode_batch(path.read_bytes())
-    settings = BatchSettings(partition_leader_epoch=-1)
-    newer = encode_batch(batch.records, settings._replace(partition_leader_epoch=9))
+def epoch_that_goes_back(data: bytes) -> bytes:
+    batch = decode_batch(data)
+    settings = BatchSettings(partition_leader_epoch=9)
     older = [record._replace(offset=record.offset + 50) for record in batch.records]
-    path.write_bytes(newer + encode_batch(older, settings._replace(partition_leader_epoch=8)))
-    return "leader epoch 9 between"
+    older_settings = settings._replace(partition_leader_epoch=8)
+    return encode_batch(batch.records, settings) + encode_batch(older, older_settings)
 
 
-def epochs_that_differ(directory: Path) -> str:
-    (directory / "leader-epoch-checkpoint").write_bytes(b"0\n1\n5 0\n")
-    return "where leader-epoch-checkpoint has 5"
+def record_above_the_largest_time(data: bytes) -> bytes:
+    batch = decode_batch(data)
+    changed = bytearray(batch.data)
+    struct.pack_into(">q", changed, 35, batch.header.max_timestamp - 5)
+    struct.pack_into(">I", changed, 17, crc32c(bytes(changed[21:])))
+    return bytes(changed)
 
 
-def epochs_that_go_back(directory: Path) -> str:
-    (directory / "leader-epoch-checkpoint").write_bytes(b"0\n2\n1 0\n0 40\n")
-    return "does not follow"
+def snapshot_with(**fields: int) -> Callable[[bytes], bytes]:
+    def change(data: bytes) -> bytes:
+        snapshot = decode_producer_snapshot(data)
+        for name, value in fields.items():
+            setattr(snapshot.producer_entries[0], name, value)
+        return encode_producer_snapshot(snapshot)
+
+    return change
 
 
-def epochs_of_another_version(directory: Path) -> str:
-    (directory / "leader-epoch-checkpoint").write_bytes(b"3\n0\n")
-    return "version '3'"
+EPOCHS = "leader-epoch-checkpoint"
+FIRST_BATCHES = (BROKER / "tea-0" / f"{0:020}.log").read_bytes()
+DAMAGES = {
+    "flipped record": Damage("*.log", partial(flipped, at=100), "CRC does not match"),
+    "cut tail": Damage("*.log", lambda data: data[:-5], "torn tail", -1),
+    "zeros at the end": Damage("*.log", lambda data: data + bytes(100), "zeros", -1),
+    "batch twice": Damage("*.log", lambda data: data * 2, "is not above offset"),
+    "offset below the segment": Damage(
+        "*.log", always(FIRST_BATCHES), "in a segment that begins with", 1
+    ),
+    "epoch that goes back": Damage("*.log", epoch_that_goes_back, "leader epoch 9 between", -1),
+    "epochs that differ": Damage(
+        EPOCHS, always(b"0\n1\n5 0\n"), "but leader-epoch-checkpoint has 5"
+    ),
+    "epochs that go back": Damage(EPOCHS, always(b"0\n2\n1 0\n0 40\n"), "does not follow"),
+    "epochs of another version": Damage(EPOCHS, always(b"3\n0\n"), "version '3'"),
+    "record above the largest time": Damage(
+        "*.log", record_above_the_largest_time, "above the batch's largest"
+    ),
+    "index into a batch": Damage(
+        "*.index", always(struct.pack(">ii", 5, 7)), "at position 7, but no batch starts there"
+    ),
+    "index after the end": Damage(
+        "*.index",
+        always(struct.pack(">ii", 5, 1 << 20)),
+        f"at position {1 << 20}, but no batch starts there",
+    ),
+    "index of a wrong offset": Damage(
+        "*.index",
+        always(struct.pack(">ii", 5, 0) + bytes(64)),
+        "but the batch there has offsets 0 to 39",
+    ),
+    "index that goes down": Damage(
+        "*.index", always(struct.pack(">iiii", 39, 0, 38, 0)), "does not go up"
+    ),
+    "index of an odd size": Damage("*.index", always(b"abc"), "3 bytes are left over"),
+    "time index of a wrong time": Damage(
+        "*.timeindex", partial(flipped, at=7), "the largest so far is"
+    ),
+    "time index after the end": Damage(
+        "*.timeindex",
+        lambda data: data[:8] + b"\0\0\1\0" + data[12:],
+        "which the segment does not have",
+    ),
+    "flipped snapshot": Damage("*.snapshot", partial(flipped, at=20), "CRC"),
+    "snapshot of another sequence": Damage(
+        "*.snapshot", snapshot_with(last_sequence=40), "last sequence 40, the log has 39"
+    ),
+    "snapshot of the future": Damage(
+        "*.snapshot", snapshot_with(last_offset=1000), "is after the snapshot"
+    ),
+    "cut partition metadata": Damage(
+        "partition.metadata", always(b"version: 0\ntopic_id: AAAA"), "is not an id"
+    ),
+}
 
 
-def record_time_above_the_largest(directory: Path) -> str:
-    path = _first(directory, "*.log")
-    batch = decode_batch(path.read_bytes())
-    data = bytearray(batch.data)
-    struct.pack_into(">q", data, 35, batch.header.max_timestamp - 5)
-    from crc32c import crc32c
-
-    struct.pack_into(">I", data, 17, crc32c(bytes(data[21:])))
-    path.write_bytes(data)
-    return "above the batch's largest"
-
-
-def index_into_a_batch(directory: Path) -> str:
-    index = _first(directory, "*.index")
-    index.write_bytes(struct.pack(">ii", 5, 7))
-    return "where no batch starts"
-
-
-def index_behind_the_end(directory: Path) -> str:
-    _first(directory, "*.index").write_bytes(struct.pack(">ii", 5, 1 << 20))
-    return f"at {1 << 20}, where no batch starts"
-
-
-def index_of_a_wrong_offset(directory: Path) -> str:
-    _first(directory, "*.index").write_bytes(struct.pack(">ii", 5, 0) + bytes(64))
-    return "where offsets 0 to 39 are"
-
-
-def index_that_goes_down(directory: Path) -> str:
-    entries = struct.pack(">iiii", 39, 0, 38, 0)
-    _first(directory, "*.index").write_bytes(entries)
-    return "does not go up"
-
-
-def index_of_an_odd_size(directory: Path) -> str:
-    _first(directory, "*.index").write_bytes(b"abc")
-    return "no entry of 8"
-
-
-def index_without_its_segment(directory: Path) -> str:
-    (directory / "00000000000000000777.index").write_bytes(b"")
-    return "no segment"
-
-
-def time_index_of_a_wrong_time(directory: Path) -> str:
-    index = _first(directory, "*.timeindex")
-    _rewrite(index, lambda data: data.__setitem__(7, data[7] ^ 1))
-    return "the largest so far is"
-
-
-def time_index_behind_the_end(directory: Path) -> str:
-    index = _first(directory, "*.timeindex")
-    _rewrite(index, lambda data: data.__setitem__(slice(8, 12), b"\0\0\1\0"))
-    return "which the segment does not have"
-
-
-def snapshot_flipped(directory: Path) -> str:
-    path = _first(directory, "*.snapshot")
-    _rewrite(path, lambda data: data.__setitem__(20, data[20] ^ 1))
-    return "CRC"
-
-
-def snapshot_of_another_sequence(directory: Path) -> str:
-    path = _first(directory, "*.snapshot")
-    snapshot = decode_producer_snapshot(path.read_bytes())
-    snapshot.producer_entries[0].last_sequence += 1
-    path.write_bytes(encode_producer_snapshot(snapshot))
-    return "last sequence 40, the log has 39"
-
-
-def snapshot_of_the_future(directory: Path) -> str:
-    path = _first(directory, "*.snapshot")
-    snapshot = decode_producer_snapshot(path.read_bytes())
-    snapshot.producer_entries[0].last_offset = 1000
-    path.write_bytes(encode_producer_snapshot(snapshot))
-    return "lies behind the snapshot"
-
-
-def partition_metadata_cut(directory: Path) -> str:
-    (directory / "partition.metadata").write_bytes(b"version: 0\ntopic_id: AAAA")
-    return "is no id"
-
-
-DAMAGES = [
-    flip_record,
-    cut_tail,
-    zeros_at_the_end,
-    batch_twice,
-    offset_below_the_segment,
-    epoch_that_goes_back,
-    epochs_that_differ,
-    epochs_that_go_back,
-    epochs_of_another_version,
-    record_time_above_the_largest,
-    index_into_a_batch,
-    index_behind_the_end,
-    index_of_a_wrong_offset,
-    index_that_goes_down,
-    index_of_an_odd_size,
-    index_without_its_segment,
-    time_index_of_a_wrong_time,
-    time_index_behind_the_end,
-    snapshot_flipped,
-    snapshot_of_another_sequence,
-    snapshot_of_the_future,
-    partition_metadata_cut,
-]
-
-
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_each_damage_is_told(damage: Callable[[Path], str], tmp_path: Path) -> None:
-    directory = Path(shutil.copytree(BROKER / "tea-0", tmp_path / "tea-0"))
-    wanted = damage(directory)
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_each_damage_is_reported(damage: Damage, tmp_path: Path) -> None:
+    directory = copy_of("tea-0", tmp_path)
+    _rewrite(sorted(directory.glob(damage.file))[damage.number], damage.change)
     findings = check(directory)
-    assert any(wanted in found.reason for found in findings), findings
+    assert any(damage.reason in found.reason for found in findings), findings
 
 
-def _with_bit(path: Path, at: int, bit: int) -> None:
-    _rewrite(path, lambda data: data.__setitem__(at, data[at] ^ 1 << bit))
+def test_an_index_without_its_segment_is_reported(tmp_path: Path) -> None:
+    directory = copy_of("tea-0", tmp_path)
+    (directory / f"{777:020}.index").write_bytes(b"")
+    assert [found.reason for found in check(directory)] == ["it has no segment"]
 
 
 @pytest.mark.parametrize(
@@ -230,16 +173,16 @@ def test_a_bit_that_the_crc_does_not_cover_is_one_finding(
     at: int, bit: int, tmp_path: Path
 ) -> None:
     """The base offset and the leader epoch of one batch, not all that come behind it."""
-    directory = Path(shutil.copytree(BROKER / "codec-none-0", tmp_path / "codec-none-0"))
+    directory = copy_of("codec-none-0", tmp_path)
     (path,) = directory.glob("*.log")
-    _with_bit(path, at, bit)
+    _rewrite(path, partial(flipped, at=at, bits=1 << bit))
     findings = [found for found in check(directory) if found.check == "batch"]
     assert [found.position for found in findings] == [0]
 
 
 def test_markers_without_their_data_are_no_finding(tmp_path: Path) -> None:
     """The cleaner takes the records of an aborted transaction first."""
-    directory = Path(shutil.copytree(BROKER / "orders-0", tmp_path / "orders-0"))
+    directory = copy_of("orders-0", tmp_path)
     path = directory / "00000000000000000005.log"
     data = path.read_bytes()
     aborted = decode_batch(data, 78)
@@ -248,14 +191,14 @@ def test_markers_without_their_data_are_no_finding(tmp_path: Path) -> None:
     assert [found for found in check(directory) if found.check == "transaction index"] == []
 
 
-def test_what_compaction_broke_off_is_told(tmp_path: Path) -> None:
-    directory = Path(shutil.copytree(BROKER / "tea-0", tmp_path / "tea-0"))
+def test_what_compaction_broke_off_is_reported(tmp_path: Path) -> None:
+    directory = copy_of("tea-0", tmp_path)
     (directory / "00000000000000000040.log").rename(directory / "00000000000000000040.log.swap")
     assert any("when it starts" in found.reason for found in check(directory))
 
 
-def test_a_transaction_index_without_an_entry_is_told(tmp_path: Path) -> None:
-    directory = Path(shutil.copytree(BROKER / "orders-0", tmp_path / "orders-0"))
+def test_a_transaction_index_without_an_entry_is_reported(tmp_path: Path) -> None:
+    directory = copy_of("orders-0", tmp_path)
     (directory / "00000000000000000005.txnindex").unlink()
     (directory / "00000000000000000029.txnindex").write_bytes(b"")
     reasons = [found.reason for found in check(directory)]
@@ -263,15 +206,15 @@ def test_a_transaction_index_without_an_entry_is_told(tmp_path: Path) -> None:
     assert [reason for reason in reasons if "the entry is missing" in reason]
 
 
-def test_a_transaction_index_of_another_log_is_told(tmp_path: Path) -> None:
-    directory = Path(shutil.copytree(BROKER / "orders-0", tmp_path / "orders-0"))
+def test_a_transaction_index_of_another_log_is_reported(tmp_path: Path) -> None:
+    directory = copy_of("orders-0", tmp_path)
     first, second = sorted(directory.glob("*.txnindex"))
     shutil.copyfile(first, second)
     reasons = [found.reason for found in check(directory)]
     assert [reason for reason in reasons if "no such abort marker" in reason]
 
 
-def test_ids_that_clash_are_told(tmp_path: Path) -> None:
+def test_ids_that_clash_are_reported(tmp_path: Path) -> None:
     for number in range(2):
         shutil.copytree(BROKER, tmp_path / str(number))
     meta = tmp_path / "1" / "meta.properties"
@@ -288,7 +231,7 @@ def test_ids_that_clash_are_told(tmp_path: Path) -> None:
     assert checks == {"cluster id", "directory id", "topic id"}
 
 
-def test_checkpoints_beyond_the_log_are_told(tmp_path: Path) -> None:
+def test_checkpoints_beyond_the_log_are_reported(tmp_path: Path) -> None:
     directory = Path(shutil.copytree(BROKER, tmp_path / "broker"))
     (directory / "recovery-point-offset-checkpoint").write_bytes(b"0\n2\ntea 0 201\nmilk 0 5\n")
     reasons = {found.reason for found in check(directory)}
@@ -300,7 +243,7 @@ def test_checkpoints_beyond_the_log_are_told(tmp_path: Path) -> None:
 
 
 def test_a_segment_without_its_index_is_an_info(tmp_path: Path) -> None:
-    directory = Path(shutil.copytree(BROKER / "tea-0", tmp_path / "tea-0"))
+    directory = copy_of("tea-0", tmp_path)
     _first(directory, "*.index").unlink()
     sorted(directory.glob("*.timeindex"))[1].unlink()
     findings = check(directory)
@@ -316,9 +259,9 @@ def test_a_segment_without_its_index_is_an_info(tmp_path: Path) -> None:
 
 
 def test_infos_leave_the_exit_code_at_zero(tmp_path: Path) -> None:
-    directory = Path(shutil.copytree(BROKER / "tea-0", tmp_path / "tea-0"))
+    directory = copy_of("tea-0", tmp_path)
     _first(directory, "*.index").unlink()
-    (line,) = done("log", "fsck", str(tmp_path), "-o", "json").stdout.splitlines()[-1:]
+    (line,) = done("log", "fsck", tmp_path, "-o", "json").stdout.splitlines()[-1:]
     assert json.loads(line)["severity"] == "info"
 
 
@@ -355,23 +298,23 @@ def test_a_hole_in_a_log_that_is_never_compacted_is_an_error(tmp_path: Path) -> 
 
 def test_a_damaged_batch_is_no_hole_as_well(tmp_path: Path) -> None:
     directory = metadata_log(tmp_path, [three(0), three(3), three(6)])
-    _with_bit(_first(directory, "*.log"), len(three(0)) + 70, 2)
+    _rewrite(_first(directory, "*.log"), partial(flipped, at=len(three(0)) + 70, bits=4))
     (finding,) = check(directory)
     assert "CRC does not match" in finding.reason
 
 
 def test_zeros_within_an_index_are_one_line(tmp_path: Path) -> None:
-    directory = Path(shutil.copytree(BROKER / "orders-0", tmp_path / "orders-0"))
+    directory = copy_of("orders-0", tmp_path)
     index = _first(directory, "*.txnindex")
-    _rewrite(index, lambda data: data.extend(bytes(17 * 34)))
+    _rewrite(index, lambda data: data + bytes(17 * 34))
     assert [found.reason for found in check(directory)] == ["zeros, 578 bytes that are not entries"]
-    tea = Path(shutil.copytree(BROKER / "tea-0", tmp_path / "tea-0"))
+    tea = copy_of("tea-0", tmp_path)
     offsets, times = _first(tea, "*.index"), _first(tea, "*.timeindex")
     offsets.write_bytes(struct.pack(">ii", 39, 0) + bytes(17 * 8) + struct.pack(">ii", 5, 0))
     times.write_bytes(times.read_bytes() + bytes(17 * 12) + struct.pack(">qi", 1, 5))
     found = [one for one in check(tea) if "not go up" in one.reason]
     assert [one.check for one in found] == ["offset index", "time index"]
-    _rewrite(offsets, lambda data: data.__delitem__(slice(8, None)))
+    _rewrite(offsets, lambda data: data[:8])
     clean = check(tea)
-    _rewrite(offsets, lambda data: data.extend(bytes(17 * 8)))
+    _rewrite(offsets, lambda data: data + bytes(17 * 8))
     assert check(tea) == clean, "zeros to the end were allocated in advance"

@@ -35,10 +35,7 @@ def marker(offset: int, kind: ControlType, producer: int = 1) -> Batch:
 def visible(*batches: Batch) -> list[int]:
     transactions = PartitionTransactions()
     for batch in batches:
-        if batch.header.is_control:
-            transactions.marker(batch)
-        else:
-            transactions.data(batch.header)
+        transactions.apply(batch)
     return [one.base_offset for one in batches if transactions.is_visible(one.header)]
 
 
@@ -51,7 +48,7 @@ def test_plain_records_are_seen_up_to_the_oldest_open_transaction() -> None:
     assert visible(plain[0], data(1), plain[1], plain[2]) == [0]
 
 
-def test_what_is_aborted_is_not_seen_and_what_lies_between_is() -> None:
+def test_what_is_aborted_is_not_seen_and_what_is_between_is() -> None:
     between = data(1, 2)
     batches = [data(0), between, data(2), marker(3, ControlType.ABORT)]
     batches += [marker(4, ControlType.COMMIT, 2), data(5), marker(6, ControlType.COMMIT)]
@@ -66,16 +63,16 @@ def test_control_batches_of_raft_end_no_transaction() -> None:
     record = control_record(0, 0, ControlType.LEADER_CHANGE, LeaderChangeMessage())
     batch = decode_batch(encode_batch([record], BatchSettings(is_control=True)))
     transactions = PartitionTransactions()
-    transactions.marker(batch)
+    transactions.apply(batch)
     assert (transactions.aborted, transactions.open) == ([], {})
 
 
 def test_the_last_stable_offset_at_a_marker_is_that_of_who_is_still_open() -> None:
     transactions = PartitionTransactions()
-    transactions.data(data(0, 1).header)
-    transactions.data(data(1, 2).header)
-    transactions.marker(marker(2, ControlType.ABORT, 2))
-    transactions.marker(marker(3, ControlType.ABORT, 1))
+    transactions.apply(data(0, 1))
+    transactions.apply(data(1, 2))
+    transactions.apply(marker(2, ControlType.ABORT, 2))
+    transactions.apply(marker(3, ControlType.ABORT, 1))
     assert transactions.aborted == [AbortedTransaction(2, 1, 2, 0), AbortedTransaction(1, 0, 3, 4)]
 
 

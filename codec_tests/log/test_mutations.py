@@ -147,6 +147,6 @@ def _size(partition: Partition) -> int:
     ],
     ids=lambda path: path.name,
 )
-def test_damaged_partitions_are_told_and_saved(source: Path, tmp_path: Path) -> None:
+def test_damaged_partitions_are_reported_and_saved(source: Path, tmp_path: Path) -> None:
     for seed in range(40):
         check_partition(source, seed, tmp_path)

@@ -164,7 +164,7 @@ def test_what_a_broker_notes_is_what_its_batches_tell(tmp_path: Path) -> None:
     assert noted > 60
 
 
-def test_a_segment_whose_notes_are_whole_is_not_gone_over(tmp_path: Path) -> None:
+def test_a_segment_whose_notes_are_whole_is_not_scanned(tmp_path: Path) -> None:
     for history in histories(tmp_path, 20, seed=2):
         with patch.object(transactions_module, "_scan", wraps=transactions_module._scan) as scan:
             indexed_transactions(history.partition)

@@ -124,7 +124,7 @@ def written(directory: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("damage", ["none", "shifted", "noise", "negative"])
-def test_reading_starts_at_a_batch_that_is_not_behind_the_offset(
+def test_reading_starts_at_a_batch_that_is_not_after_the_offset(
     tmp_path: Path, damage: str
 ) -> None:
     positions = written(tmp_path)

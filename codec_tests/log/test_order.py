@@ -31,7 +31,7 @@ from pyspark_kraftwire.plan import plan
 
 from codec_tests.cli.running import run
 from codec_tests.columns.engines import batches_alike
-from codec_tests.log.test_legacy import message
+from codec_tests.log.legacy_messages import message
 from codec_tests.spark.reads import offsets_of, options_of, read_rows
 from codec_tests.stored_files import BROKER, CONTROLLER
 
@@ -104,7 +104,7 @@ class Read(NamedTuple):
 
 
 def dump(path: Path) -> Read:
-    done = run("log", "dump", str(path), "-o", "json", "--bytes", "utf8")
+    done = run("log", "dump", path, "-o", "json", "--bytes", "utf8")
     found = [json.loads(line) for line in done.stdout.splitlines()]
     rows = [(row["offset"], row["value"].encode()) for row in found if "offset" in row]
     return Read(rows, done.exit_code == 1)
@@ -280,7 +280,7 @@ def test_a_selection_does_not_hide_a_batch_that_is_out_of_order(tmp_path: Path) 
             found = spark(tmp_path / "tea-0", **given)
             assert found.is_reported
             assert [offset for offset, _ in found.rows][-5:] == [4, 5, 6, 7, 8]
-        done = run("log", "dump", str(path), "--to-offset", "9", "-o", "json")
+        done = run("log", "dump", path, "--to-offset", "9", "-o", "json")
         assert (done.exit_code, len(done.stdout.splitlines())) == (1, 8)
 
 
@@ -289,7 +289,7 @@ def test_headers_alone_are_in_order_too(tmp_path: Path) -> None:
     (path,) = write(tmp_path / "tea-0", batches)
     path.write_bytes(changed(path.read_bytes(), Flip(1, len(batches[0]), 99)))
     for option in ("--headers-only", "--batches"):
-        done = run("log", "dump", str(path), option, "-o", "json")
+        done = run("log", "dump", path, option, "-o", "json")
         assert (done.exit_code, len(done.stdout.splitlines())) == (1, 3)
         assert "out of order" in done.stderr
     source = BytesSource(path.read_bytes())
@@ -314,6 +314,6 @@ def test_groups_and_metadata_report_a_batch_out_of_order(tmp_path: Path) -> None
         assert not isinstance(middle, Damage)
         wrong = struct.unpack_from(">q", path.read_bytes(), middle.position)[0] ^ 1 << 20
         path.write_bytes(changed(path.read_bytes(), Flip(0, middle.position, wrong)))
-        done = run(*command, str(directory))
+        done = run(*command, directory)
         assert done.exit_code == 1
         assert "out of order" in done.stderr

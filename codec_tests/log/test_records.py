@@ -101,7 +101,7 @@ def test_a_delete_horizon_is_the_base_of_the_timestamps() -> None:
     assert batch.records == records
 
 
-def test_sequences_begin_again_behind_the_largest() -> None:
+def test_sequences_begin_again_after_the_largest() -> None:
     records = [Record(n, 0, None, None, ()) for n in range(3)]
     settings = BatchSettings(producer_id=1, producer_epoch=0, base_sequence=(1 << 31) - 2)
     header = decode_batch(encode_batch(records, settings)).header

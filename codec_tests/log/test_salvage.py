@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from kraftwire.log.fsck import Fsck
 from kraftwire.log.salvage.partition import Salvage
 from kraftwire.log.salvage.small_files import Loss
 
-from codec_tests.stored_files import BROKER, CONTROLLER
+from codec_tests.stored_files import BROKER, CONTROLLER, copy_of
 
 
 def salvage(source: Path, target: Path) -> tuple[Partition, list[Loss]]:
@@ -24,10 +23,6 @@ def salvage(source: Path, target: Path) -> tuple[Partition, list[Loss]]:
     losses = list(Salvage(partition, target / source.name).run())
     (saved,) = find_partitions([target / source.name])
     return saved, losses
-
-
-def copy_of(name: str, directory: Path) -> Path:
-    return Path(shutil.copytree(BROKER / name, directory / "source" / name))
 
 
 def offsets_of(partition: Partition) -> set[int]:
@@ -74,7 +69,7 @@ def test_snapshots_and_votes_come_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_every_offset_is_kept_or_told_as_lost(seed: int, tmp_path: Path) -> None:
+def test_every_offset_is_kept_or_reported_as_lost(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     source = copy_of("tea-0", tmp_path)
     (before,) = find_partitions([source])
@@ -132,7 +127,7 @@ def test_batches_that_come_twice_are_kept_once(tmp_path: Path) -> None:
     segment.write_bytes(data + data[:2156])
     saved, losses = salvage(source, tmp_path / "saved")
     assert saved.segments[0].path.read_bytes() == data
-    reason = "base offset 0 behind offset 119, which came before"
+    reason = "base offset 0 is not above offset 119, which came before it"
     assert [loss.reason for loss in losses] == [reason]
 
 
@@ -156,7 +151,7 @@ def test_a_bit_that_the_crc_does_not_cover_costs_one_batch(
     assert offsets_of(saved) == set(range(40, 120))
 
 
-def test_a_damaged_checkpoint_of_epochs_is_told(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_of_epochs_is_reported(tmp_path: Path) -> None:
     source = copy_of("tea-0", tmp_path)
     (source / "leader-epoch-checkpoint").write_bytes(b"?")
     saved, (loss,) = salvage(source, tmp_path / "saved")
@@ -192,7 +187,7 @@ def test_a_segment_with_a_name_of_its_own_keeps_its_offsets(tmp_path: Path) -> N
     assert (tmp_path / "saved" / "00000000005000000000.log").read_bytes() == path.read_bytes()
 
 
-def test_what_compaction_broke_off_is_told_as_left_out(tmp_path: Path) -> None:
+def test_what_compaction_broke_off_is_reported_as_left_out(tmp_path: Path) -> None:
     source = copy_of("tea-0", tmp_path)
     (source / f"{40:020}.log").rename(source / f"{40:020}.log.swap")
     _, losses = salvage(source, tmp_path / "saved")

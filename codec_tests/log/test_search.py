@@ -6,24 +6,18 @@ import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from kraftwire.cli import main
 from kraftwire.log import find_files, find_partitions
 from kraftwire.log.directories import search
 from kraftwire.log.sources.storage import DirectoryEntry, LocalStorage
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.streaming.progress import Progress
 
+from codec_tests.cli.running import run
 from codec_tests.spark.reads import batch, labels, offsets_of, options_of, write_segments
 from codec_tests.stored_files import BROKER, CONTROLLER
-
-
-def run(*arguments: Any) -> Result:
-    return CliRunner().invoke(main, [str(one) for one in arguments])
 
 
 @pytest.fixture
@@ -171,7 +165,7 @@ class Locked(LocalStorage):
         return super().entries(directory)
 
 
-def test_what_may_not_be_listed_is_reported_but_for_lost_and_found(tmp_path: Path) -> None:
+def test_what_may_not_be_listed_is_reported_except_for_lost_and_found(tmp_path: Path) -> None:
     write_segments(tmp_path / "kafka-log0" / "tea-0", [batch(0, 1)])
     for name in ("lost+found", "kafka-log1"):
         (tmp_path / name).mkdir()
@@ -184,7 +178,7 @@ def test_what_may_not_be_listed_is_reported_but_for_lost_and_found(tmp_path: Pat
     assert len(found) == 1
 
 
-def test_what_lies_below_a_data_directory_is_not_searched(tmp_path: Path) -> None:
+def test_what_is_below_a_data_directory_is_not_searched(tmp_path: Path) -> None:
     write_segments(tmp_path / "tea-0", [batch(0, 1)])
     write_segments(tmp_path / "backup" / "old" / "tea-0", [batch(0, 1)])
     assert [one.directory for one in find_partitions([tmp_path])] == [tmp_path / "tea-0"]

@@ -72,7 +72,7 @@ def test_an_empty_file_holds_nothing() -> None:
 
 
 @pytest.mark.parametrize("cut", range(1, len(PARTS[-1]), 7))
-def test_a_torn_tail_is_told_and_what_comes_before_it_kept(cut: int) -> None:
+def test_a_torn_tail_is_reported_and_what_comes_before_it_kept(cut: int) -> None:
     items = scanned(WHOLE[:-cut])
     (damage,) = damages(items)
     assert offsets(items) == [10, 20, 30, 40]
@@ -99,7 +99,7 @@ def test_a_flipped_byte_costs_its_own_batch_alone(at: int) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 48, 49, 60, 1 << 20, (1 << 31) - 1, -1])
-def test_a_length_that_lies_costs_its_own_batch_alone(length: int) -> None:
+def test_a_length_that_is_costs_its_own_batch_alone(length: int) -> None:
     at = STARTS[2] + 8
     data = WHOLE[:at] + length.to_bytes(4, signed=True) + WHOLE[at + 4 :]
     items = scanned(data)
@@ -114,7 +114,7 @@ def test_a_wrong_magic_costs_its_own_batch_alone(magic: int) -> None:
     assert offsets(items) == [10, 20, 40, 50]
 
 
-def test_zeros_at_the_end_are_told_from_damage() -> None:
+def test_zeros_at_the_end_are_reported_from_damage() -> None:
     """A file that was allocated in advance, or grown by a crash."""
     items = scanned(WHOLE + bytes(5000))
     (damage,) = damages(items)
@@ -154,7 +154,7 @@ def test_a_batch_within_a_damaged_records_value_is_not_taken_for_one_of_the_log(
     assert offsets(scanned(bytes(data))) == [10, 30]
 
 
-def test_a_batch_in_a_value_that_fits_the_log_is_told_by_what_follows_it() -> None:
+def test_a_batch_in_a_value_that_fits_the_log_is_reported_by_what_follows_it() -> None:
     """Of this log's own epoch, and further on: but behind it comes the rest of a record."""
     inside = encode_batch(
         [Record(1_000_000, 0, None, b"x", ())], BatchSettings(partition_leader_epoch=3)

@@ -9,11 +9,9 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.cli import main
 from kraftwire.cli.log.files import file_rows
 from kraftwire.log import BytesSource, CorruptBatch, find_partitions
 from kraftwire.log.directories.file_names import FileKind
@@ -51,6 +49,7 @@ from kraftwire.log.small_files.properties import (
 from kraftwire.log.small_files.quorum_state import decode_quorum_state, encode_quorum_state
 from kraftwire_wire.uuids import parse_uuid
 
+from codec_tests.cli.running import run
 from codec_tests.stored_files import BROKER, CONTROLLER, stored_files
 
 Again = Callable[[bytes], bytes]
@@ -113,7 +112,7 @@ def test_any_bytes_are_read_or_refused(kind: FileKind, content: bytes | str) -> 
         assert 0 <= error.position <= len(data)
 
 
-def test_zeros_behind_the_entries_are_no_entries() -> None:
+def test_zeros_after_the_entries_are_no_entries() -> None:
     """The file of an active segment is allocated in advance."""
     entries = [OffsetEntry(10, 4200), OffsetEntry(20, 9000)]
     data = encode_offset_index(entries, 7) + bytes(1 << 20)
@@ -123,7 +122,7 @@ def test_zeros_behind_the_entries_are_no_entries() -> None:
     assert list(read_time_index(BytesSource(data[: len(data) // 12 * 12]), 7)) == times
 
 
-def test_entries_cross_the_pieces_that_are_read_at_once() -> None:
+def test_entries_cross_the_pieces_that_are_read_immediately() -> None:
     entries = [OffsetEntry(number, 100 * number) for number in range(1, 30_000)]
     data = encode_offset_index(entries, 0)
     assert list(read_offset_index(BytesSource(data), 0)) == entries
@@ -133,7 +132,7 @@ def test_entries_cross_the_pieces_that_are_read_at_once() -> None:
 def test_an_empty_cluster_id_is_none(text: str, tmp_path: Path) -> None:
     assert decode_meta_properties(text.encode()) == MetaProperties(0, None, None, None)
     (tmp_path / "meta.properties").write_text(text)
-    result = CliRunner().invoke(main, ["log", "fsck", "-o", "table", str(tmp_path)])
+    result = run("log", "fsck", "-o", "table", tmp_path)
     assert (result.exit_code, result.stdout.splitlines()[1:]) == (0, [])
 
 
@@ -153,18 +152,18 @@ def test_the_controllers_quorum_state() -> None:
 @pytest.mark.parametrize(
     ("data", "match"),
     [
-        (b"\n", "no checkpoint"),
-        (b"0\n", "no checkpoint"),
+        (b"\n", "not a checkpoint"),
+        (b"0\n", "not a checkpoint"),
         (b"1\n0\n", "version '1'"),
-        (b"0\nx\n", "'x' where a number"),
-        (b"0\n2\ntea 0 1\n", "1 entries, where 2"),
-        (b"0\n1\ntea 0\n", "2 words, where 3"),
+        (b"0\nx\n", "'x' is not a number"),
+        (b"0\n2\ntea 0 1\n", "1 entries, but the count is 2"),
+        (b"0\n1\ntea 0\n", "2 words instead of 3"),
         (b"0\n1\ntea zero 1\n", "'zero'"),
         (b"0\n2\ntea 0 1\ntea 0 2\n", "twice"),
-        (b"0\n1\n\xff\xfe 0 1\n", "no text"),
+        (b"0\n1\n\xff\xfe 0 1\n", "not UTF-8 text"),
     ],
 )
-def test_checkpoints_that_are_none_are_refused(data: bytes, match: str) -> None:
+def test_checkpoints_that_are_not_valid_are_refused(data: bytes, match: str) -> None:
     with pytest.raises(CorruptBatch, match=match):
         decode_offset_checkpoint(data)
 
@@ -187,7 +186,7 @@ def test_checkpoints_that_kafka_created_and_has_not_written_are_empty(
     before = list(Fsck().run(list(find_partitions([directory]))))
     (directory / name).write_bytes(b"")
     for command, *options in (("fsck",), ("dump", "-o", "table"), ("dump", "-o", "json")):
-        result = CliRunner().invoke(main, ["log", command, *options, str(directory / name)])
+        result = run("log", command, *options, directory / name)
         assert (result.exit_code, result.stdout) == (0, "")
         assert command == "fsck" or not result.stderr
     assert list(Fsck().run(list(find_partitions([directory])))) == before
@@ -225,7 +224,7 @@ def test_meta_properties_come_back() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"version=one\n", b"version=1\nnode.id=x\n"])
-def test_meta_properties_that_are_none_are_refused(data: bytes) -> None:
+def test_meta_properties_that_are_not_valid_are_refused(data: bytes) -> None:
     with pytest.raises(CorruptBatch):
         decode_meta_properties(data)
 
@@ -239,7 +238,7 @@ def test_ids_are_base64url(raw: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "AAAA", "!" * 22, "A" * 23, "ä" * 22])
-def test_ids_that_are_none_are_refused(text: str) -> None:
+def test_ids_that_are_not_valid_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_uuid(text)
 
@@ -258,7 +257,7 @@ def test_ids_that_are_none_are_refused(text: str) -> None:
         b'{"data_version":' + b"9" * 5000 + b"}",
     ],
 )
-def test_quorum_states_that_are_none_are_refused(data: bytes) -> None:
+def test_quorum_states_that_are_not_valid_are_refused(data: bytes) -> None:
     with pytest.raises(CorruptBatch):
         decode_quorum_state(data)
 

@@ -7,17 +7,15 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from kraftwire.cli import main
 from kraftwire.log import CorruptBatch, FileSource, find_files, find_partitions
 from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.plan import plan
 
+from codec_tests.cli.running import run
 from codec_tests.spark.reads import batch, offsets_of, options_of, write_segments
 
 pytestmark = pytest.mark.timeout(60)
@@ -78,10 +76,6 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
     for topic in ("__cluster_metadata-0", "__consumer_offsets-0", "tea-0"):
         reason = request.param(tmp_path / topic / NAME)
     return tmp_path, reason
-
-
-def run(*arguments: Any) -> Result:
-    return CliRunner().invoke(main, [str(one) for one in arguments])
 
 
 @pytest.mark.parametrize("command", ["dump", "scan", "fsck"])
@@ -177,7 +171,7 @@ def test_what_is_listed_says_why_it_cannot_be_read(tmp_path: Path) -> None:
 def test_a_fifo_that_is_all_there_is_is_a_finding(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / f"{0:020}.log")
     for command in ("fsck", "dump", "scan"):
-        done = CliRunner().invoke(main, ["log", command, str(tmp_path)])
+        done = run("log", command, tmp_path)
         assert done.exit_code == 1, done.output
         assert "a FIFO, not a regular file" in done.output
 
@@ -189,6 +183,6 @@ def test_a_device_without_an_end_is_not_read_to_it(
     arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kraftwire.cli.messages.input_bytes.MAX_INPUT", 1 << 20)
-    done = CliRunner().invoke(main, [*arguments, "/dev/zero"])
+    done = run(*arguments, "/dev/zero")
     assert done.exit_code == 2, done.output
     assert "/dev/zero: more than 1048576 bytes" in done.output

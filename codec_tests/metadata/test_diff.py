@@ -87,7 +87,7 @@ def credential(key: bytes) -> UserScramCredentialRecord:
     return UserScramCredentialRecord(name="ann", mechanism=1, salt=b"s", stored_key=key)
 
 
-def test_secrets_that_differ_are_told_without_them() -> None:
+def test_secrets_that_differ_are_reported_without_them() -> None:
     secret = setting("ssl.keystore.password", "hidden one"), credential(b"hidden one")
     other = setting("ssl.keystore.password", "hidden two"), credential(b"hidden two")
     before, after = image_of(*secret), image_of(*other)

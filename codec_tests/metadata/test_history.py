@@ -86,7 +86,7 @@ def test_secrets_are_not_told(tmp_path: Path) -> None:
     assert shown[2] == "config topic tea sasl.jaas.config: value hidden -> hidden too"
 
 
-def test_transactions_are_told_when_they_end(tmp_path: Path) -> None:
+def test_transactions_are_reported_when_they_end(tmp_path: Path) -> None:
     begin = kafka.BeginTransactionRecord(name="t")
     messages = [begin, topic(), kafka.EndTransactionRecord(), begin, topic("cup", CUP)]
     write_log(tmp_path, [*messages, kafka.AbortTransactionRecord(reason="why"), begin, partition()])
@@ -157,7 +157,7 @@ def test_a_history_starts_at_the_oldest_snapshot_that_the_log_reaches(tmp_path: 
     ]
 
 
-def test_a_segment_alone_is_told_as_far_as_it_goes(tmp_path: Path) -> None:
+def test_a_segment_alone_is_reported_as_far_as_it_goes(tmp_path: Path) -> None:
     log = write_log(tmp_path, [moved(9), topic("cup", CUP), setting("a", "1", "cup")], base=3)
     history = History(log)
     assert (history.start, history.knows_state) == (3, False)

@@ -40,7 +40,7 @@ def test_every_record_type_has_an_effect_or_is_known_to_have_none() -> None:
 
 
 def test_what_is_no_metadata_record_is_refused() -> None:
-    with pytest.raises(CannotApply, match="VoteRequest is no record of cluster metadata"):
+    with pytest.raises(CannotApply, match="VoteRequest is not a record of cluster metadata"):
         MetadataImage().apply(kafka.VoteRequest())
 
 
@@ -91,7 +91,7 @@ def test_the_leader_is_not_compared() -> None:
     assert image == MetadataImage()
 
 
-def test_a_broker_registers_anew() -> None:
+def test_a_broker_registers_again() -> None:
     image = image_of(broker(), broker_change(fenced=-1), broker(epoch=20))
     (found,) = image.brokers.by_id.values()
     assert (found.epoch, found.fenced, found.rack) == (20, True, None)

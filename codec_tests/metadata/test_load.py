@@ -92,7 +92,7 @@ def test_a_snapshot_alone_is_an_image(tmp_path: Path) -> None:
             image_at(path, offset)
 
 
-def test_a_log_that_starts_behind_the_snapshot_is_a_gap(tmp_path: Path) -> None:
+def test_a_log_that_starts_after_the_snapshot_is_a_gap(tmp_path: Path) -> None:
     write_snapshot(tmp_path, 2, MESSAGES[:2])
     write_log(tmp_path, MESSAGES[4:], base=4)
     with pytest.raises(Unreachable, match="ends at offset 2, and the log starts only at 4"):
@@ -107,9 +107,9 @@ def test_a_log_without_its_beginning_has_no_image(tmp_path: Path) -> None:
             image_at(path)
 
 
-def test_an_offset_behind_the_end_is_refused(tmp_path: Path) -> None:
+def test_an_offset_after_the_end_is_refused(tmp_path: Path) -> None:
     write_log(tmp_path, MESSAGES)
-    with pytest.raises(Unreachable, match="offset 7 is not there yet: the log ends at 6"):
+    with pytest.raises(Unreachable, match="offset 7 does not exist yet: the log ends at 6"):
         image_at(tmp_path, 7)
 
 
@@ -167,7 +167,7 @@ def test_records_that_do_not_fit_are_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [10, 80], ids=["the footer", "more"])
-def test_behind_a_damaged_snapshot_stands_the_one_before(tmp_path: Path, cut: int) -> None:
+def test_after_a_damaged_snapshot_stands_the_one_before(tmp_path: Path, cut: int) -> None:
     write_log(tmp_path, MESSAGES)
     write_snapshot(tmp_path, 2, MESSAGES[:2])
     damaged = write_snapshot(tmp_path, 4, MESSAGES[:4])
@@ -241,7 +241,7 @@ def test_paths_without_metadata_are_refused(tmp_path: Path) -> None:
     with pytest.raises(KraftwireError, match="no file of Kafka's"):
         image_at(tmp_path)
     (tmp_path / "meta.properties").write_text("version=1\n")
-    with pytest.raises(KraftwireError, match="no __cluster_metadata-0 is there"):
+    with pytest.raises(KraftwireError, match="neither __cluster_metadata-0 nor"):
         image_at(tmp_path)
     write_log(tmp_path, MESSAGES).parent.rename(tmp_path / "tea-0")
     with pytest.raises(KraftwireError, match="of the topic tea, not __cluster_metadata"):

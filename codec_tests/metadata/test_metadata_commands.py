@@ -128,7 +128,7 @@ def test_damage_is_a_finding_and_the_rest_is_printed(data: Path) -> None:
     assert len(lines("show", data, exit_code=1)) == 5
 
 
-def test_a_gap_is_told(tmp_path: Path) -> None:
+def test_a_gap_is_reported(tmp_path: Path) -> None:
     write_snapshot(tmp_path, 2, MESSAGES[:2])
     write_log(tmp_path, MESSAGES, base=4)
     assert "ends at offset 2, and the log starts only at 4" in failed("show", tmp_path)
@@ -139,7 +139,7 @@ def test_what_cannot_be_done_is_one_line(data: Path) -> None:
     empty.mkdir()
     assert "does not exist" in failed("show", data / "nothing")
     assert "no file of Kafka's" in failed("show", empty)
-    assert "no __cluster_metadata-0 is there" in failed("show", data / "meta.properties")
+    assert "neither __cluster_metadata-0 nor" in failed("show", data / "meta.properties")
     assert "the log ends at 6" in failed("show", data, "--offset", 7)
     assert "give B" in failed("diff", data)
     assert "--partition needs --topic" in failed("history", data, "--partition", 1)

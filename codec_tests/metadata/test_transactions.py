@@ -32,7 +32,7 @@ def run(*messages: Message) -> tuple[list[list[int]], MetadataTransactions, list
     return ready, transactions, problems
 
 
-def test_records_outside_of_transactions_take_effect_at_once() -> None:
+def test_records_outside_of_transactions_take_effect_immediately() -> None:
     assert run(PLAIN, PLAIN)[0] == [[0], [1]]
 
 

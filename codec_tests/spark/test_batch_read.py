@@ -18,7 +18,7 @@ from kraftwire.log.batches.header import CONTROL, TRANSACTIONAL
 from kraftwire.log.directories.partition import find_partitions
 from kraftwire.log.segments.segment import read_batches
 
-from codec_tests.log.test_legacy import message
+from codec_tests.log.legacy_messages import message
 from codec_tests.spark.reads import read_rows, read_table, write_segments
 from codec_tests.stored_files import BROKER, CONTROLLER
 

@@ -23,7 +23,7 @@ from kraftwire_wire.records import encode_metadata_record
 from pyspark_kraftwire.read import MAX_CORRUPT_BYTES
 
 from codec_tests.log.file_mutants import mutant
-from codec_tests.log.test_legacy import message
+from codec_tests.log.legacy_messages import message
 from codec_tests.spark.reads import Row, batch, offsets_of, read_rows, write_segments
 from codec_tests.stored_files import BROKER, segment_of
 

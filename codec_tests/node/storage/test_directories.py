@@ -167,7 +167,7 @@ def test_all_reasons_are_told_at_once(root: Path) -> None:
         (SOUND.format("AAAAAAAAAAAAAAAAAAAAAA"), "is a reserved one"),
         (SOUND.format("AAAAAAAAAAAAAAAAAAAAAQ"), "is a reserved one"),
         ("", "is damaged: version is missing"),
-        ("version=x", "is damaged: version 'x' is no number"),
+        ("version=x", "is damaged: version 'x' is not a number"),
     ],
 )
 def test_files_that_nobody_can_start_with(root: Path, text: str, reason: str) -> None:

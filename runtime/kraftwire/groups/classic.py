@@ -15,7 +15,7 @@ from kraftwire.groups.state import ClassicState, CurrentAssignment, GroupState, 
 from kraftwire_messages.kafka import GroupMetadataKey, GroupMetadataValue
 
 
-def classic_group(
+def set_classic_group(
     group: GroupState, key: GroupMetadataKey, value: GroupMetadataValue | None
 ) -> list[GroupChange]:
     """Set the group's state; a tombstone deletes it, or it became another kind of group."""

@@ -15,10 +15,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kraftwire.groups.changes import GroupChange, GroupChangeKind
-from kraftwire.groups.classic import classic_group
-from kraftwire.groups.members import current_assignment, member_info, target_assignment
+from kraftwire.groups.classic import set_classic_group
+from kraftwire.groups.members import set_current_assignment, set_member_info, set_target_assignment
 from kraftwire.groups.offsets import not_negative
-from kraftwire.groups.share_effects import share_snapshot, share_topics, share_update
+from kraftwire.groups.share_effects import set_share_state, set_share_topics, update_share_state
 from kraftwire.groups.state import GroupEpochs, GroupState, GroupType, ResolvedRegex
 from kraftwire_messages import kafka
 from kraftwire_wire.message import Message
@@ -37,7 +37,7 @@ class RecordEffect(NamedTuple):
     apply: Apply
 
 
-def group_epoch(
+def set_epoch(
     group: GroupState,
     key: Message,
     value: (
@@ -68,7 +68,7 @@ def group_epoch(
     )
 
 
-def assignment_epoch(
+def set_assignment_epoch(
     group: GroupState,
     key: Message,
     value: (
@@ -92,7 +92,7 @@ def assignment_epoch(
     return _set_epochs(group, GroupChangeKind.ASSIGNMENT_EPOCH, new)
 
 
-def resolved_regex(
+def set_regex(
     group: GroupState,
     key: kafka.ConsumerGroupRegularExpressionKey,
     value: kafka.ConsumerGroupRegularExpressionValue | None,
@@ -111,7 +111,7 @@ def resolved_regex(
     )
 
 
-def topology(
+def set_topology(
     group: GroupState,
     key: kafka.StreamsGroupTopologyKey,
     value: kafka.StreamsGroupTopologyValue | None,
@@ -125,7 +125,7 @@ def topology(
     )
 
 
-def only_names(group: GroupState, key: Message, value: Message | None) -> list[GroupChange]:
+def change_nothing(group: GroupState, key: Message, value: Message | None) -> list[GroupChange]:
     """Change nothing: only the topic names in the record are used."""
     return []
 
@@ -137,36 +137,36 @@ def _set_epochs(group: GroupState, what: GroupChangeKind, after: GroupEpochs) ->
 
 _BY_KIND: Mapping[GroupType | None, Mapping[type[Message], Apply]] = {
     GroupType.CLASSIC: {
-        kafka.GroupMetadataKey: classic_group,
+        kafka.GroupMetadataKey: set_classic_group,
     },
     GroupType.CONSUMER: {
-        kafka.ConsumerGroupMetadataKey: group_epoch,
-        kafka.ConsumerGroupPartitionMetadataKey: only_names,
-        kafka.ConsumerGroupMemberMetadataKey: member_info,
-        kafka.ConsumerGroupTargetAssignmentMetadataKey: assignment_epoch,
-        kafka.ConsumerGroupTargetAssignmentMemberKey: target_assignment,
-        kafka.ConsumerGroupCurrentMemberAssignmentKey: current_assignment,
-        kafka.ConsumerGroupRegularExpressionKey: resolved_regex,
+        kafka.ConsumerGroupMetadataKey: set_epoch,
+        kafka.ConsumerGroupPartitionMetadataKey: change_nothing,
+        kafka.ConsumerGroupMemberMetadataKey: set_member_info,
+        kafka.ConsumerGroupTargetAssignmentMetadataKey: set_assignment_epoch,
+        kafka.ConsumerGroupTargetAssignmentMemberKey: set_target_assignment,
+        kafka.ConsumerGroupCurrentMemberAssignmentKey: set_current_assignment,
+        kafka.ConsumerGroupRegularExpressionKey: set_regex,
     },
     GroupType.SHARE: {
-        kafka.ShareGroupMemberMetadataKey: member_info,
-        kafka.ShareGroupMetadataKey: group_epoch,
-        kafka.ShareGroupTargetAssignmentMetadataKey: assignment_epoch,
-        kafka.ShareGroupTargetAssignmentMemberKey: target_assignment,
-        kafka.ShareGroupCurrentMemberAssignmentKey: current_assignment,
-        kafka.ShareGroupStatePartitionMetadataKey: share_topics,
+        kafka.ShareGroupMemberMetadataKey: set_member_info,
+        kafka.ShareGroupMetadataKey: set_epoch,
+        kafka.ShareGroupTargetAssignmentMetadataKey: set_assignment_epoch,
+        kafka.ShareGroupTargetAssignmentMemberKey: set_target_assignment,
+        kafka.ShareGroupCurrentMemberAssignmentKey: set_current_assignment,
+        kafka.ShareGroupStatePartitionMetadataKey: set_share_topics,
     },
     GroupType.STREAMS: {
-        kafka.StreamsGroupMetadataKey: group_epoch,
-        kafka.StreamsGroupMemberMetadataKey: member_info,
-        kafka.StreamsGroupTargetAssignmentMetadataKey: assignment_epoch,
-        kafka.StreamsGroupTargetAssignmentMemberKey: target_assignment,
-        kafka.StreamsGroupCurrentMemberAssignmentKey: current_assignment,
-        kafka.StreamsGroupTopologyKey: topology,
+        kafka.StreamsGroupMetadataKey: set_epoch,
+        kafka.StreamsGroupMemberMetadataKey: set_member_info,
+        kafka.StreamsGroupTargetAssignmentMetadataKey: set_assignment_epoch,
+        kafka.StreamsGroupTargetAssignmentMemberKey: set_target_assignment,
+        kafka.StreamsGroupCurrentMemberAssignmentKey: set_current_assignment,
+        kafka.StreamsGroupTopologyKey: set_topology,
     },
     None: {
-        kafka.ShareSnapshotKey: share_snapshot,
-        kafka.ShareUpdateKey: share_update,
+        kafka.ShareSnapshotKey: set_share_state,
+        kafka.ShareUpdateKey: update_share_state,
     },
 }
 EFFECTS: Mapping[type[Message], RecordEffect] = {

@@ -67,7 +67,7 @@ class _Tasks(Protocol):
     partitions: list[int]
 
 
-def member_info(group: GroupState, key: MemberKey, value: Info | None) -> list[GroupChange]:
+def set_member_info(group: GroupState, key: MemberKey, value: Info | None) -> list[GroupChange]:
     """Set the data that a member sends when it joins and whenever it changes."""
     before, old = _member(group, key)
     after = _put(group, replace(old, info=None if value is None else _info(value)))
@@ -78,7 +78,7 @@ def member_info(group: GroupState, key: MemberKey, value: Info | None) -> list[G
     return _changed(GroupChangeKind.MEMBER_CHANGED, old, after)
 
 
-def target_assignment(
+def set_target_assignment(
     group: GroupState, key: MemberKey, value: TargetValue | None
 ) -> list[GroupChange]:
     """Set a member's target assignment."""
@@ -87,7 +87,7 @@ def target_assignment(
     return [] if value is None else _changed(GroupChangeKind.TARGET_CHANGED, old, after)
 
 
-def current_assignment(
+def set_current_assignment(
     group: GroupState, key: MemberKey, value: CurrentValue | None
 ) -> list[GroupChange]:
     """Set a member's current assignment."""

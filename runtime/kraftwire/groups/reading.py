@@ -230,6 +230,6 @@ def _check_copies(partitions: Iterable[Partition]) -> None:
         other = found.setdefault(partition.name, partition)
         if other is not partition:
             raise KraftwireError(
-                f"{partition.label} is there twice, name one of them: "
+                f"{partition.label} exists twice; name one of them: "
                 f"{other.directory}, {partition.directory}"
             )

@@ -43,7 +43,7 @@ class _Batch(Protocol):
     delivery_count: int
 
 
-def share_topics(
+def set_share_topics(
     group: GroupState,
     key: ShareGroupStatePartitionMetadataKey,
     value: ShareGroupStatePartitionMetadataValue | None,
@@ -62,7 +62,7 @@ def share_topics(
     return [GroupChange(GroupChangeKind.SHARE_TOPICS, before, group.share_topics)]
 
 
-def share_snapshot(
+def set_share_state(
     group: GroupState, key: ShareSnapshotKey, value: ShareSnapshotValue | None
 ) -> list[GroupChange]:
     """Set all of a partition's state; a tombstone deletes it."""
@@ -91,7 +91,7 @@ def share_snapshot(
     ]
 
 
-def share_update(
+def update_share_state(
     group: GroupState, key: ShareUpdateKey, value: ShareUpdateValue | None
 ) -> list[GroupChange]:
     """Apply what changed since the last snapshot."""

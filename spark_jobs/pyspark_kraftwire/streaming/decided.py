@@ -44,7 +44,7 @@ class Decided:
     def _take(self, batch: Batch) -> None:
         """Count a batch of a transaction; one that is damaged is none, as in batch reads."""
         try:
-            self._transactions.take(batch)
+            self._transactions.verify_and_apply(batch)
         except KraftwireError as error:
             reason = "a transaction that ends there stays open, and the stream before it"
             _log.warning("%s; %s", error, reason)

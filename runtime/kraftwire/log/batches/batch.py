@@ -50,8 +50,8 @@ class Batch:
         A list, unless that would take too much memory: see `LargeRecords`. The CRC is not checked
         here: segments check it before they return a batch.
         """
-        # `decode` must not hold the batch, which holds its records: the memory of both would wait
-        # for the garbage collector.
+        # `decode` does not refer to the batch, which refers to its records: in a cycle, the memory
+        # of both would wait for the garbage collector.
         header, file, limit = self.header, self.file, self.limit
         data: bytes | bytearray = self.data
         if header.codec:
@@ -104,7 +104,7 @@ def decode_batch(
     """
     header = parse_header(data, position, position)
     if header is None:
-        raise CorruptBatch(file, position, f"{len(data) - position} bytes are no batch")
+        raise CorruptBatch(file, position, f"{len(data) - position} bytes are not a batch")
     problem = problem_of(header)
     if problem is None and header.end > len(data):
         problem = f"a batch of {header.size} bytes, {len(data) - position} left"

@@ -118,11 +118,11 @@ def _encode_records(records: Sequence[Record], base_offset: int, base_timestamp:
     for number, record in enumerate(records):
         path = f"records[{number}]"
         if not previous < record.offset <= base_offset + _MAX_LENGTH:
-            raise EncodeError(f"offset {record.offset} behind {previous}", path)
+            raise EncodeError(f"offset {record.offset} after {previous}", path)
         if record.timestamp not in _INT64 or record.timestamp - base_timestamp not in _INT64:
             raise EncodeError(f"timestamp {record.timestamp} does not fit", path)
         previous = record.offset
-        body = bytearray(1)  # the attributes, of which no bit is used
+        body = bytearray(1)  # the attributes: no bit is used
         write_varint(body, record.timestamp - base_timestamp)
         write_varint(body, record.offset - base_offset)
         _write_bytes(body, record.key)

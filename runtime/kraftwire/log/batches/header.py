@@ -200,9 +200,9 @@ def problem_of(header: BatchHeader) -> str | None:
     """Return what is wrong with a header whatever its file; None if it is valid."""
     magic = header.magic
     if magic not in _MIN_LENGTHS:
-        return f"magic {magic}, where only 0, 1 and 2 are known"
+        return f"magic {magic}; only 0, 1 and 2 are known"
     if header.length < _MIN_LENGTHS[magic]:
-        return f"a batch length of {header.length}, where {_MIN_LENGTHS[magic]} is the least"
+        return f"batch length {header.length} is below the minimum, {_MIN_LENGTHS[magic]}"
     if header.base_offset < 0:
         return f"base offset {header.base_offset}"
     if header.base_offset + header.last_offset_delta > _MAX_OFFSET:

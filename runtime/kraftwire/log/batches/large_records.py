@@ -82,7 +82,7 @@ class RecordBudget:
         self._left -= batch.header.size
         for record in batch.records:
             self._left -= (1 + len(record.headers)) * OBJECT_BYTES
-            if isinstance(batch.records, LargeRecords):  # whose bytes are not those of the batch
+            if isinstance(batch.records, LargeRecords):  # their bytes are not those of the batch
                 self._left -= len(record.key or b"") + len(record.value or b"")
             if self._left < 0:
                 reason = over_limit("its records are too many to keep in memory", self._limit)

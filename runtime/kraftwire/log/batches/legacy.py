@@ -40,7 +40,7 @@ def decode_legacy(data: bytes | bytearray, header: BatchHeader, file: str) -> It
         return
     shift = 0
     if header.magic >= 1 and header.base_offset > 0:
-        # The outer offset is that of the last; 0 where a client that is old left it so.
+        # The outer offset is that of the last message; old clients left it at 0.
         shift = header.base_offset - _last_offset(data)
     for records in _inner_records(data, header, file):
         if shift:
@@ -91,7 +91,7 @@ def _inner_records(
             yield records
             records = []
     if not position:
-        raise CorruptBatch(file, outer.position, "a compressed message that holds none")
+        raise CorruptBatch(file, outer.position, "a compressed message contains no messages")
     yield records
 
 

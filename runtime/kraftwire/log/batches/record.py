@@ -115,7 +115,7 @@ def _read_records(
     for _ in range(count):
         if position >= stop:
             break
-        # The record's length; the attributes behind it say nothing.
+        # The record's length; the attributes after it are unused.
         raw = data[position]
         if raw < 0x80:
             position += 1

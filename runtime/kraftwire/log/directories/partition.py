@@ -257,7 +257,7 @@ def _named_file(path: Path, storage: Storage, *, is_named: bool) -> LogFile:
         offset = int(digits[0]) if digits else _first_offset(path, storage)
         name = FileName(_BY_SUFFIX[path.suffix], offset)
     if name is None:
-        reason = "its name is none of a data directory's; segments end with .log"
+        reason = "not a file name of a data directory; segments end with .log"
         raise KraftwireError(f"{path}: {reason}")
     partition = _partition_of(path.parent, is_named=is_named)
     return LogFile(path, name, partition, storage, is_alone=True)

@@ -53,7 +53,7 @@ def _record_problems(header: BatchHeader, records: Iterable[Record]) -> Iterator
     for record in records:
         if not previous < record.offset <= header.last_offset:
             yield (
-                f"offset {record.offset} behind {previous}, "
+                f"offset {record.offset} after {previous}, "
                 f"in a batch of offsets {header.base_offset} to {header.last_offset}"
             )
             return

@@ -100,7 +100,7 @@ class Fsck:
             return
         ends = self._ends.get(file.path.parent)
         if ends is None:
-            return  # the file alone was named: there are no logs to hold it against
+            return  # the caller named the file alone: there are no logs to compare it with
         what = _AT_THE_END[file.path.name]
         for at, offset in offsets.items():
             label = f"{at.topic}-{at.partition}"
@@ -126,7 +126,7 @@ def _swaps(partition: Partition) -> Iterator[Finding]:
     """Report files that replace others when the broker starts; they are not checked."""
     for file in partition.files:
         if file.name.state == "swap" and file.kind is FileKind.SEGMENT:
-            reason = "compaction was broken off; the broker puts it in place when it starts"
+            reason = "compaction was interrupted; the broker finishes it when it starts"
             yield warning("segment", str(file.path), None, reason)
 
 

@@ -112,9 +112,9 @@ class OffsetIndexCheck(_IndexCheck[OffsetEntry]):
             if entry.position < header.position:
                 self._no_batch(at, entry)
             elif header.magic >= 2 and not _names(entry, header):
-                where = f"offset {entry.offset} is said to be at {entry.position}"
+                where = f"offset {entry.offset} at position {entry.position}"
                 there = f"offsets {header.base_offset} to {header.last_offset}"
-                self._add(at, f"{where}, where {there} are")
+                self._add(at, f"{where}, but the batch there has {there}")
             self._next = self._advance()
 
     def finish(self, last_offset: int) -> list[Finding]:
@@ -129,8 +129,8 @@ class OffsetIndexCheck(_IndexCheck[OffsetEntry]):
         return self._problems
 
     def _no_batch(self, at: int, entry: OffsetEntry) -> None:
-        where = f"offset {entry.offset} is said to be at {entry.position}"
-        self._add(at, f"{where}, where no batch starts")
+        where = f"offset {entry.offset} at position {entry.position}"
+        self._add(at, f"{where}, but no batch starts there")
 
 
 def _names(entry: OffsetEntry, header: BatchHeader) -> bool:
@@ -157,7 +157,7 @@ class TimeIndexCheck(_IndexCheck[TimeEntry]):
             at, entry = self._next
             if entry.timestamp != self._largest:
                 said = f"time {entry.timestamp} for offset {entry.offset}"
-                self._add(at, f"{said}, where the largest so far is {self._largest}")
+                self._add(at, f"{said}, but the largest so far is {self._largest}")
             self._next = self._advance()
 
     def finish(self) -> list[Finding]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import pairwise
-from operator import attrgetter
 
 from kraftwire.log.batches.batch import Batch
 from kraftwire.log.batches.compression import DEFAULT_LIMIT
@@ -21,7 +19,7 @@ from kraftwire.log.fsck.producers import ProducerStates
 from kraftwire.log.queries.transactions import PartitionTransactions
 from kraftwire.log.segments.batch_order import BatchOrder, with_following
 from kraftwire.log.segments.segment import Damage, DamageKind, scan_batches
-from kraftwire.log.small_files.checkpoints import EpochEntry, decode_leader_epochs
+from kraftwire.log.small_files.checkpoints import EpochEntry, decode_leader_epochs, epoch_at
 from kraftwire_wire.errors import KraftwireError
 
 _EPOCHS = "leader epochs"
@@ -124,17 +122,14 @@ class PartitionCheck:
         yield from self._batches.check(batch, order, following)
         yield from self._epoch(batch)
         self._producers.batch(header)
-        if header.is_control:
-            with suppress(KraftwireError):  # records that cannot be read are a finding already
-                self._transactions.marker(batch)
-        else:
-            self._transactions.data(header)
+        with suppress(KraftwireError):  # a marker that cannot be read is a finding already
+            self._transactions.apply(batch)
 
     def _snapshots_up_to(self, offset: int | None) -> Iterator[Finding]:
         """Check the producer snapshots that were taken before the batch at an offset."""
         while self._snapshots and (offset is None or self._snapshots[0].base_offset <= offset):
             snapshot = self._snapshots.pop(0)
-            # Behind damage nothing is known of the producers, but the file must be readable.
+            # After damage the producers are unknown, but the file has to be readable.
             yield from self._producers.check(snapshot, compare=not self._is_damaged)
 
     # -- leader epochs ---------------------------------------------------------------------
@@ -161,11 +156,11 @@ class PartitionCheck:
         epochs, epoch = self._epochs, header.partition_leader_epoch
         if epochs is None or epoch < 0 or self._wrong_epochs >= _MAX_EPOCH_FINDINGS:
             return
-        at = bisect_right(epochs, header.base_offset, key=attrgetter("start_offset")) - 1
-        # Below the first entry are records that were deleted but for their bytes.
-        if at >= 0 and epochs[at].epoch != epoch:
+        known = epoch_at(epochs, header.base_offset)
+        # None below the first entry: these records were deleted, but their bytes are still there.
+        if known is not None and known != epoch:
             self._wrong_epochs += 1
-            reason = f"leader epoch {epoch}, where leader-epoch-checkpoint has {epochs[at].epoch}"
+            reason = f"leader epoch {epoch}, but leader-epoch-checkpoint has {known}"
             yield error(_EPOCHS, batch.file, header.position, reason)
 
     # -- snapshots of metadata -------------------------------------------------------------
@@ -199,7 +194,7 @@ def _indexes_without_segments(partition: Partition) -> Iterator[Finding]:
     for kind in kinds:
         for file in partition.of_kind(kind):
             if file.base_offset not in bases:
-                yield warning(kind.value, str(file.path), None, "there is no segment that it is of")
+                yield warning(kind.value, str(file.path), None, "it has no segment")
 
 
 def _segments_without_indexes(partition: Partition) -> Iterator[Finding]:
@@ -212,8 +207,8 @@ def _segments_without_indexes(partition: Partition) -> Iterator[Finding]:
         yield info(kind.value, str(partition.directory), reason)
         return
     for segment in missing:
-        yield info(kind.value, str(segment.path), "there is no .index beside it; Kafka rebuilds it")
+        yield info(kind.value, str(segment.path), "it has no .index; Kafka rebuilds it")
     for segment in segments:
         if segment not in missing and beside(segment, FileKind.TIME_INDEX) is None:
-            reason = "there is no .timeindex beside it; Kafka starts with an empty one"
+            reason = "it has no .timeindex; Kafka starts with an empty one"
             yield info(FileKind.TIME_INDEX.value, str(segment.path), reason)

@@ -69,7 +69,7 @@ class ProducerStates:
         for entry in snapshot.producer_entries:
             state = self._states.get(entry.producer_id)
             if entry.last_offset >= file.base_offset:
-                reason = f"its last offset {entry.last_offset} lies behind the snapshot"
+                reason = f"its last offset {entry.last_offset} is after the snapshot"
                 yield self._finding(file, entry.producer_id, reason)
             elif compare and state is not None:
                 said = ProducerState(

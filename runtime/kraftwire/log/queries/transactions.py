@@ -63,18 +63,17 @@ class PartitionTransactions:
         # They are opened in the order of their offsets, so the oldest is the first.
         return next(iter(self._open.values()), None)
 
-    def data(self, header: BatchHeader) -> None:
-        """Apply a batch that is not a control batch."""
-        if header.is_transactional and header.producer_id >= 0:
-            self._open.setdefault(header.producer_id, header.base_offset)
+    def apply(self, batch: Batch) -> None:
+        """Apply a batch whose CRC was checked; raise `KraftwireError` for an unreadable marker.
 
-    def marker(self, batch: Batch) -> None:
-        """Apply a control batch; other types than ABORT and COMMIT change nothing.
-
-        As in Kafka, its first record is the marker, and the others are ignored.
+        As in Kafka, the first record of a control batch is the marker, and the others are ignored.
         """
         header = batch.header
         if not header.is_transactional:
+            return
+        if not header.is_control:
+            if header.producer_id >= 0:
+                self._open.setdefault(header.producer_id, header.base_offset)
             return
         for record in batch.records[:1]:
             kind = decode_control_key(record.key or b"")
@@ -88,14 +87,11 @@ class PartitionTransactions:
                 stable = record.offset + 1 if stable is None else stable
                 self.add(AbortedTransaction(header.producer_id, first, record.offset, stable))
 
-    def take(self, batch: Batch) -> None:
-        """Apply a transactional batch; raise `KraftwireError` if it is damaged."""
+    def verify_and_apply(self, batch: Batch) -> None:
+        """Check the CRC of a batch and apply it; raise `KraftwireError` if it is damaged."""
         if not batch.has_valid_crc:
             raise CorruptBatch(batch.file, batch.header.position, "the CRC does not match")
-        if batch.header.is_control:
-            self.marker(batch)
-        else:
-            self.data(batch.header)
+        self.apply(batch)
 
     def add(self, aborted: AbortedTransaction) -> None:
         """Add an aborted transaction; they are added in the order of their markers."""
@@ -209,7 +205,7 @@ def _read_transactional(
 ) -> None:
     batch = Batch(header, source.read_at(header.position, header.size), source.name)
     try:
-        transactions.take(batch)
+        transactions.verify_and_apply(batch)
     except KraftwireError as error:
         problem = CorruptBatch(source.name, header.position, getattr(error, "reason", str(error)))
         transactions.problems.append(problem)

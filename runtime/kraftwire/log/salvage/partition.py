@@ -15,12 +15,10 @@ are copied, except producer snapshots: a broker rebuilds them from the batches.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import attrgetter
 from pathlib import Path
 
 from kraftwire.log.batches.batch import Batch
@@ -35,6 +33,7 @@ from kraftwire.log.small_files.checkpoints import (
     EpochEntry,
     decode_leader_epochs,
     encode_leader_epochs,
+    epoch_at,
 )
 from kraftwire.log.writers.segment_writer import SegmentWriter
 from kraftwire_wire.errors import KraftwireError
@@ -98,7 +97,7 @@ class Salvage:
         """Yield the output of an interrupted compaction: whether it is complete is unknown."""
         for file in self._partition.files:
             if file.kind is FileKind.SEGMENT and file.name.state == "swap":
-                reason = "left out: compaction was broken off before it took its place"
+                reason = "left out: compaction was interrupted before it replaced another segment"
                 yield Loss(str(file.path), 0, file.size, reason, None, None)
 
     def _segment(self, segment: LogFile) -> Iterator[Loss]:
@@ -159,12 +158,9 @@ class Salvage:
         if epoch >= 0 and (not self._epochs or epoch > self._epochs[-1].epoch):
             self._epochs.append(EpochEntry(epoch, header.base_offset))
         self._epoch_ends[epoch] = header.base_offset
-        if not header.is_control:
-            self._transactions.data(header)
-            return
         before = len(self._transactions.aborted)
         with suppress(KraftwireError):
-            self._transactions.marker(batch)
+            self._transactions.apply(batch)
         for aborted in self._transactions.aborted[before:]:
             writer.add_aborted(aborted)
 
@@ -192,8 +188,7 @@ class Salvage:
             return False
         for epoch, start in self._epochs:
             for offset in (start, self._epoch_ends[epoch]):
-                at = bisect_right(entries, offset, key=attrgetter("start_offset")) - 1
-                if at < 0 or entries[at].epoch != epoch:
+                if epoch_at(entries, offset) != epoch:
                     return False
         return True
 

@@ -101,13 +101,13 @@ class BatchOrder:
             return f"base offset {first} in a segment that begins with {self.base}"
         if first < self.next_offset:
             before = self.next_offset - 1
-            return f"base offset {first} behind offset {before}, which came before"
+            return f"base offset {first} is not above offset {before}, which came before it"
         if first <= self._doubtful:
             return f"base offset {first}, and the batch before claims up to {self._doubtful}"
         if last >= self.bound:
             if self._end is None or last < self._end:
                 return f"offset {last} is too far from the segment's first, {self.base}"
-            return f"offset {last}, where the next segment begins with {self._end}"
+            return f"offset {last}, but the next segment begins with {self._end}"
         if following is not None and first > self.next_offset:
             after = following.base_offset
             if self.next_offset <= after < first:
@@ -204,7 +204,7 @@ class EpochOrder:
         """Return why a batch cannot have its leader epoch; None if it can."""
         epoch = header.partition_leader_epoch
         if 0 <= epoch < self.epoch:
-            return f"leader epoch {epoch} behind epoch {self.epoch}"
+            return f"leader epoch {epoch} after epoch {self.epoch}"
         if following is None or header.magic < 2 or following.magic < 2:
             return None
         after = following.partition_leader_epoch

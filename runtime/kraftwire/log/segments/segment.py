@@ -208,5 +208,5 @@ def _damage(
     cut_off = header is None or (claimed is not None and claimed.end > source.size)
     kind = DamageKind.TORN if cut_off else DamageKind.CORRUPT
     if resync.gave_up:
-        problem += "; too much that looks like batches follows to go on"
+        problem += "; gave up on the bytes after it: too many of them look like batches"
     return Damage(position, source.size, kind, problem, claimed)

@@ -11,7 +11,9 @@ no entries.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from kraftwire.log.errors import CorruptBatch
@@ -39,7 +41,7 @@ def decode_offset_checkpoint(data: bytes, file: str = "<bytes>") -> dict[TopicPa
     for position, words in _entries(data, file, 3):
         partition = TopicPartition(words[0], _number(words[1], file, position))
         if partition in offsets:
-            raise CorruptBatch(file, position, f"{words[0]} {words[1]} is there twice")
+            raise CorruptBatch(file, position, f"{words[0]} {words[1]} occurs twice")
         offsets[partition] = _number(words[2], file, position)
     return offsets
 
@@ -55,6 +57,12 @@ def decode_leader_epochs(data: bytes, file: str = "<bytes>") -> list[EpochEntry]
         EpochEntry(_number(words[0], file, position), _number(words[1], file, position))
         for position, words in _entries(data, file, 2)
     ]
+
+
+def epoch_at(entries: Sequence[EpochEntry], offset: int) -> int | None:
+    """Return the leader epoch of an offset; None if it is before the first entry."""
+    at = bisect_right(entries, offset, key=attrgetter("start_offset")) - 1
+    return entries[at].epoch if at >= 0 else None
 
 
 def encode_leader_epochs(entries: Iterable[EpochEntry]) -> bytes:
@@ -73,17 +81,17 @@ def _entries(data: bytes, file: str, width: int) -> list[tuple[int, list[str]]]:
         return []
     lines = _lines(data, file)
     if len(lines) < 2:
-        raise CorruptBatch(file, 0, "no checkpoint: a version and a count must come first")
+        raise CorruptBatch(file, 0, "not a checkpoint: it has to begin with a version and a count")
     (_, version), (at, count), *entries = lines
     if version != str(_VERSION):
-        raise CorruptBatch(file, 0, f"version {version!r}, where only {_VERSION} is known")
+        raise CorruptBatch(file, 0, f"version {version!r}; only {_VERSION} is known")
     if _number(count, file, at) != len(entries):
-        raise CorruptBatch(file, at, f"{len(entries)} entries, where {count} are announced")
+        raise CorruptBatch(file, at, f"{len(entries)} entries, but the count is {count}")
     found = []
     for position, line in entries:
         words = line.split()
         if len(words) != width:
-            raise CorruptBatch(file, position, f"{len(words)} words, where {width} must be")
+            raise CorruptBatch(file, position, f"{len(words)} words instead of {width}")
         found.append((position, words))
     return found
 
@@ -95,7 +103,7 @@ def _lines(data: bytes, file: str) -> list[tuple[int, str]]:
         try:
             line = raw.decode().strip()
         except UnicodeDecodeError:
-            raise CorruptBatch(file, position, "this is no text") from None
+            raise CorruptBatch(file, position, "not UTF-8 text") from None
         if line:
             lines.append((position, line))
         position += len(raw) + 1
@@ -104,5 +112,5 @@ def _lines(data: bytes, file: str) -> list[tuple[int, str]]:
 
 def _number(word: str, file: str, position: int) -> int:
     if not word.removeprefix("-").isdecimal() or len(word) > 20:
-        raise CorruptBatch(file, position, f"{word[:40]!r} where a number must be")
+        raise CorruptBatch(file, position, f"{word[:40]!r} is not a number")
     return int(word)

@@ -58,7 +58,7 @@ class OffsetIndex:
         self._data = data
         self._base = base_offset
         whole = len(data) // OFFSET_ENTRY.size
-        # Zeros to the end are no entries, and the first entry alone may be (0, 0).
+        # Zeros up to the end are not entries; only the first entry can be (0, 0).
         self.count = bisect_left(range(whole), True, key=lambda at: at > 0 and not self._raw(at)[1])
 
     def _raw(self, number: int) -> tuple[int, int]:
@@ -98,7 +98,7 @@ def _entries(source: Source, form: Struct) -> Iterator[tuple[int, int]]:
                 return
             yield entry
     if whole != source.size:
-        reason = f"{source.size - whole} bytes, which are no entry of {form.size}"
+        reason = f"{source.size - whole} bytes are left over after entries of {form.size} bytes"
         raise CorruptBatch(source.name, whole, reason)
 
 

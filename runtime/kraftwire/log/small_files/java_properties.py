@@ -39,7 +39,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     begun, first = "", 0
     for number, raw in enumerate(_LINE_END.split(text), 1):
         line = raw.lstrip(_BLANK)
-        if not begun:  # even behind a backslash that stood alone
+        if not begun:  # also after a line with nothing but a backslash
             if not line or line[0] in "#!":
                 continue
             first = number

@@ -64,12 +64,12 @@ def decode_partition_metadata(data: bytes, file: str = "<bytes>") -> PartitionMe
     found = decode_properties(data)
     version = _number(found.get("version"), "version", file)
     if version != 0:
-        raise CorruptBatch(file, 0, f"version {version}, where only 0 is known")
+        raise CorruptBatch(file, 0, f"version {version}; only 0 is known")
     text = found.get("topic_id", "")
     try:
         return PartitionMetadata(version, parse_uuid(text))
     except ValueError:
-        raise CorruptBatch(file, 0, f"topic_id {text[:40]!r} is no id") from None
+        raise CorruptBatch(file, 0, f"topic_id {text[:40]!r} is not an id") from None
 
 
 def encode_partition_metadata(metadata: PartitionMetadata) -> bytes:
@@ -86,5 +86,5 @@ def _number(text: str | None, key: str, file: str) -> int:
     if text is None:
         raise CorruptBatch(file, 0, f"{key} is missing")
     if not text.removeprefix("-").isdecimal() or len(text) > 20:
-        raise CorruptBatch(file, 0, f"{key} {text[:40]!r} is no number")
+        raise CorruptBatch(file, 0, f"{key} {text[:40]!r} is not a number")
     return int(text)

@@ -37,7 +37,7 @@ def decode_quorum_state(data: bytes, file: str = "<bytes>") -> QuorumState:
         reason = f"no JSON object with {_VERSION_KEY}"
         raise CorruptBatch(file, 0, reason) from None
     if type(version) is not int:
-        raise CorruptBatch(file, 0, f"{_VERSION_KEY} is no number")
+        raise CorruptBatch(file, 0, f"{_VERSION_KEY} is not a number")
     try:
         read = _read_draft if _VOTE_OF_DRAFT in obj else QuorumStateData.from_json
         return QuorumState(read(obj, version), version)

@@ -74,7 +74,7 @@ def load_image(
         log = LogReplay(source.partition, origin.offset, offset, report, done)
         _replay(image, log, report)
     if offset is not None and origin.offset < offset:
-        reason = f"offset {offset} is not there yet: the log ends at {origin.offset}"
+        reason = f"offset {offset} does not exist yet: the log ends at {origin.offset}"
         raise Unreachable(f"{source.path}: {reason}")
     if image.leader is None:
         image.leader = find_leader(source.partition, origin.offset)

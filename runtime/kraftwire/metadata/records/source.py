@@ -75,7 +75,7 @@ def _has_metadata(partition: Partition) -> bool:
 
 def _only(path: Path, partitions: list[Partition]) -> Partition:
     if not partitions:
-        raise KraftwireError(f"{path}: no {_DIRECTORY} is there, nor a snapshot of metadata")
+        raise KraftwireError(f"{path}: contains neither {_DIRECTORY} nor a snapshot of metadata")
     if len(partitions) > 1:
         places = ", ".join(str(one.directory.parent) for one in partitions)
         raise KraftwireError(f"{path}: several metadata logs; name the data directory: {places}")

@@ -52,7 +52,9 @@ class MetadataTransactions:
         message = entry.message
         if isinstance(message, BeginTransactionRecord):
             if self._waiting:
-                self._bad(entry, "a transaction begins while one is open, which is dropped")
+                self._bad(
+                    entry, "a transaction begins before the open one has ended, which is dropped"
+                )
             self._waiting = [entry]
             return ()
         if isinstance(message, EndTransactionRecord | AbortTransactionRecord):

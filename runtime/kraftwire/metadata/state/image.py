@@ -90,7 +90,7 @@ class MetadataImage:
         """
         effect = _EFFECTS.get(type(message))
         if effect is None:
-            raise CannotApply(f"{type(message).__name__} is no record of cluster metadata")
+            raise CannotApply(f"{type(message).__name__} is not a record of cluster metadata")
         effect(self, message)
 
     def _set_feature(self, name: str, level: int) -> None:
@@ -196,7 +196,7 @@ _EFFECTS: dict[type[Message], Callable[[MetadataImage, Any], None]] = {
     kafka.AbortTransactionRecord: _nothing,
     kafka.SnapshotHeaderRecord: _nothing,
     kafka.SnapshotFooterRecord: _nothing,
-    # ZooKeeper is gone since Kafka 4.0, whose image ignores this record.
+    # Kafka 4.0 removed ZooKeeper; its image ignores this record.
     kafka.ZkMigrationStateRecord: _nothing,
 }
 

@@ -149,10 +149,12 @@ class Brokers:
         """Change some fields of a registration."""
         broker = self._broker(record.broker_id, record.broker_epoch)
         if record.fenced not in (FENCE, UNFENCE, _UNCHANGED):
-            raise CannotApply(f"broker {broker.id}: {record.fenced} is no change of fencing")
+            raise CannotApply(f"broker {broker.id}: {record.fenced} is not a change of fencing")
         if record.in_controlled_shutdown not in (_IN_CONTROLLED_SHUTDOWN, _UNCHANGED):
             number = record.in_controlled_shutdown
-            raise CannotApply(f"broker {broker.id}: {number} is no change of controlled shutdown")
+            raise CannotApply(
+                f"broker {broker.id}: {number} is not a change of controlled shutdown"
+            )
         if record.fenced != _UNCHANGED:
             broker.fenced = record.fenced == FENCE
         if record.in_controlled_shutdown == _IN_CONTROLLED_SHUTDOWN:
