@@ -241,7 +241,7 @@ def test_tokens_are_renewed_and_removed() -> None:
 
     image = image_of(token(1), token(2))
     assert image.tokens["t"].expiration_timestamp == 2
-    assert image.tokens["t"].renewers == ("User:bob",)
+    assert image.tokens["t"].renewers == ["User:bob"]
     image.apply(kafka.RemoveDelegationTokenRecord(token_id="t"))
     assert image.tokens == {}
 

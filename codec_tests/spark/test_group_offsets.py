@@ -12,7 +12,7 @@ from pyspark.sql import Row, SparkSession
 
 from kraftwire.groups import GroupEvent, Groups
 from kraftwire.groups.changes import GroupChangeKind
-from kraftwire.groups.reading import GroupLogProblem, find_group_logs
+from kraftwire.groups.reading import find_group_logs
 from kraftwire.groups.state import CommittedOffset
 from kraftwire.log.small_files.properties import format_uuid
 from kraftwire_wire.errors import KraftwireError
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.xdist_group("spark")
 def replayed(path: Path) -> tuple[Groups, list[GroupEvent]]:
     groups = Groups()
     found = list(find_group_logs([path]).replay(groups))
-    return groups, [event for event in found if not isinstance(event, GroupLogProblem)]
+    return groups, [event for event in found if isinstance(event, GroupEvent)]
 
 
 def milliseconds(time: datetime | None) -> int | None:

@@ -12,13 +12,13 @@ From the records up, each importing only what is above it:
     reading                 the partitions below a path
 
 `read_groups` gives the state at the end, `GroupLogs.replay` every change on the way there.
-Nothing is printed, and what cannot be read is a `GroupLogProblem`, never an error half way.
+Nothing is printed. Errors are returned among the events, and never raised half way.
 """
 
 from __future__ import annotations
 
 from kraftwire.groups.changes import GroupChange, GroupChangeKind, GroupEvent
-from kraftwire.groups.reading import GroupLogProblem, GroupLogs, find_group_logs, read_groups
+from kraftwire.groups.reading import GroupLogs, find_group_logs, read_groups
 from kraftwire.groups.replay import Groups, PartitionReplay
 from kraftwire.groups.share_state import SharePartition, StateBatch
 from kraftwire.groups.state import (
@@ -41,7 +41,6 @@ __all__ = [
     "Groups",
     "Member",
     "PartitionReplay",
-    "GroupLogProblem",
     "SharePartition",
     "StateBatch",
     "TopicPartition",

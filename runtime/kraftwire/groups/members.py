@@ -97,7 +97,6 @@ def set_current_assignment(
 
 
 def _member(group: GroupState, key: MemberKey) -> tuple[Member | None, Member]:
-    """Return the member or None, and the member or an empty one."""
     member = group.members.get(key.member_id)
     return member, member or Member(key.member_id)
 

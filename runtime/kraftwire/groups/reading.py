@@ -5,8 +5,8 @@ groups have come; `__cluster_metadata`, where it is there, the names of topics, 
 of newer groups hold ids alone. Segments that lie in no partition directory are taken for
 those of `__consumer_offsets`.
 
-A `GroupLogProblem` among the events stands for what cannot be read (a damaged batch, a batch
-whose records cannot be split, a record that does not decode), and reading goes on after it.
+Errors among the events stand for what cannot be read, and reading goes on after them: a
+`CorruptBatch` for a file, a batch or its records, a `BadRecord` for one record.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from kraftwire.groups.changes import GroupEvent
 from kraftwire.groups.effects import GROUP_LOG, SHARE_LOG
 from kraftwire.groups.replay import TOPICS, Groups, PartitionReplay
 from kraftwire.log.batches.batch import Batch
 from kraftwire.log.batches.compression import DEFAULT_LIMIT
-from kraftwire.log.batches.record import Record
 from kraftwire.log.directories.file_names import FileKind
 from kraftwire.log.directories.partition import METADATA_TOPIC, LogFile, Partition, find_partitions
-from kraftwire.log.errors import CorruptBatch, UnreadableFile
+from kraftwire.log.errors import BadRecord, CorruptBatch
 from kraftwire.log.segments.batch_order import in_order
 from kraftwire.log.segments.segment import Damage, scan_batches
 from kraftwire_messages.kafka import TopicRecord, registry
@@ -33,22 +31,6 @@ from kraftwire_wire.records import decode_metadata_record
 
 _TOPIC_RECORD = bytes((1, TopicRecord.API_KEY or 0))
 """The beginning of a TopicRecord's value: the frame version, and the record's id."""
-
-
-class GroupLogProblem(NamedTuple):
-    """Something unreadable: a file, its bytes from a position on, or one record by offset."""
-
-    file: str
-    position: int | None
-    offset: int | None
-    reason: str
-
-    def __str__(self) -> str:
-        if self.offset is not None:
-            return f"{self.file}, offset {self.offset}: {self.reason}"
-        if self.position is not None:
-            return f"{self.file}, byte {self.position}: {self.reason}"
-        return f"{self.file}: {self.reason}"
 
 
 @dataclass(slots=True)
@@ -60,17 +42,11 @@ class GroupLogs:
     metadata: list[Partition] = field(default_factory=list)
     limit: int = DEFAULT_LIMIT
     """How many bytes one batch may decompress to."""
-    problems: list[GroupLogProblem] = field(default_factory=list)
+    problems: list[KraftwireError] = field(default_factory=list)
     """The files that cannot be read at all."""
-
-    def add_problem(self, problem: KraftwireError) -> None:
-        """Add a file that cannot be read at all."""
-        assert isinstance(problem, UnreadableFile), "that is what a search reports"
-        self.problems.append(GroupLogProblem(problem.file, None, None, problem.reason))
 
     @property
     def size(self) -> int:
-        """The size of all files that are read, in bytes."""
         files = [file for partition in self.groups + self.share for file in partition.segments]
         files += [file for partition in self.metadata for file in _metadata_files(partition)]
         return sum(file.path.stat().st_size for file in files)
@@ -81,7 +57,7 @@ class GroupLogs:
         *,
         until: int | None = None,
         done: Callable[[int], None] = lambda _: None,
-    ) -> Iterator[GroupEvent | GroupLogProblem]:
+    ) -> Iterator[GroupEvent | KraftwireError]:
         """Apply all records to `into`; yield the changes, and what cannot be read.
 
         Partition after partition, each in the order of its offsets. `until` is a time in
@@ -95,16 +71,16 @@ class GroupLogs:
                 number = partition.name.partition if partition.name else None
                 replay = PartitionReplay(into, log, number)
                 for item in self._batches(partition, partition.segments, done):
-                    if isinstance(item, GroupLogProblem):
+                    if isinstance(item, KraftwireError):
                         yield item
                     else:
                         yield from _replay_batch(replay, item, until)
 
     def _learn_names(
         self, partition: Partition, groups: Groups, done: Callable[[int], None]
-    ) -> Iterator[GroupLogProblem]:
+    ) -> Iterator[KraftwireError]:
         for batch in self._batches(partition, _metadata_files(partition), done):
-            if isinstance(batch, GroupLogProblem):
+            if isinstance(batch, KraftwireError):
                 yield batch
                 continue
             if batch.header.is_control:
@@ -115,7 +91,7 @@ class GroupLogs:
                 try:
                     value = decode_metadata_record(registry, "cluster-metadata", record.value)
                 except KraftwireError as error:
-                    yield GroupLogProblem(batch.file, None, record.offset, str(error))
+                    yield BadRecord(batch.file, record.offset, str(error))
                     continue
                 topic = value.message
                 assert isinstance(topic, TopicRecord)
@@ -123,19 +99,18 @@ class GroupLogs:
 
     def _batches(
         self, partition: Partition, files: Iterable[LogFile], done: Callable[[int], None]
-    ) -> Iterator[Batch | GroupLogProblem]:
+    ) -> Iterator[Batch | KraftwireError]:
         for file in files:
             with file.open() as source:
                 items = scan_batches(source, limit=self.limit)
                 for item in in_order(items, partition.order(file)):
                     if isinstance(item, Damage):
-                        error = item.error(str(file.path))
-                        yield GroupLogProblem(error.file, error.position, None, error.reason)
+                        yield item.error(str(file.path))
                         continue
                     try:
                         item.records  # noqa: B018 - what cannot be taken apart raises here
                     except CorruptBatch as error:
-                        yield GroupLogProblem(error.file, error.position, None, error.reason)
+                        yield error
                     else:
                         yield item
             done(file.path.stat().st_size)
@@ -143,22 +118,19 @@ class GroupLogs:
 
 def _replay_batch(
     replay: PartitionReplay, batch: Batch, until: int | None
-) -> Iterator[GroupEvent | GroupLogProblem]:
+) -> Iterator[GroupEvent | KraftwireError]:
     header = batch.header
     for record in batch.records:
         if until is not None and record.timestamp >= until:
             continue
         try:
-            yield from _replay_record(replay, batch, record)
+            if header.is_control:
+                yield from replay.control(record, header.producer_id)
+            else:
+                producer = header.producer_id if header.is_transactional else None
+                yield from replay.record(record, producer)
         except KraftwireError as error:
-            yield GroupLogProblem(batch.file, header.position, record.offset, str(error))
-
-
-def _replay_record(replay: PartitionReplay, batch: Batch, record: Record) -> list[GroupEvent]:
-    header = batch.header
-    if header.is_control:
-        return replay.control(record, header.producer_id)
-    return replay.record(record, header.producer_id if header.is_transactional else None)
+            yield BadRecord(batch.file, record.offset, str(error))
 
 
 def find_group_logs(paths: Iterable[Path], *, limit: int = DEFAULT_LIMIT) -> GroupLogs:
@@ -176,7 +148,7 @@ def find_group_logs(paths: Iterable[Path], *, limit: int = DEFAULT_LIMIT) -> Gro
         None: logs.groups,
     }
     paths = list(paths)
-    for partition in find_partitions(paths, report=logs.add_problem):
+    for partition in find_partitions(paths, report=logs.problems.append):
         if partition.topic is None and not _is_named(partition, paths):
             continue
         if partition.topic in by_topic and partition.segments:
@@ -197,7 +169,7 @@ def read_groups(
     wanted: Collection[str] | None = None,
     until: int | None = None,
     limit: int = DEFAULT_LIMIT,
-) -> tuple[Groups, list[GroupLogProblem]]:
+) -> tuple[Groups, list[KraftwireError]]:
     """Return the groups at the end of their logs below paths, and what could not be read.
 
     `wanted` are the names of groups, `until` is a time in ms, `limit` how many bytes one
@@ -206,13 +178,12 @@ def read_groups(
     groups = Groups(wanted)
     logs = find_group_logs(paths, limit=limit)
     problems = [
-        item for item in logs.replay(groups, until=until) if isinstance(item, GroupLogProblem)
+        item for item in logs.replay(groups, until=until) if isinstance(item, KraftwireError)
     ]
     return groups, problems
 
 
 def _is_named(partition: Partition, paths: Collection[Path]) -> bool:
-    """Whether the segments, or their directory, are among the paths."""
     return partition.directory in paths or any(file.is_alone for file in partition.files)
 
 

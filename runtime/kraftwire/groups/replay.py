@@ -64,7 +64,6 @@ class Groups:
         return group
 
     def close(self, group: GroupState) -> None:
-        """Remove a group that is empty."""
         if group.is_bare:
             del self.by_name[group.name]
 

@@ -77,7 +77,6 @@ class ShareProgress:
         self._add(update)
 
     def get(self) -> SharePartition:
-        """Return the state after all records."""
         self._combine()
         return replace(self._head, batches=tuple(self._batches))
 

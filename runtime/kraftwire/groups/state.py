@@ -226,7 +226,6 @@ class GroupState:
 
     @property
     def is_bare(self) -> bool:
-        """Whether the group is empty."""
         return not (
             self.offsets
             or self.members
@@ -240,7 +239,6 @@ class GroupState:
         )
 
     def become(self, kind: GroupType) -> None:
-        """Set the kind; a change of kind clears the group."""
         if self.kind is not kind:
             self.clear()
             self.kind = kind

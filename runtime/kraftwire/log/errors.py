@@ -37,6 +37,19 @@ class UnreadableFile(CorruptBatch):
         return f"{self.file}: {self.reason}"
 
 
+class BadRecord(KraftwireError):
+    """A stored record that cannot be read or applied: `reason`, in `file`, at `offset`."""
+
+    def __init__(self, file: str, offset: int, reason: str) -> None:
+        super().__init__(file, offset, reason)
+        self.file = file
+        self.offset = offset
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.file}, offset {self.offset}: {self.reason}"
+
+
 ProblemHandler = Callable[[KraftwireError], None]
 """Called with each problem; reading goes on if it returns."""
 

@@ -11,8 +11,9 @@ from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.findings import Findings
 from kraftwire.console.progress import progress
 from kraftwire.groups.changes import GroupEvent
-from kraftwire.groups.reading import GroupLogProblem, GroupLogs
+from kraftwire.groups.reading import GroupLogs
 from kraftwire.groups.replay import Groups
+from kraftwire_wire.errors import KraftwireError
 
 group_option = click.option(
     "--group", "names", multiple=True, metavar="NAME", help="Only this group; repeatable."
@@ -34,7 +35,7 @@ def replay(
     """
     with progress(logs.size, label, prints=prints) as done:
         for item in logs.replay(into, until=until, done=done):
-            if isinstance(item, GroupLogProblem):
+            if isinstance(item, KraftwireError):
                 findings.add(item)
             else:
                 yield item

@@ -88,7 +88,6 @@ class Batch:
 
     @property
     def record_count(self) -> int:
-        """How many records the batch has, tombstones and control records among them."""
         if self.header.record_count == UNKNOWN_COUNT:
             return len(self.records)
         return self.header.record_count

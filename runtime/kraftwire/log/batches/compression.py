@@ -102,7 +102,6 @@ class Arena:
         return memoryview(self._buffer)[:size]
 
     def release(self) -> None:
-        """Free the buffer if it is large."""
         if len(self._buffer) >= _LARGE:
             self._buffer = bytearray()
 

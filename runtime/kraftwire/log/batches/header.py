@@ -82,7 +82,6 @@ class BatchHeader(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The position after the batch."""
         return self.position + self.length + LOG_OVERHEAD
 
     @property

@@ -72,7 +72,6 @@ class RecordBudget:
     """A limit for the records of several batches that are in memory together."""
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
-        """`limit` is in bytes, counting `OBJECT_BYTES` for each object."""
         self._limit = limit
         self._left = limit
 

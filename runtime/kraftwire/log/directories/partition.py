@@ -64,7 +64,6 @@ class LogFile:
 
     @property
     def base_offset(self) -> int:
-        """The offset in the name, or 0."""
         return self.name.offset or 0
 
     @property
@@ -82,7 +81,6 @@ class LogFile:
 
     @property
     def size(self) -> int:
-        """The current size of the file in bytes."""
         return self.storage.size(self.path)
 
     def read(self) -> bytes:
@@ -125,7 +123,6 @@ class Partition:
 
     @property
     def segments(self) -> list[LogFile]:
-        """The segments in use, in the order of their offsets."""
         return self.of_kind(FileKind.SEGMENT)
 
     def end_of(self, segment: LogFile) -> int | None:

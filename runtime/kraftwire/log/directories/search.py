@@ -55,7 +55,6 @@ class DirectoryListing:
 
     @property
     def is_data_directory(self) -> bool:
-        """Whether it has files that only data directories have."""
         return self.has(_OF_DATA_DIRECTORIES)
 
     @property
@@ -68,7 +67,6 @@ class DirectorySearch:
     """The search at one path."""
 
     def __init__(self, root: Path, storage: Storage, report: ProblemHandler) -> None:
-        """`report` is called with each name that cannot be listed or read."""
         self._root = root
         self._storage = storage
         self._report = report

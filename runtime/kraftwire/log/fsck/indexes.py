@@ -106,7 +106,6 @@ class OffsetIndexCheck(_IndexCheck[OffsetEntry]):
         return entry.offset > before.offset and entry.position > before.position
 
     def batch(self, header: BatchHeader) -> None:
-        """Check the entries up to the next batch."""
         while self._next is not None and self._next[1].position <= header.position:
             at, entry = self._next
             if entry.position < header.position:
@@ -118,7 +117,6 @@ class OffsetIndexCheck(_IndexCheck[OffsetEntry]):
             self._next = self._advance()
 
     def finish(self, last_offset: int) -> list[Finding]:
-        """Check the entries after the last batch; return all findings."""
         while self._next is not None:
             at, entry = self._next
             self._no_batch(at, entry)
@@ -151,7 +149,6 @@ class TimeIndexCheck(_IndexCheck[TimeEntry]):
         return entry.timestamp > before.timestamp and entry.offset >= before.offset
 
     def batch(self, header: BatchHeader) -> None:
-        """Check the entries up to the next batch."""
         self._largest = max(self._largest, header.max_timestamp)
         while self._next is not None and self._next[1].offset <= header.last_offset:
             at, entry = self._next
@@ -161,7 +158,6 @@ class TimeIndexCheck(_IndexCheck[TimeEntry]):
             self._next = self._advance()
 
     def finish(self) -> list[Finding]:
-        """Check the entries after the last batch; return all findings."""
         while self._next is not None:
             at, entry = self._next
             self._add(at, f"names offset {entry.offset}, which the segment does not have")

@@ -43,7 +43,6 @@ class PartitionCheck:
 
     @property
     def log_end(self) -> int:
-        """The offset after the last batch."""
         segments = self._partition.segments
         reached = self._order.next_offset if self._order is not None else 0
         return max(reached, segments[-1].base_offset if segments else 0)
@@ -151,7 +150,6 @@ class PartitionCheck:
             self._epochs = epochs
 
     def _epoch(self, batch: Batch) -> Iterator[Finding]:
-        """Check that a batch has the epoch that the checkpoint has for its offset."""
         header = batch.header
         epochs, epoch = self._epochs, header.partition_leader_epoch
         if epochs is None or epoch < 0 or self._wrong_epochs >= _MAX_EPOCH_FINDINGS:

@@ -39,7 +39,6 @@ class ProducerStates:
         self._first_offset: int | None = None
 
     def batch(self, header: BatchHeader) -> None:
-        """Apply a batch; a control batch ends its producer's transaction."""
         if self._first_offset is None:
             self._first_offset = header.base_offset
         if header.producer_id == NO_PRODUCER or (header.is_control and not header.record_count):

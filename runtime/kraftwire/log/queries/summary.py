@@ -51,7 +51,6 @@ class PartitionSummary:
     damages: list[tuple[str, Damage]] = field(default_factory=list)
 
     def add(self, header: BatchHeader) -> None:
-        """Count a batch; batches are added in the order of the log."""
         self.batches += 1
         if header.record_count == UNKNOWN_COUNT:
             self.unknown_counts += 1

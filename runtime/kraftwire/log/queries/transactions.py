@@ -94,16 +94,13 @@ class PartitionTransactions:
         self.apply(batch)
 
     def add(self, aborted: AbortedTransaction) -> None:
-        """Add an aborted transaction; they are added in the order of their markers."""
         self.aborted.append(aborted)
         self._by_producer[aborted.producer_id].append(aborted)
 
     def set_open(self, first_offsets: dict[int, int]) -> None:
-        """Set the open transactions: producers, and the first offsets of their transactions."""
         self._open = dict(sorted(first_offsets.items(), key=itemgetter(1)))
 
     def is_visible(self, header: BatchHeader) -> bool:
-        """Whether a read_committed reader sees the records of a batch."""
         if header.is_control:
             return False
         stable = self.last_stable_offset
@@ -180,7 +177,6 @@ def _take_noted(
 
 
 def _ascend(aborted: list[AbortedTransaction], start: int, end: int) -> bool:
-    """Whether the markers of transactions ascend from one offset to before another."""
     markers = [one.last_offset for one in aborted]
     return (
         start <= markers[0]

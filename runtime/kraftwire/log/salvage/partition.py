@@ -183,7 +183,6 @@ class Salvage:
             write_new(self._target / "leader-epoch-checkpoint", encode_leader_epochs(entries))
 
     def _fits(self, entries: list[EpochEntry]) -> bool:
-        """Whether entries go up, and give every batch its epoch."""
         if any(after.start_offset <= before.start_offset for before, after in pairwise(entries)):
             return False
         for epoch, start in self._epochs:

@@ -172,13 +172,11 @@ class BatchOrder:
         return is_ahead and confirms
 
     def accept(self, header: BatchHeader) -> None:
-        """Advance past a batch that can be where it is."""
         self.next_offset = header.last_offset + 1
         self._doubtful = _NO_OFFSET
         self.is_next_known = True
 
     def refuse(self, header: BatchHeader, following: BatchHeader | None) -> None:
-        """Advance past a batch that cannot be where it is, or is in doubt."""
         first, last = header.base_offset, header.last_offset
         self._doubtful = _NO_OFFSET
         self.is_next_known = False
@@ -201,7 +199,6 @@ class EpochOrder:
         """The epoch of the last accepted batch; -1 before the first."""
 
     def problem(self, header: BatchHeader, following: BatchHeader | None) -> str | None:
-        """Return why a batch cannot have its leader epoch; None if it can."""
         epoch = header.partition_leader_epoch
         if 0 <= epoch < self.epoch:
             return f"leader epoch {epoch} after epoch {self.epoch}"

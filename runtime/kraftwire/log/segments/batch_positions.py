@@ -19,7 +19,6 @@ class BatchPositions:
         return len(self._offsets)
 
     def add(self, base_offset: int, size: int) -> None:
-        """Append the next batch."""
         self._offsets.append(base_offset)
         self._positions.append(self.size)
         self.size += size
@@ -37,7 +36,6 @@ class BatchPositions:
         return begin, end
 
     def truncate(self, offset: int) -> None:
-        """Remove the batches from an offset on."""
         place = bisect_left(self._offsets, offset)
         if place < len(self._offsets):
             self.size = self._positions[place]

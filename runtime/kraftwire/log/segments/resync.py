@@ -120,7 +120,6 @@ class Resync:
         return self.has_valid_crc(header)
 
     def _candidates(self, start: int, good: BatchHeader | None) -> Iterator[int]:
-        """Yield positions from `start` on where the bytes look like the header of a batch."""
         patterns = [_MAGIC_2]
         if good is None or good.magic < 2:
             patterns.append(_MAGIC_0_OR_1)

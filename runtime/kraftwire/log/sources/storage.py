@@ -48,17 +48,13 @@ class Storage(Protocol):
         """Yield for each path its canonical one, the same for all paths that lead to one file."""
         ...
 
-    def size(self, path: Path) -> int:
-        """Return the size of a file in bytes."""
-        ...
+    def size(self, path: Path) -> int: ...
 
     def name_of(self, path: Path) -> str:
         """Return a file's name outside of the storage: its URL, or its path."""
         ...
 
-    def open(self, path: Path) -> OpenSource:
-        """Open a file for reading."""
-        ...
+    def open(self, path: Path) -> OpenSource: ...
 
 
 class LocalStorage:

@@ -9,7 +9,6 @@ class Window:
     """Bytes of a source around the last requested position."""
 
     def __init__(self, source: Source, size: int) -> None:
-        """`size` is how many bytes are read at a time, unless more are requested."""
         self._source = source
         self._size = size
         self._data = b""

@@ -41,7 +41,6 @@ class IndexBuilder:
         self._largest = TimeEntry(-1, -1)
 
     def add(self, header: BatchHeader) -> None:
-        """Add a batch; its position is that in the segment."""
         if header.max_timestamp > self._largest.timestamp:
             self._largest = TimeEntry(header.max_timestamp, header.last_offset)
         if header.position - self._indexed_at > self._interval:
@@ -104,7 +103,6 @@ class SegmentWriter:
         return header
 
     def add_aborted(self, aborted: AbortedTransaction) -> None:
-        """Add a transaction whose abort marker is in this segment to its index."""
         self._aborted.append(AbortedTxn(**aborted._asdict()))
 
     def close(self) -> None:

@@ -13,8 +13,6 @@ from uuid import UUID
 
 from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.metadata.state import names
-from kraftwire.metadata.state.access import Acl
-from kraftwire.metadata.state.access import DelegationToken
 from kraftwire.metadata.state.access import QuotaEntity
 from kraftwire.metadata.state.access import ScramCredential
 from kraftwire.metadata.state.image import MetadataImage
@@ -26,6 +24,8 @@ from kraftwire.metadata.state.nodes import NodeEndpoint
 from kraftwire.metadata.state.nodes import VoterRegistration
 from kraftwire.metadata.state.topics import PartitionRegistration
 from kraftwire.metadata.state.topics import TopicImage
+from kraftwire_messages.kafka import AccessControlEntryRecord
+from kraftwire_messages.kafka import DelegationTokenRecord
 from kraftwire_wire.uuids import format_uuid
 
 EntityFields = dict[str, Any]
@@ -132,7 +132,7 @@ def quota(image: MetadataImage, identity: tuple[QuotaEntity, str], value: float)
     return f"{who} {key}", {"entity": dict(entity), "key": key, "value": _number(value)}
 
 
-def acl(image: MetadataImage, identity: UUID, acl: Acl) -> EntityView:
+def acl(image: MetadataImage, identity: UUID, acl: AccessControlEntryRecord) -> EntityView:
     """One rule."""
     permission = name_of(names.PERMISSION_TYPES, acl.permission_type)
     operation = name_of(names.OPERATIONS, acl.operation)
@@ -166,7 +166,7 @@ def scram(
     }
 
 
-def token(image: MetadataImage, identity: str, token: DelegationToken) -> EntityView:
+def token(image: MetadataImage, identity: str, token: DelegationTokenRecord) -> EntityView:
     """A delegation token."""
     return identity, {
         "tokenId": identity,

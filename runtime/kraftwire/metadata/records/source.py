@@ -35,12 +35,10 @@ class MetadataSource:
 
     @property
     def size(self) -> int:
-        """Bytes of the segments."""
         return sum(segment.size for segment in self.segments)
 
     @property
     def segments(self) -> list[LogFile]:
-        """The segments, in the order of their offsets."""
         return self.partition.segments
 
 

@@ -16,13 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from kraftwire.metadata.errors import CannotApply
-from kraftwire.metadata.state.access import (
-    Acl,
-    DelegationToken,
-    QuotaEntity,
-    ScramCredential,
-    quota_entity,
-)
+from kraftwire.metadata.state.access import QuotaEntity, ScramCredential, quota_entity
 from kraftwire.metadata.state.names import TOPIC_CONFIG
 from kraftwire.metadata.state.nodes import Brokers, ControllerRegistration, VoterRegistration
 from kraftwire.metadata.state.topics import Topics
@@ -74,10 +68,10 @@ class MetadataImage:
     configs: dict[tuple[int, str], dict[str, str]] = field(default_factory=dict)
     """Settings by resource type and resource name; the name "" is the default."""
     quotas: dict[QuotaEntity, dict[str, float]] = field(default_factory=dict)
-    acls: dict[UUID, Acl] = field(default_factory=dict)
+    acls: dict[UUID, kafka.AccessControlEntryRecord] = field(default_factory=dict)
     scram: dict[tuple[int, str], ScramCredential] = field(default_factory=dict)
     """Credentials by mechanism and user."""
-    tokens: dict[str, DelegationToken] = field(default_factory=dict)
+    tokens: dict[str, kafka.DelegationTokenRecord] = field(default_factory=dict)
     next_producer_id: int | None = None
     leader: int | None = field(default=None, compare=False)
     provenance: Provenance = field(default_factory=Provenance, compare=False)
@@ -136,7 +130,6 @@ class MetadataImage:
 
 
 def _remove_from(table: dict[Any, dict[str, Any]], key: Any, name: str) -> None:
-    """Remove a name, and its table if that is empty now."""
     names = table.get(key)
     if names is not None:
         names.pop(name, None)
@@ -170,9 +163,7 @@ _EFFECTS: dict[type[Message], Callable[[MetadataImage, Any], None]] = {
     kafka.ClearElrRecord: lambda image, record: image.topics.clear_elr(record),
     kafka.ConfigRecord: MetadataImage._config,
     kafka.ClientQuotaRecord: MetadataImage._quota,
-    kafka.AccessControlEntryRecord: lambda image, record: _put(
-        image.acls, record.id, Acl.of(record)
-    ),
+    kafka.AccessControlEntryRecord: lambda image, record: _put(image.acls, record.id, record),
     kafka.RemoveAccessControlEntryRecord: MetadataImage._remove_acl,
     kafka.UserScramCredentialRecord: lambda image, record: _put(
         image.scram, (record.mechanism, record.name), ScramCredential.of(record)
@@ -180,9 +171,7 @@ _EFFECTS: dict[type[Message], Callable[[MetadataImage, Any], None]] = {
     kafka.RemoveUserScramCredentialRecord: lambda image, record: _drop(
         image.scram, (record.mechanism, record.name)
     ),
-    kafka.DelegationTokenRecord: lambda image, record: _put(
-        image.tokens, record.token_id, DelegationToken.of(record)
-    ),
+    kafka.DelegationTokenRecord: lambda image, record: _put(image.tokens, record.token_id, record),
     kafka.RemoveDelegationTokenRecord: lambda image, record: _drop(image.tokens, record.token_id),
     kafka.ProducerIdsRecord: MetadataImage._producer_ids,
     kafka.KRaftVersionRecord: lambda image, record: image._set_feature(

@@ -136,7 +136,6 @@ class Brokers:
     by_id: dict[int, BrokerRegistration] = field(default_factory=dict)
 
     def register(self, record: RegisterBrokerRecord) -> None:
-        """Add a broker; replaces an earlier registration."""
         self.by_id[record.broker_id] = BrokerRegistration.of(record)
 
     def fence(self, record: FenceBrokerRecord) -> None:
@@ -146,7 +145,6 @@ class Brokers:
         self._broker(record.id, record.epoch).fenced = False
 
     def change(self, record: BrokerRegistrationChangeRecord) -> None:
-        """Change some fields of a registration."""
         broker = self._broker(record.broker_id, record.broker_epoch)
         if record.fenced not in (FENCE, UNFENCE, _UNCHANGED):
             raise CannotApply(f"broker {broker.id}: {record.fenced} is not a change of fencing")

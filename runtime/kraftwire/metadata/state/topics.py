@@ -64,7 +64,6 @@ class PartitionRegistration:
         )
 
     def change(self, record: PartitionChangeRecord) -> None:
-        """Apply the fields that a record changes."""
         if record.replicas is not None:
             self.replicas = tuple(record.replicas)
         if record.directories is not None:
@@ -122,7 +121,6 @@ class Topics:
         return topic
 
     def add(self, record: TopicRecord) -> None:
-        """Add a topic without partitions."""
         self.by_id[record.topic_id] = TopicImage(record.name, record.topic_id)
         self._ids[record.name] = record.topic_id
 
@@ -135,13 +133,11 @@ class Topics:
         return topic
 
     def add_partition(self, record: PartitionRecord) -> None:
-        """Add or replace a partition."""
         self.topic(record.topic_id).partitions[record.partition_id] = PartitionRegistration.of(
             record
         )
 
     def change_partition(self, record: PartitionChangeRecord) -> None:
-        """Change some fields of a partition."""
         topic = self.topic(record.topic_id)
         partition = topic.partitions.get(record.partition_id)
         if partition is None:
