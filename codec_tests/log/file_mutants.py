@@ -5,22 +5,22 @@ from __future__ import annotations
 import random
 
 
-def mutant(data: bytes, other: bytes, chance: random.Random) -> bytes:
+def mutant(data: bytes, other: bytes, rng: random.Random) -> bytes:
     """A copy with one to four damages; `other` is where foreign bytes come from."""
     copy = bytearray(data)
-    for _ in range(chance.choice((1, 1, 1, 2, 4))):
-        _damage(copy, other, chance)
+    for _ in range(rng.choice((1, 1, 1, 2, 4))):
+        _damage(copy, other, rng)
     return bytes(copy)
 
 
-def _damage(copy: bytearray, other: bytes, chance: random.Random) -> None:
-    at = chance.randrange(len(copy) + 1)
-    size = chance.choice((1, 2, 8, 61, 500))
-    match chance.randrange(8):
+def _damage(copy: bytearray, other: bytes, rng: random.Random) -> None:
+    at = rng.randrange(len(copy) + 1)
+    size = rng.choice((1, 2, 8, 61, 500))
+    match rng.randrange(8):
         case 0 | 1 if copy:
-            copy[at % len(copy)] ^= 1 << chance.randrange(8)
+            copy[at % len(copy)] ^= 1 << rng.randrange(8)
         case 2 if copy:
-            copy[at % len(copy)] = chance.choice((0, 1, 2, 0x7F, 0x80, 0xFF))
+            copy[at % len(copy)] = rng.choice((0, 1, 2, 0x7F, 0x80, 0xFF))
         case 3:
             del copy[at:]
         case 4:
@@ -28,7 +28,7 @@ def _damage(copy: bytearray, other: bytes, chance: random.Random) -> None:
         case 5:
             copy[at : at + size] = bytes(min(size, len(copy) - at))
         case 6:
-            copy[at:at] = chance.randbytes(size)
+            copy[at:at] = rng.randbytes(size)
         case _:
-            start = chance.randrange(len(other) + 1)
-            copy[at : at + size] = other[start : start + chance.choice((size, 2000))]
+            start = rng.randrange(len(other) + 1)
+            copy[at : at + size] = other[start : start + rng.choice((size, 2000))]

@@ -41,11 +41,11 @@ LEFT_AS_THEY_ARE = ("record", "snapshot")
 
 
 def mutants(files: list[LogFile], count: int, seed: int) -> Iterator[tuple[LogFile, bytes]]:
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     contents = [file.path.read_bytes() for file in files]
     for _ in range(count):
-        at = chance.randrange(len(files))
-        yield files[at], mutant(contents[at], chance.choice(contents), chance)
+        at = rng.randrange(len(files))
+        yield files[at], mutant(contents[at], rng.choice(contents), rng)
 
 
 def check_batches(file: LogFile, data: bytes) -> None:
@@ -108,14 +108,14 @@ def test_many_damaged_files(seed: int, tmp_path: Path) -> None:
 
 def check_partition(source: Path, seed: int, directory: Path) -> None:
     """Damage some files of a partition: fsck tells, and what is salvaged is clean."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     copy = directory / str(seed) / source.name
     shutil.copytree(source, copy)
     files = sorted(path for path in copy.iterdir() if path.stat().st_size)
     changed = False
-    for path in chance.sample(files, min(2, len(files))):
+    for path in rng.sample(files, min(2, len(files))):
         data = path.read_bytes()
-        damaged = mutant(data, chance.choice(files).read_bytes(), chance)
+        damaged = mutant(data, rng.choice(files).read_bytes(), rng)
         path.write_bytes(damaged)
         changed |= damaged != data
     (partition,) = find_partitions([copy])

@@ -49,9 +49,9 @@ class History(NamedTuple):
 class _Writer:
     """Writes a random history as a broker does, keeping a broker's books."""
 
-    def __init__(self, directory: Path, chance: random.Random) -> None:
+    def __init__(self, directory: Path, rng: random.Random) -> None:
         self.directory = directory
-        self.chance = chance
+        self.rng = rng
         self.offset = 0
         self.open: dict[int, int] = {}
         self.pending: dict[int, list[int]] = {}
@@ -60,7 +60,7 @@ class _Writer:
         directory.mkdir(parents=True)
 
     def run(self) -> History:
-        for _ in range(self.chance.randrange(1, 6)):
+        for _ in range(self.rng.randrange(1, 6)):
             self._segment()
         with SegmentWriter(self.directory, self.offset) as last:
             self._batch(last)
@@ -72,7 +72,7 @@ class _Writer:
     def _segment(self) -> None:
         aborts = 0
         with SegmentWriter(self.directory, self.offset) as writer:
-            for _ in range(self.chance.randrange(1, 12)):
+            for _ in range(self.rng.randrange(1, 12)):
                 aborts += self._batch(writer)
         entry = ProducerSnapshot.ProducerEntry
         snapshot = ProducerSnapshot(
@@ -86,11 +86,11 @@ class _Writer:
         self.noted += aborts > 0
 
     def _batch(self, writer: SegmentWriter) -> bool:
-        producer = self.chance.choice(PRODUCERS)
-        kind = self.chance.choice(("plain", "data", "data", "data", "commit", "abort", "abort"))
+        producer = self.rng.choice(PRODUCERS)
+        kind = self.rng.choice(("plain", "data", "data", "data", "commit", "abort", "abort"))
         if kind in ("commit", "abort"):
             return self._marker(writer, producer, aborts=kind == "abort")
-        count = self.chance.randrange(1, 4)
+        count = self.rng.randrange(1, 4)
         numbers = range(self.offset, self.offset + count)
         is_transactional = kind == "data"
         settings = BatchSettings(
@@ -125,8 +125,8 @@ class _Writer:
 
 def histories(directory: Path, count: int, seed: int) -> Iterator[History]:
     for number in range(count):
-        chance = random.Random(1000 * seed + number)
-        yield _Writer(directory / str(number) / "orders-0", chance).run()
+        rng = random.Random(1000 * seed + number)
+        yield _Writer(directory / str(number) / "orders-0", rng).run()
 
 
 def batches_of(partition: Partition) -> list[Batch]:
@@ -186,34 +186,34 @@ def test_notes_that_are_lost_are_not_missed(tmp_path: Path, kind: FileKind) -> N
 
 def test_damaged_producer_snapshots_are_not_believed(tmp_path: Path) -> None:
     """Their CRC covers all behind it; what stands before it makes them unreadable."""
-    chance = random.Random(4)
+    rng = random.Random(4)
     for history in histories(tmp_path, 40, seed=4):
         for file in history.partition.of_kind(FileKind.PRODUCER_SNAPSHOT):
             data = bytearray(file.read())
-            match chance.randrange(4):
+            match rng.randrange(4):
                 case 0:
-                    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+                    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
                 case 1:
-                    del data[chance.randrange(len(data)) :]
+                    del data[rng.randrange(len(data)) :]
                 case 2:
                     data += b"\0"
                 case _:
-                    data = bytearray(chance.randbytes(len(data)))
+                    data = bytearray(rng.randbytes(len(data)))
             file.path.write_bytes(data)
         check(history.partition, history.visible)
 
 
 def test_damaged_transaction_indexes_are_not_believed(tmp_path: Path) -> None:
     """They have no CRC: what shows is entries cut off, and markers outside of the segment."""
-    chance = random.Random(5)
+    rng = random.Random(5)
     damaged = 0
     for history in histories(tmp_path, 60, seed=5):
         for file in history.partition.of_kind(FileKind.TRANSACTION_INDEX):
             data = file.read()
             damaged += 1
-            match chance.randrange(6):
+            match rng.randrange(6):
                 case 0:
-                    data = data[: -chance.randrange(1, 34)]
+                    data = data[: -rng.randrange(1, 34)]
                 case 1:
                     data = bytes(len(data))
                 case 2:
@@ -221,7 +221,7 @@ def test_damaged_transaction_indexes_are_not_believed(tmp_path: Path) -> None:
                 case 3:
                     data = b""
                 case 4:
-                    data = chance.randbytes(len(data))
+                    data = rng.randbytes(len(data))
                 case _:
                     data = data[:18] + (1 << 40).to_bytes(8) + data[26:]
             file.path.write_bytes(data)

@@ -118,9 +118,9 @@ def test_a_batch_is_where_its_bytes_are_whole() -> None:
 
 def written(directory: Path) -> list[int]:
     """Writes a segment of 40 batches of three records; their positions."""
-    chance = random.Random(5)
+    rng = random.Random(5)
     with SegmentWriter(directory, 0, index_interval=400) as writer:
-        return [writer.append(batch(3 * at, 3, chance.randrange(300))).position for at in range(40)]
+        return [writer.append(batch(3 * at, 3, rng.randrange(300))).position for at in range(40)]
 
 
 @pytest.mark.parametrize("damage", ["none", "shifted", "noise", "negative"])

@@ -70,15 +70,15 @@ def test_snapshots_and_votes_come_along(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_every_offset_is_kept_or_reported_as_lost(seed: int, tmp_path: Path) -> None:
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     source = copy_of("tea-0", tmp_path)
     (before,) = find_partitions([source])
     everything = offsets_of(before)
-    for segment in chance.sample(before.segments, chance.randint(1, 3)):
+    for segment in rng.sample(before.segments, rng.randint(1, 3)):
         data = bytearray(segment.path.read_bytes())
-        at = chance.randrange(17, len(data))
-        if chance.random() < 0.7:
-            data[at] ^= 1 << chance.randrange(8)
+        at = rng.randrange(17, len(data))
+        if rng.random() < 0.7:
+            data[at] ^= 1 << rng.randrange(8)
         else:
             del data[max(at, 61) :]
         segment.path.write_bytes(data)

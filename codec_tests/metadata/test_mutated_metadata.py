@@ -46,16 +46,14 @@ def test_damaged_files_are_read_to_their_end(tmp_path: Path, file: Path, seed: i
 
 @pytest.mark.parametrize("seed", range(10))
 def test_damaged_records_in_good_batches_are_reported(tmp_path: Path, seed: int) -> None:
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     values = [
         record.value or b""
         for batch in batches_of(LOG)
         if not batch.header.is_control
         for record in batch.records
     ]
-    mutants = [
-        mutant(value, values[0], chance) if chance.random() < 0.2 else value for value in values
-    ]
+    mutants = [mutant(value, values[0], rng) if rng.random() < 0.2 else value for value in values]
     log = write_segment(tmp_path, 0, raw_batch(0, mutants))
     problems = read_all(log)
     assert problems

@@ -126,7 +126,7 @@ class Arena:
                 f"zstd in a message of magic {magic}: Kafka has it only in batches of magic 2"
             )
         if codec == Compression.LZ4 and magic == 0:
-            data = _mend_lz4_header(data)
+            data = _fix_lz4_header(data)
         label, limit = Compression(codec).label, self._limit
         size = min(max(_FIRST_GUESS, _GROWTH * len(data)), limit)
         while True:
@@ -248,7 +248,7 @@ _UINT32 = (1 << 32) - 1
 _XXH_PRIMES = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
 
 
-def _mend_lz4_header(data: bytes | memoryview) -> bytes | memoryview:
+def _fix_lz4_header(data: bytes | memoryview) -> bytes | memoryview:
     """Return a frame of magic 0 with the right header checksum; Kafka does not check it."""
     start, end = len(_LZ4_MAGIC), len(_LZ4_MAGIC) + len(_LZ4_DESCRIPTOR)
     if bytes(data[:start]) != _LZ4_MAGIC or len(data) <= end:

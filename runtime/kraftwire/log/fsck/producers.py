@@ -71,26 +71,26 @@ class ProducerStates:
                 reason = f"its last offset {entry.last_offset} is after the snapshot"
                 yield self._finding(file, entry.producer_id, reason)
             elif compare and state is not None:
-                said = ProducerState(
+                stored = ProducerState(
                     entry.epoch,
                     entry.last_sequence,
                     entry.last_offset,
                     entry.current_txn_first_offset,
                 )
-                yield from self._differences(file, entry.producer_id, said, state)
+                yield from self._differences(file, entry.producer_id, stored, state)
 
     def _differences(
-        self, file: LogFile, producer: int, said: ProducerState, seen: ProducerState
+        self, file: LogFile, producer: int, stored: ProducerState, state: ProducerState
     ) -> Iterator[Finding]:
-        if said.last_offset > seen.last_offset:
+        if stored.last_offset > state.last_offset:
             return  # its last batches were compacted away
         for name in ProducerState.__slots__:
-            says, is_ = getattr(said, name), getattr(seen, name)
-            if name == "transaction_first_offset" and 0 <= says < (self._first_offset or 0):
+            wrong, right = getattr(stored, name), getattr(state, name)
+            if name == "transaction_first_offset" and 0 <= wrong < (self._first_offset or 0):
                 continue  # it began in a segment that was deleted
-            if says != is_ and is_ != _NONE:
+            if wrong != right and right != _NONE:
                 words = name.replace("_", " ")
-                yield self._finding(file, producer, f"{words} {says}, the log has {is_}")
+                yield self._finding(file, producer, f"{words} {wrong}, the log has {right}")
 
     @staticmethod
     def _finding(file: LogFile, producer: int, reason: str) -> Finding:

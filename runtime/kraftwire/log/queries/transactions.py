@@ -136,12 +136,12 @@ def indexed_transactions(partition: Partition) -> PartitionTransactions:
     """
     transactions = PartitionTransactions()
     for segment in partition.segments:
-        if not _take_noted(transactions, partition, segment):
+        if not _apply_notes(transactions, partition, segment):
             _scan(transactions, segment)
     return transactions
 
 
-def _take_noted(
+def _apply_notes(
     transactions: PartitionTransactions, partition: Partition, segment: LogFile
 ) -> bool:
     """Apply what the broker noted about a segment; return False if that is incomplete."""
