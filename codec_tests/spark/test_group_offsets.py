@@ -12,7 +12,7 @@ from pyspark.sql import Row, SparkSession
 
 from kraftwire.groups import GroupEvent, Groups
 from kraftwire.groups.changes import GroupChangeKind
-from kraftwire.groups.reading import find_group_logs
+from kraftwire.groups.logs import find_group_logs
 from kraftwire.groups.state import CommittedOffset
 from kraftwire.log.small_files.properties import format_uuid
 from kraftwire_wire.errors import KraftwireError

@@ -2,23 +2,23 @@
 
 From the records up, each importing only what is above it:
 
-    state, share_state      what is known of one group
+    state, share_state      one group, and its progress in one shared partition
     changes                 what a record did
-    blobs                   what clients of the classic protocol put into bytes
-    offsets, classic, members, share_effects
+    consumer_protocol       the bytes that members of classic groups send
+    offsets, classic_groups, members, share_effects
                             what records do to a group, one module for each subject
-    effects                 which record does what, by its id
+    effects                 which record does what
     replay                  the records of one partition, transactions among them
-    reading                 the partitions below a path
+    logs                    the partitions below a path
 
-`read_groups` gives the state at the end, `GroupLogs.replay` every change on the way there.
+`read_groups` returns the state at the end, `GroupLogs.replay` every change on the way there.
 Nothing is printed. Errors are returned among the events, and never raised half way.
 """
 
 from __future__ import annotations
 
 from kraftwire.groups.changes import GroupChange, GroupChangeKind, GroupEvent
-from kraftwire.groups.reading import GroupLogs, find_group_logs, read_groups
+from kraftwire.groups.logs import GroupLogs, find_group_logs, read_groups
 from kraftwire.groups.replay import Groups, PartitionReplay
 from kraftwire.groups.share_state import SharePartition, StateBatch
 from kraftwire.groups.state import (

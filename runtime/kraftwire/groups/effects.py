@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kraftwire.groups.changes import GroupChange, GroupChangeKind
-from kraftwire.groups.classic import set_classic_group
+from kraftwire.groups.classic_groups import set_classic_group
 from kraftwire.groups.members import set_current_assignment, set_member_info, set_target_assignment
 from kraftwire.groups.offsets import not_negative
 from kraftwire.groups.share_effects import set_share_state, set_share_topics, update_share_state

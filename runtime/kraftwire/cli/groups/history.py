@@ -19,7 +19,7 @@ from kraftwire.console.findings import Findings
 from kraftwire.console.output import PiecewiseTable, output_option, print_json, wants_json
 from kraftwire.console.times import format_time
 from kraftwire.groups.changes import GroupChange, GroupChangeKind, GroupEvent, GroupPart
-from kraftwire.groups.reading import find_group_logs
+from kraftwire.groups.logs import find_group_logs
 from kraftwire.groups.replay import Groups
 from kraftwire.groups.share_state import SharePartition
 from kraftwire.groups.state import (

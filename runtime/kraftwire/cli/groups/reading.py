@@ -11,7 +11,7 @@ from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.findings import Findings
 from kraftwire.console.progress import progress
 from kraftwire.groups.changes import GroupEvent
-from kraftwire.groups.reading import GroupLogs
+from kraftwire.groups.logs import GroupLogs
 from kraftwire.groups.replay import Groups
 from kraftwire_wire.errors import KraftwireError
 

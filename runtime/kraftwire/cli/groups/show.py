@@ -27,7 +27,7 @@ from kraftwire.console.output import (
     without_empty,
 )
 from kraftwire.console.times import format_time
-from kraftwire.groups.reading import find_group_logs
+from kraftwire.groups.logs import find_group_logs
 from kraftwire.groups.replay import Groups
 from kraftwire.groups.state import GroupState, Member
 from kraftwire_wire.errors import count_of

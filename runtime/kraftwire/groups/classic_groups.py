@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kraftwire.groups.blobs import CONSUMER_PROTOCOL, decode_assignment, decode_subscription
 from kraftwire.groups.changes import GroupChange, GroupChangeKind
+from kraftwire.groups.consumer_protocol import (
+    CONSUMER_PROTOCOL,
+    decode_assignment,
+    decode_subscription,
+)
 from kraftwire.groups.offsets import not_negative
 from kraftwire.groups.state import ClassicState, CurrentAssignment, GroupState, Member, MemberInfo
 from kraftwire_messages.kafka import GroupMetadataKey, GroupMetadataValue
