@@ -13,16 +13,16 @@ from typing import NamedTuple
 import pytest
 from crc32c import crc32c
 
-from kraftwire.log import Record, decode_batch, find_partitions
+from kraftwire.log import decode_batch, find_partitions
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.fsck import Finding, Fsck, Severity
 from kraftwire.log.small_files.producer_snapshot import (
     decode_producer_snapshot,
     encode_producer_snapshot,
 )
-from kraftwire.log.writers.segment_writer import SegmentWriter
 
 from codec_tests.cli.running import done
+from codec_tests.spark.reads import batch, write_segments
 from codec_tests.stored_files import BROKER, CONTROLLER, copy_of
 
 
@@ -266,18 +266,11 @@ def test_infos_leave_the_exit_code_at_zero(tmp_path: Path) -> None:
 
 
 def metadata_log(directory: Path, *segments: list[bytes]) -> Path:
-    directory = directory / "__cluster_metadata-0"
-    directory.mkdir(parents=True)
-    for batches in segments:
-        base = int.from_bytes(batches[0][:8])
-        with SegmentWriter(directory, base) as writer:
-            for one in batches:
-                writer.append(one)
-    return directory
+    return write_segments(directory / "__cluster_metadata-0", *segments)[0].parent
 
 
 def three(first: int) -> bytes:
-    return encode_batch([Record(first + at, 1, None, b"", ()) for at in range(3)])
+    return batch(first, 3)
 
 
 def test_a_hole_in_a_log_that_is_never_compacted_is_an_error(tmp_path: Path) -> None:

@@ -25,14 +25,13 @@ from kraftwire.log.batches.encoding import encode_batch
 from kraftwire.log.fsck import Fsck, Severity
 from kraftwire.log.segments.batch_order import MAX_RELATIVE_OFFSET, BatchOrder, in_order
 from kraftwire.log.segments.segment import DamageKind
-from kraftwire.log.writers.segment_writer import SegmentWriter
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.plan import plan
 
 from codec_tests.cli.running import run
 from codec_tests.columns.engines import batches_alike
 from codec_tests.log.legacy_messages import message
-from codec_tests.spark.reads import offsets_of, options_of, read_rows
+from codec_tests.spark.reads import offsets_of, options_of, read_rows, write_segments
 from codec_tests.stored_files import BROKER, CONTROLLER
 
 COUNTS = (3, 1, 4, 2)
@@ -56,13 +55,7 @@ def segment(first: int, *, gap: int = 0) -> list[bytes]:
 
 
 def write(directory: Path, *segments: list[bytes]) -> list[Path]:
-    """Segments as a broker has them, indexes included."""
-    directory.mkdir(parents=True)
-    for batches in segments:
-        with SegmentWriter(directory, int.from_bytes(batches[0][:8]), index_interval=1) as writer:
-            for one in batches:
-                writer.append(one)
-    return sorted(directory.glob("*.log"))
+    return write_segments(directory, *segments, interval=1)
 
 
 class Flip(NamedTuple):
