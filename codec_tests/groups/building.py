@@ -11,11 +11,7 @@ from kraftwire.log.batches.record import Record
 from kraftwire.log.writers.segment_writer import SegmentWriter
 from kraftwire_messages.kafka import EndTxnMarker, OffsetCommitKey, OffsetCommitValue
 from kraftwire_wire.message import Message
-from kraftwire_wire.records import (
-    ControlType,
-    encode_coordinator_key,
-    encode_prefixed,
-)
+from kraftwire_wire.records import ControlType, encode_coordinator_key, encode_prefixed
 
 START = 1_700_000_000_000
 

@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.groups import (
-    GroupEvent,
-    Groups,
-    PartitionReplay,
-    find_group_logs,
-    read_groups,
-)
+from kraftwire.groups import GroupEvent, Groups, PartitionReplay, find_group_logs, read_groups
 from kraftwire.log.batches.encoding import encode_batch
 from kraftwire.log.batches.record import Record
 from kraftwire.log.errors import BadRecord, CorruptBatch

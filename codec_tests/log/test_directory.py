@@ -60,10 +60,7 @@ def test_names_of_files(name: str, wanted: FileName | None) -> None:
         ("tea-3", PartitionName("tea", 3)),
         ("green-tea-12", PartitionName("green-tea", 12)),
         ("__cluster_metadata-0", PartitionName("__cluster_metadata", 0)),
-        (
-            "tea-3.0123456789abcdef0123456789abcdef-delete",
-            PartitionName("tea", 3, "delete"),
-        ),
+        ("tea-3.0123456789abcdef0123456789abcdef-delete", PartitionName("tea", 3, "delete")),
         ("tea-3.0123456789abcdef0123456789abcdef-stray", PartitionName("tea", 3, "stray")),
         ("tea", None),
         ("-3", None),

@@ -20,14 +20,7 @@ from kraftwire_messages.kafka import UserScramCredentialRecord
 from kraftwire_wire.records import encode_metadata_record
 
 from codec_tests.cli.running import done, run
-from codec_tests.stored_files import (
-    BROKER,
-    CODECS,
-    CONTROLLER,
-    batches_of,
-    copy_of,
-    segment_of,
-)
+from codec_tests.stored_files import BROKER, CODECS, CONTROLLER, batches_of, copy_of, segment_of
 
 METADATA = CONTROLLER / "__cluster_metadata-0"
 

@@ -13,14 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kraftwire.log import (
-    BytesSource,
-    Damage,
-    Record,
-    find_partitions,
-    scan_batches,
-    scan_headers,
-)
+from kraftwire.log import BytesSource, Damage, Record, find_partitions, scan_batches, scan_headers
 from kraftwire.log.batches.encoding import encode_batch
 from kraftwire.log.fsck import Fsck, Severity
 from kraftwire.log.segments.batch_order import MAX_RELATIVE_OFFSET, BatchOrder, in_order
@@ -109,9 +102,7 @@ def columns(path: Path) -> Read:
     is_reported = False
     for one in partition.segments:
         found = batches_alike(
-            one.path.read_bytes(),
-            ("offset", "value"),
-            make_order=partial(partition.order, one),
+            one.path.read_bytes(), ("offset", "value"), make_order=partial(partition.order, one)
         )
         rows += zip(*(found.table[name].to_pylist() for name in ("offset", "value")), strict=True)
         is_reported |= bool(found.damage)

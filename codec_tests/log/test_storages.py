@@ -167,9 +167,7 @@ def test_a_matched_directory_may_have_nothing_and_stays_on_its_way_out() -> None
     assert (named.name, len(named.segments)) == (PartitionName("tea", 0), 1)
 
 
-def test_segments_stand_alone_where_nothing_says_that_they_belong_together(
-    tmp_path: Path,
-) -> None:
+def test_segments_stand_alone_where_nothing_says_that_they_belong_together(tmp_path: Path) -> None:
     """Two partitions' copies in a directory: neither says where the other ends."""
     for name, offset in (("a.log", 0), ("b.log", 0), ("c.log", 5)):
         (tmp_path / name).write_bytes(segment(offset, 9))

@@ -14,13 +14,7 @@ from kraftwire_messages import kafka
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.message import Message
 
-from codec_tests.metadata.metadata_logs import (
-    DIRECTORY,
-    broker,
-    broker_change,
-    image_of,
-    setting,
-)
+from codec_tests.metadata.metadata_logs import DIRECTORY, broker, broker_change, image_of, setting
 
 RULE = UUID(int=5)
 

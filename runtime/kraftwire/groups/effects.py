@@ -136,9 +136,7 @@ def _set_epochs(group: GroupState, what: GroupChangeKind, after: GroupEpochs) ->
 
 
 _BY_KIND: Mapping[GroupType | None, Mapping[type[Message], Apply]] = {
-    GroupType.CLASSIC: {
-        kafka.GroupMetadataKey: set_classic_group,
-    },
+    GroupType.CLASSIC: {kafka.GroupMetadataKey: set_classic_group},
     GroupType.CONSUMER: {
         kafka.ConsumerGroupMetadataKey: set_epoch,
         kafka.ConsumerGroupPartitionMetadataKey: change_nothing,
@@ -164,10 +162,7 @@ _BY_KIND: Mapping[GroupType | None, Mapping[type[Message], Apply]] = {
         kafka.StreamsGroupCurrentMemberAssignmentKey: set_current_assignment,
         kafka.StreamsGroupTopologyKey: set_topology,
     },
-    None: {
-        kafka.ShareSnapshotKey: set_share_state,
-        kafka.ShareUpdateKey: update_share_state,
-    },
+    None: {kafka.ShareSnapshotKey: set_share_state, kafka.ShareUpdateKey: update_share_state},
 }
 EFFECTS: Mapping[type[Message], RecordEffect] = {
     key: RecordEffect(kind, apply)

@@ -15,13 +15,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-DELIVERY_STATES = {
-    0: "Available",
-    1: "Acquired",
-    2: "Acknowledged",
-    3: "Archiving",
-    4: "Archived",
-}
+DELIVERY_STATES = {0: "Available", 1: "Acquired", 2: "Acknowledged", 3: "Archiving", 4: "Archived"}
 _FEW = 64
 
 

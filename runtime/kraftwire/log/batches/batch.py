@@ -13,8 +13,7 @@ from kraftwire.log.batches.header import (
     HEADER,
     UNKNOWN_COUNT,
     BatchHeader,
-    parse_header,
-    problem_of,
+    inspect_header,
 )
 from kraftwire.log.batches.large_records import collect
 from kraftwire.log.batches.legacy import compressed_value, decode_legacy, legacy_crc
@@ -101,14 +100,9 @@ def decode_batch(
     The records of a produce request or of a fetch response are such bytes, one batch after the
     other. `limit` is that of `Batch`. Raise `CorruptBatch` if the bytes are not a batch.
     """
-    header = parse_header(data, position, position)
-    if header is None:
-        raise CorruptBatch(file, position, f"{len(data) - position} bytes are not a batch")
-    problem = problem_of(header)
-    if problem is None and header.end > len(data):
-        problem = f"a batch of {header.size} bytes, {len(data) - position} left"
-    if problem is not None:
-        raise CorruptBatch(file, position, problem)
+    header, problem = inspect_header(data, position, position, len(data))
+    if header is None or problem is not None:
+        raise CorruptBatch(file, position, problem or "not a batch")
     batch = Batch(header, data[position : header.end], file, limit=limit)
     if not batch.has_valid_crc:
         raise CorruptBatch(file, position, "its CRC does not match")

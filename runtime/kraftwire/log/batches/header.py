@@ -25,6 +25,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from kraftwire.log.batches.compression import Compression
+from kraftwire_wire.errors import count_of
 
 LOG_OVERHEAD = 12
 """Bytes of the base offset and the length."""
@@ -209,3 +210,19 @@ def problem_of(header: BatchHeader) -> str | None:
     if magic >= 2 and (header.last_offset_delta < 0 or header.record_count < 0):
         return f"{header.record_count} records with last offset delta {header.last_offset_delta}"
     return None
+
+
+def inspect_header(
+    data: bytes, start: int, position: int, size: int
+) -> tuple[BatchHeader | None, str | None]:
+    """Return the header at `data[start]`, if there is one of any magic, and what is wrong with it.
+
+    `position` is that of the header in a file of `size` bytes.
+    """
+    header = parse_header(data, start, position)
+    if header is None:
+        return None, f"{count_of(size - position, 'byte')} left, too few for the header of a batch"
+    problem = problem_of(header)
+    if problem is None and header.end > size:
+        problem = f"a batch of {header.size} bytes, {size - position} left"
+    return header, problem

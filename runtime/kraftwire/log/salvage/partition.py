@@ -101,10 +101,7 @@ class Salvage:
                 yield Loss(str(file.path), 0, file.size, reason, None, None)
 
     def _segment(self, segment: LogFile) -> Iterator[Loss]:
-        with (
-            segment.open() as source,
-            SegmentWriter(self._target, segment.base_offset) as writer,
-        ):
+        with segment.open() as source, SegmentWriter(self._target, segment.base_offset) as writer:
             end = self._partition.end_of(segment)
             # A log without gaps is saved with those that it has now.
             order = BatchOrder(segment.base_offset, end, next_offset=self._next_offset)

@@ -22,6 +22,7 @@ from kraftwire.log.batches.header import (
     HEADER,
     LOG_OVERHEAD,
     BatchHeader,
+    inspect_header,
     parse_header,
     parse_sound_header,
     problem_of,
@@ -83,7 +84,7 @@ def scan_headers(
         data, at = window.at(position, HEADER.size)
         header = parse_sound_header(data, at, position, size)
         if header is None:
-            header, problem = _look_closer(data, at, position, size)
+            header, problem = inspect_header(data, at, position, size)
             if header is None or problem is not None:
                 damage = _damage(source, resync, position, header, problem or "", good)
                 yield damage
@@ -137,7 +138,7 @@ class BatchReader:
         data, at = self._window.at(position, HEADER.size)
         header, problem = parse_sound_header(data, at, position, size), None
         if header is None:
-            header, problem = _look_closer(data, at, position, size)
+            header, problem = inspect_header(data, at, position, size)
         if header is not None and problem is None:
             is_checked = not self._verify_crc
             if header.size > _BATCHES_WINDOW and not is_checked:
@@ -176,19 +177,6 @@ def read_batches(source: Source, *, limit: int = DEFAULT_LIMIT) -> Iterator[Batc
         if isinstance(item, Damage):
             raise CorruptBatch(source.name, item.start, item.reason)
         yield item
-
-
-def _look_closer(
-    data: bytes, at: int, position: int, size: int
-) -> tuple[BatchHeader | None, str | None]:
-    """Return the header at a position, if there is one of any magic, and what is wrong with it."""
-    header = parse_header(data, at, position)
-    if header is None:
-        return None, f"{count_of(size - position, 'byte')} left, too few for the header of a batch"
-    problem = problem_of(header)
-    if problem is None and header.end > size:
-        problem = f"a batch of {header.size} bytes, {size - position} left"
-    return header, problem
 
 
 def _damage(

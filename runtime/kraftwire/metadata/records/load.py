@@ -23,12 +23,7 @@ from kraftwire.metadata.errors import (
     Unreachable,
     raise_problem,
 )
-from kraftwire.metadata.records.replay import (
-    LogReplay,
-    MetadataRecord,
-    find_leader,
-    read_snapshot,
-)
+from kraftwire.metadata.records.replay import LogReplay, MetadataRecord, find_leader, read_snapshot
 from kraftwire.metadata.records.source import MetadataSource, find_metadata
 from kraftwire.metadata.records.transactions import MetadataTransactions
 from kraftwire.metadata.state.image import MetadataImage
