@@ -1,9 +1,9 @@
 """The logs of groups below a path, read and replayed.
 
-`__consumer_offsets` has the groups; `__share_group_state`, where it is there, how far share
-groups have come; `__cluster_metadata`, where it is there, the names of topics, since records
-of newer groups hold ids alone. Segments that lie in no partition directory are taken for
-those of `__consumer_offsets`.
+`__consumer_offsets` has the groups. `__share_group_state`, if it exists, has the progress of
+share groups, and `__cluster_metadata` the names of topics, since records of newer groups have
+only their ids. Segments outside of a partition directory count as those of
+`__consumer_offsets`.
 
 Errors among the events stand for what cannot be read, and reading goes on after them: a
 `CorruptBatch` for a file, a batch or its records, a `BadRecord` for one record.

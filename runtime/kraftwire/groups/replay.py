@@ -72,7 +72,7 @@ class PartitionReplay:
     """Applies the records of one partition to groups.
 
     `log` is `group` for a partition of `__consumer_offsets`, `share` for one of
-    `__share_group_state`; `number` is the partition, where it is known.
+    `__share_group_state`; `number` is the partition, if it is known.
     """
 
     def __init__(self, groups: Groups, log: str = GROUP_LOG, number: int | None = None) -> None:

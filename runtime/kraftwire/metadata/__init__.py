@@ -6,15 +6,15 @@
 
 The rooms, from the bottom up, each importing only those above it:
 
-    errors                    what can be wrong
+    errors                    the errors, besides those of damaged bytes
     state                     the image, and what each record does to it
     records | entities        files to records to an image; an image as things with fields
     history                   what each record of the log changed
 
 Nothing here prints. Problems of the data (damage, unknown records, records that do not fit)
-go to a function that the caller gives as `report`, and reading goes on; by default they are
-raised. All take time linear in the files' size, but for records that
-clear the eligible leader replicas of all topics, each of which looks at every partition.
+go to the caller's `report`, and reading goes on; by default they are raised. Everything takes
+time linear in the files' size, except that a record that clears the eligible leader replicas
+of all topics reads every partition.
 """
 
 from __future__ import annotations

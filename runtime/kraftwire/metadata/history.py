@@ -71,7 +71,7 @@ class History:
         self.knows_state = base is not None
         first = source.segments[0].base_offset if base is None else base.provenance.offset
         self.start = max(first, from_offset or 0)
-        """The first offset that is told."""
+        """The offset of the first step."""
         self._log = LogReplay(source.partition, first, to_offset, report)
         self._transactions = MetadataTransactions(report)
 
@@ -164,7 +164,7 @@ def _base(
         except Unreachable:
             pass
         else:
-            # What the bootstrap snapshot has, the log's first records tell again.
+            # The log's first records repeat the content of the bootstrap snapshot.
             return image if image.provenance.offset else MetadataImage()
     if first == 0:
         return MetadataImage()

@@ -72,7 +72,7 @@ class Resync:
         return None
 
     def _goes_on(self, candidate: int, damage: int, good: BatchHeader | None) -> bool:
-        """Whether a batch stands among others of this log, and not in a record's value.
+        """Whether a batch is one of this log's, and not in a record's value.
 
         A batch, zeros or the end has to follow it. Between two damages none of these follows: there
         its offsets may be no further ahead than the bytes between.

@@ -91,11 +91,11 @@ class SegmentWriter:
         data = batch.data if isinstance(batch, Batch) else batch
         header = decode_batch(data).header._replace(position=self.size)
         if header.base_offset < self.next_offset:
-            raise EncodeError(f"offset {header.base_offset}, where {self.next_offset} is next")
+            raise EncodeError(f"offset {header.base_offset}, but the next one is {self.next_offset}")
         if max(header.last_offset - self.base_offset, header.end) > MAX_RELATIVE_OFFSET:
             raise EncodeError(f"the segment is full: offset {header.last_offset} goes too far")
         if header.size != len(data):
-            raise EncodeError(f"{len(data)} bytes, of which one batch is {header.size}")
+            raise EncodeError(f"{len(data)} bytes, but the batch has {header.size}")
         self._log.write(data)
         self._index.add(header)
         self.size = header.end

@@ -1,7 +1,7 @@
-"""What is in an image as fields that JSON can hold, named as in Kafka's records.
+"""The entities of an image as fields that JSON can hold, named as in Kafka's records.
 
-Each function gives the label of one thing, which says what it is among its kind, and its
-fields. Secrets are in them: `entities` takes them out.
+Each function returns an entity's label, which identifies it among its kind, and its fields,
+secrets included: `entity` replaces them.
 """
 
 from __future__ import annotations
