@@ -23,6 +23,7 @@ from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import encode_metadata_record
 
 from codec_tests.groups.building import START, Log, commit, record
+from codec_tests.log.file_mutants import flip
 
 SEGMENT = "00000000000000000000.log"
 
@@ -129,10 +130,8 @@ def test_names_come_from_cluster_metadata(tmp_path: Path) -> None:
 def test_a_damaged_batch_is_reported_and_passed_over(tmp_path: Path) -> None:
     log = offsets_log()
     path = log.write(tmp_path / "__consumer_offsets-0")
-    data = bytearray(path.read_bytes())
     start = sum(map(len, log.batches[:2]))
-    data[start + 70] ^= 1
-    path.write_bytes(data)
+    flip(path, start + 70)
     groups, problems = read_groups([path])
     assert committed(groups) == [0, 1, 3, 4]
     (problem,) = problems

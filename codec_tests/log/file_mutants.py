@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
+
+
+def flip(path: Path, at: int, bits: int = 1) -> None:
+    """Flip bits of one byte of a file."""
+    data = bytearray(path.read_bytes())
+    data[at] ^= bits
+    path.write_bytes(data)
 
 
 def mutant(data: bytes, other: bytes, rng: random.Random) -> bytes:

@@ -22,6 +22,7 @@ from kraftwire.log.small_files.producer_snapshot import (
 )
 
 from codec_tests.cli.running import done
+from codec_tests.log.file_mutants import flip
 from codec_tests.spark.reads import batch, write_segments
 from codec_tests.stored_files import BROKER, CONTROLLER, copy_of
 
@@ -61,8 +62,8 @@ class Damage(NamedTuple):
     number: int = 0
 
 
-def flipped(data: bytes, at: int, bits: int = 1) -> bytes:
-    return data[:at] + bytes([data[at] ^ bits]) + data[at + 1 :]
+def flipped(data: bytes, at: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
 def always(data: bytes) -> Callable[[bytes], bytes]:
@@ -175,7 +176,7 @@ def test_a_bit_that_the_crc_does_not_cover_is_one_finding(
     """The base offset and the leader epoch of one batch, not all that come behind it."""
     directory = copy_of("codec-none-0", tmp_path)
     (path,) = directory.glob("*.log")
-    _rewrite(path, partial(flipped, at=at, bits=1 << bit))
+    flip(path, at, 1 << bit)
     findings = [found for found in check(directory) if found.check == "batch"]
     assert [found.position for found in findings] == [0]
 
@@ -291,7 +292,7 @@ def test_a_hole_in_a_log_that_is_never_compacted_is_an_error(tmp_path: Path) -> 
 
 def test_a_damaged_batch_is_no_hole_as_well(tmp_path: Path) -> None:
     directory = metadata_log(tmp_path, [three(0), three(3), three(6)])
-    _rewrite(_first(directory, "*.log"), partial(flipped, at=len(three(0)) + 70, bits=4))
+    flip(_first(directory, "*.log"), len(three(0)) + 70, 4)
     (finding,) = check(directory)
     assert "CRC does not match" in finding.reason
 

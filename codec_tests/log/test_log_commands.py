@@ -20,6 +20,7 @@ from kraftwire_messages.kafka import UserScramCredentialRecord
 from kraftwire_wire.records import encode_metadata_record
 
 from codec_tests.cli.running import done, run
+from codec_tests.log.file_mutants import flip
 from codec_tests.stored_files import BROKER, CODECS, CONTROLLER, batches_of, copy_of, segment_of
 
 METADATA = CONTROLLER / "__cluster_metadata-0"
@@ -305,9 +306,7 @@ def test_parquet_without_secrets(tmp_path: Path) -> None:
 def test_damage_is_reported_and_does_not_end_the_dump(tmp_path: Path) -> None:
     copy = copy_of("codec-none-0", tmp_path)
     (path,) = copy.glob("*.log")
-    data = bytearray(path.read_bytes())
-    data[3000] ^= 1
-    path.write_bytes(data)
+    flip(path, 3000)
     result = run("log", "dump", copy)
     assert result.exit_code == 1
     assert len(result.stdout.splitlines()) == 80
@@ -420,11 +419,8 @@ def test_fsck_ends_with_1_where_it_found_something(tmp_path: Path) -> None:
 
 def test_salvage_of_a_data_directory(tmp_path: Path) -> None:
     copy = Path(shutil.copytree(BROKER, tmp_path / "data"))
-    path = segment_of("tea", 2)
-    damaged = copy / "tea-0" / path.name
-    data = bytearray(path.read_bytes())
-    data[100] ^= 1
-    damaged.write_bytes(data)
+    damaged = copy / "tea-0" / segment_of("tea", 2).name
+    flip(damaged, 100)
     out = tmp_path / "saved"
     result = run("log", "salvage", copy, "--out", out)
     assert result.exit_code == 1

@@ -15,6 +15,7 @@ from kraftwire.log.fsck import Fsck
 from kraftwire.log.salvage.partition import Salvage
 from kraftwire.log.salvage.small_files import Loss
 
+from codec_tests.log.file_mutants import flip
 from codec_tests.stored_files import BROKER, CONTROLLER, copy_of
 
 
@@ -143,9 +144,7 @@ def test_a_bit_that_the_crc_does_not_cover_costs_one_batch(
 ) -> None:
     source = copy_of("codec-none-0", tmp_path)
     (path,) = source.glob("*.log")
-    data = bytearray(path.read_bytes())
-    data[at] ^= 1 << bit
-    path.write_bytes(data)
+    flip(path, at, 1 << bit)
     saved, (loss,) = salvage(source, tmp_path / "saved")
     assert (loss.first_offset, loss.last_offset) == (0, 39)
     assert offsets_of(saved) == set(range(40, 120))

@@ -21,6 +21,7 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType
 
+from codec_tests.log.file_mutants import flip
 from codec_tests.metadata.metadata_logs import (
     EPOCH,
     TIME,
@@ -134,10 +135,8 @@ def test_missing_offsets_are_reported(tmp_path: Path) -> None:
 
 def test_damage_is_reported_and_reading_goes_on(tmp_path: Path) -> None:
     log = write_log(tmp_path, MESSAGES)
-    data = bytearray(log.read_bytes())
-    at = data.index(batch(3, [MESSAGES[3]]))
-    data[at + 70] ^= 1
-    log.write_bytes(data)
+    at = log.read_bytes().index(batch(3, [MESSAGES[3]]))
+    flip(log, at + 70)
     image, problems = loaded(tmp_path)
     assert [type(problem) for problem in problems] == [CorruptBatch, CorruptBatch]
     assert f"byte {at}" in str(problems[0])

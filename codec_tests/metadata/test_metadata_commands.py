@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from kraftwire.cli import main
 from kraftwire_messages.kafka import BeginTransactionRecord, NoOpRecord, UserScramCredentialRecord
 
+from codec_tests.cli import running
+from codec_tests.log.file_mutants import flip
 from codec_tests.metadata.metadata_logs import (
     CUP,
     broker,
@@ -28,7 +29,7 @@ MESSAGES = [topic(), partition(), broker(), setting("a", "1"), NoOpRecord(), mov
 
 
 def run(*args: object) -> Result:
-    return CliRunner().invoke(main, ["metadata", *map(str, args)], catch_exceptions=False)
+    return running.run("metadata", *args)
 
 
 def lines(*args: object, exit_code: int = 0) -> list[dict[str, Any]]:
@@ -118,9 +119,7 @@ def test_an_open_transaction_is_said(tmp_path: Path) -> None:
 
 def test_damage_is_a_finding_and_the_rest_is_printed(data: Path) -> None:
     log = data / "__cluster_metadata-0" / "00000000000000000000.log"
-    raw = bytearray(log.read_bytes())
-    raw[-1] ^= 1
-    log.write_bytes(raw)
+    flip(log, -1)
     for command in (("show",), ("history",), ("diff", "--from-offset", 5)):
         result = run(*command, data, "-o", "json")
         assert result.exit_code == 1

@@ -142,7 +142,8 @@ class BatchReader:
         if header is not None and problem is None:
             is_checked = not self._verify_crc
             if header.size > _BATCHES_WINDOW and not is_checked:
-                is_checked = self._resync.has_valid_crc(header)  # before so many bytes are read together
+                # Checked in chunks, before so many bytes are read together.
+                is_checked = self._resync.has_valid_crc(header)
                 problem = None if is_checked else _WRONG_CRC
             if problem is None:
                 data, at = self._window.at(position, header.size)

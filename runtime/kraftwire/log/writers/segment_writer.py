@@ -91,7 +91,7 @@ class SegmentWriter:
         data = batch.data if isinstance(batch, Batch) else batch
         header = decode_batch(data).header._replace(position=self.size)
         if header.base_offset < self.next_offset:
-            raise EncodeError(f"offset {header.base_offset}, but the next one is {self.next_offset}")
+            raise EncodeError(f"offset {header.base_offset}, but {self.next_offset} is next")
         if max(header.last_offset - self.base_offset, header.end) > MAX_RELATIVE_OFFSET:
             raise EncodeError(f"the segment is full: offset {header.last_offset} goes too far")
         if header.size != len(data):
