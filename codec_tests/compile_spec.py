@@ -13,13 +13,13 @@ from itertools import count
 from types import ModuleType
 from typing import Any
 
-from kraftwire_generator.check import check_message
+from kraftwire_generator.checks.message_rules import check_message
+from kraftwire_generator.checks.structs import resolve
 from kraftwire_generator.errors import SpecError
-from kraftwire_generator.names import class_name
-from kraftwire_generator.parse import parse_message
-from kraftwire_generator.planner import plan_message
-from kraftwire_generator.render import Renderer
-from kraftwire_generator.resolve import resolve
+from kraftwire_generator.language.names import class_name
+from kraftwire_generator.output.renderer import Renderer
+from kraftwire_generator.parser.message_parser import parse_message
+from kraftwire_generator.plan.planner import plan_message
 from kraftwire_wire.message import Message
 
 _numbers = count(1)

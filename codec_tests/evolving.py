@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from kraftwire_generator.comparing.evolution_report import EvolutionFinding
-from kraftwire_generator.comparing.evolve import evolve_message
-from kraftwire_generator.parse import parse_message
-from kraftwire_generator.resolve import ResolvedMessage, resolve
+from kraftwire_generator.checks.structs import ResolvedMessage, resolve
+from kraftwire_generator.comparison.evolution import evolve_message
+from kraftwire_generator.comparison.evolution_report import EvolutionFinding
+from kraftwire_generator.parser.message_parser import parse_message
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 

@@ -11,13 +11,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
-import kraftwire_generator.cli
+import kraftwire_generator.commands.group
 from kraftwire.cli import main
 
 NAME = "gone\x1b[31m\x07\x9b2J\u202e\x7f\udcff\r\nError: fine"
 HARMFUL = ("\x1b", "\x07", "\x9b", "\u202e", "\x7f", "\r", "\nError: fine")
 ENDINGS = ("", ".json", ".jar", ".jsonl", ".properties", ".pcap", f"/{NAME}", "@HEAD", ".html")
-ROOTS = {"kraftwire": main, "generator": kraftwire_generator.cli.main}
+ROOTS = {"kraftwire": main, "generator": kraftwire_generator.commands.group.main}
 
 FILES = {
     "00000000000000000000.log": bytes(100),

@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import pytest
 
-from kraftwire_generator.check import MESSAGE_ERRORS, MOST_TAGS, check_message
-from kraftwire_generator.check_fields import FIELD_ERRORS, FIELD_WARNINGS
+from kraftwire_generator.checks.field_rules import FIELD_ERRORS, FIELD_WARNINGS
+from kraftwire_generator.checks.message_rules import MESSAGE_ERRORS, MOST_TAGS, check_message
+from kraftwire_generator.checks.structs import placed_fields, resolve
 from kraftwire_generator.errors import Finding
-from kraftwire_generator.json_text import JsonObject, parse_json
-from kraftwire_generator.parse import message_of
-from kraftwire_generator.resolve import placed_fields, resolve
-from kraftwire_generator.spec import MessageSpec
+from kraftwire_generator.language.spec import MessageSpec
+from kraftwire_generator.parser.json_text import JsonObject, parse_json
+from kraftwire_generator.parser.message_parser import message_of
 
 
 def spec_of(keys: str, fields: str = "", common: str = "") -> MessageSpec:

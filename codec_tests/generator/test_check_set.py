@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire_generator.check_set import check_set
+from kraftwire_generator.checks.set_rules import check_set
 from kraftwire_generator.errors import Finding
-from kraftwire_generator.spec import MessageSpec, MessageType
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.language.spec import MessageSpec, MessageType
+from kraftwire_generator.language.versions import VersionRange
 
 
 def message(

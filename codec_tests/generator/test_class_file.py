@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire_generator.importing.class_file import enum_constants
-from kraftwire_generator.importing.import_sources import SourceError, read_source
+from kraftwire_generator.importer.class_file import enum_constants
+from kraftwire_generator.importer.sources import SourceError, read_source
 
 _CLASS_INDEX, _INIT_INDEX, _CODE_INDEX = 2, 4, 5
 _NAMES_INDEX = 20  # from here on, three entries a constant: name, string, int

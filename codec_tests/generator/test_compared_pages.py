@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from kraftwire_generator.json_text import JsonNumber, JsonObject, parse_json
-from kraftwire_generator.linting.compared_pages import names_in, read_newer_words
+from kraftwire_generator.lint.compared_pages import names_in, read_newer_words
+from kraftwire_generator.parser.json_text import JsonNumber, JsonObject, parse_json
 
 NAMES = Counter(
     {"Cup": 3, "CupSize": 1, "Spoon": 2, "LidColor": 2, "TeaRequest": 1, "Pot": 1, "CupSpoonCup": 3}

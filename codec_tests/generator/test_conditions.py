@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire_generator.conditions import (
+from kraftwire_generator.language.versions import VersionRange
+from kraftwire_generator.plan.conditions import (
     Cases,
     branches,
     condition,
     merge_cases,
     split_cases,
 )
-from kraftwire_generator.plan import Branch, Statement
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.plan.plan_data import Branch, Statement
 
 
 def versions(text: str) -> VersionRange:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire_generator.config import Target, find_targets, is_package_name
 from kraftwire_generator.errors import SpecError
+from kraftwire_generator.output.targets import Target, find_targets, is_package_name
 
 ENTRY = '[[tool.kraftwire.sets]]\nspecs = "specs"\nout = "src/mine"\npackage = "mine"\n'
 WITH_NUMBERS = ENTRY + 'numbers = "src/n.py"\n'

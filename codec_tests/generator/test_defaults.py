@@ -7,10 +7,10 @@ import uuid
 
 import pytest
 
-from kraftwire_generator.defaults import default_value
-from kraftwire_generator.field_types import parse_type
-from kraftwire_generator.spec import FieldSpec
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.language.defaults import default_value
+from kraftwire_generator.language.field_types import parse_type
+from kraftwire_generator.language.spec import FieldSpec
+from kraftwire_generator.language.versions import VersionRange
 
 ALL = VersionRange.parse("0+")
 SOME = VersionRange.parse("1+")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kraftwire_generator.cli import main
+from kraftwire_generator.commands.group import main
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

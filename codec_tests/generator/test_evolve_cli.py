@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftwire_generator.cli import main
-from kraftwire_generator.comparing import output
-from kraftwire_generator.comparing.compare_sources import common_part, read_side
+from kraftwire_generator.commands import comparison_output
+from kraftwire_generator.commands.group import main
+from kraftwire_generator.comparison.sides import common_part, read_side
 from kraftwire_generator.errors import SpecError
 
 from codec_tests.spec_files import field_spec, message_spec, write_set
@@ -72,7 +72,7 @@ def test_evolve_prints_json_lines_when_piped(here: Path) -> None:
 
 
 def test_evolve_prints_text_on_a_terminal(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "on_terminal", lambda: True)
+    monkeypatch.setattr(comparison_output, "on_terminal", lambda: True)
     assert run("evolve", "old", "broken").stdout == (
         "Foo: breaks from version 0\n"
         "  error: a: the type was int32, is int64\n"
@@ -262,7 +262,7 @@ def test_common_part_keeps_messages_that_moved(here: Path) -> None:
 
 
 def test_a_set_that_is_too_large(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kraftwire_generator.importing.import_sources.LARGEST_SOURCE", 10)
+    monkeypatch.setattr("kraftwire_generator.importer.sources.LARGEST_SOURCE", 10)
     git(here, "init", "-q")
     git(here, "add", "-A")
     git(here, "commit", "-q", "-m", "one")

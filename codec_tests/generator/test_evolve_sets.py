@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kraftwire_generator.comparing.compare_sources import read_side
-from kraftwire_generator.comparing.evolution_report import EvolutionFinding
-from kraftwire_generator.comparing.evolve import evolve_message, evolve_sides
-from kraftwire_generator.parse import parse_message
-from kraftwire_generator.resolve import resolve
+from kraftwire_generator.checks.structs import resolve
+from kraftwire_generator.comparison.evolution import evolve_message, evolve_sides
+from kraftwire_generator.comparison.evolution_report import EvolutionFinding
+from kraftwire_generator.comparison.sides import read_side
+from kraftwire_generator.parser.message_parser import parse_message
 
 from codec_tests.evolving import Spec, judge, told
 from codec_tests.oracle import oracle_section, report_oracle_count

@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from kraftwire_generator.errors import SpecError
-from kraftwire_generator.names import to_snake_case
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.language.names import to_snake_case
+from kraftwire_generator.language.versions import VersionRange
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from kraftwire_generator.field_code import Action, FieldCode, FixedField
-from kraftwire_generator.field_types import Primitive, parse_type
-from kraftwire_generator.plan import Branch
-from kraftwire_generator.spec import FieldSpec
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.language.field_types import Primitive, parse_type
+from kraftwire_generator.language.spec import FieldSpec
+from kraftwire_generator.language.versions import VersionRange
+from kraftwire_generator.plan.field_code import Action, FieldCode, FixedField
+from kraftwire_generator.plan.plan_data import Branch
 
 
 def code(field_type: str = "int32", versions: str = "0+", **keys: str | int | bool) -> FieldCode:

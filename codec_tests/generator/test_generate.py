@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import kraftwire_wire
-from kraftwire_generator.config import Target
-from kraftwire_generator.emit import apply_changes, find_changes
 from kraftwire_generator.errors import SpecError
-from kraftwire_generator.generate import Package, Selection, count_specs, generate_package
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.language.versions import VersionRange
+from kraftwire_generator.output.package import Package, Selection, count_specs, generate_package
+from kraftwire_generator.output.package_files import apply_changes, find_changes
+from kraftwire_generator.output.targets import Target
 
 from codec_tests.spec_files import field_spec, message_spec, write_set
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftwire_generator.cli import main
+from kraftwire_generator.commands.group import main
 from kraftwire_generator.console import progress_bar
 
 from codec_tests.spec_files import field_spec, message_spec, write_set

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from kraftwire_generator.planner import plan_message
-from kraftwire_generator.render import Renderer
-from kraftwire_generator.spec_set import load_message
+from kraftwire_generator.checks.spec_set import load_message
+from kraftwire_generator.output.renderer import Renderer
+from kraftwire_generator.plan.planner import plan_message
 
 from codec_tests.compile_spec import compile_spec
 from codec_tests.strategies import random_message, same

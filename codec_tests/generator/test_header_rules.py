@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kraftwire_generator.header_rules import header_versions
-from kraftwire_generator.spec import MessageSpec
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.language.header_versions import header_versions
+from kraftwire_generator.language.spec import MessageSpec
+from kraftwire_generator.language.versions import VersionRange
 
 from codec_tests.oracle import oracle_section, report_oracle_count
 

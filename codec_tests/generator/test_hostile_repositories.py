@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftwire_generator.cli import main
-from kraftwire_generator.importing import git_process, import_sources
-from kraftwire_generator.importing.git_process import GitError, run_git
-from kraftwire_generator.importing.import_sources import GitRevision, SourceError, read_source
+from kraftwire_generator.commands.group import main
+from kraftwire_generator.importer import git_process
+from kraftwire_generator.importer import sources as import_sources
+from kraftwire_generator.importer.git_process import GitError, run_git
+from kraftwire_generator.importer.sources import GitRevision, SourceError, read_source
 
 from codec_tests.spec_files import message_spec, write_set
 
@@ -353,7 +354,7 @@ def test_a_bomb_does_not_take_the_memory_it_announces(checkout: Path, kind: str)
     (checkout / ".git/refs/tags/bomb").write_text(f"{name}\n")
     program = (
         "import resource, sys\n"
-        "from kraftwire_generator.importing.import_sources import SourceError, read_source\n"
+        "from kraftwire_generator.importer.sources import SourceError, read_source\n"
         "try:\n    read_source(sys.argv[1])\n"
         "except SourceError:\n"
         "    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"

@@ -19,17 +19,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import kraftwire_wire
-from kraftwire_generator.check import MOST_TAGS
-from kraftwire_generator.config import Target
+from kraftwire_generator.checks.message_rules import MOST_TAGS
+from kraftwire_generator.checks.spec_set import SpecSet
+from kraftwire_generator.checks.structs import resolve
 from kraftwire_generator.errors import SpecError
-from kraftwire_generator.generate import Selection, generate_package
-from kraftwire_generator.json_text import DEEPEST_NESTING
-from kraftwire_generator.names import class_name
-from kraftwire_generator.parse import parse_message
-from kraftwire_generator.planner import plan_message, plan_package
-from kraftwire_generator.render import Renderer
-from kraftwire_generator.resolve import resolve
-from kraftwire_generator.spec_set import SpecSet
+from kraftwire_generator.language.names import class_name
+from kraftwire_generator.output.package import Selection, generate_package
+from kraftwire_generator.output.renderer import Renderer
+from kraftwire_generator.output.targets import Target
+from kraftwire_generator.parser.json_text import DEEPEST_NESTING
+from kraftwire_generator.parser.message_parser import parse_message
+from kraftwire_generator.plan.planner import plan_message, plan_package
 
 from codec_tests.compile_spec import compile_spec
 from codec_tests.spec_files import field_spec, message_spec, write_set

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from kraftwire_generator.checks.spec_set import load_set
+from kraftwire_generator.commands.specs import specs
 from kraftwire_generator.errors import SpecError
-from kraftwire_generator.importing.import_set import import_specs
-from kraftwire_generator.spec_set import load_set
-from kraftwire_generator.specs_cli import specs
+from kraftwire_generator.importer.set_writer import import_specs
 
 _KAFKA = Path(__file__).parents[2] / "message_specs" / "kafka"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire_generator.importing import import_sources
-from kraftwire_generator.importing.import_sources import SourceError, read_source
+from kraftwire_generator.importer import sources as import_sources
+from kraftwire_generator.importer.sources import SourceError, read_source
 
 _SPEC = '{"type": "data", "name": "Beacon", "validVersions": "0", "flexibleVersions": "none"}'
 _ERRORS_JAVA = """

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftwire_generator.json_text import (
+from kraftwire_generator.parser.json_text import (
     DEEPEST_NESTING,
     JsonError,
     JsonNumber,

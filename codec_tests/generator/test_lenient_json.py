@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from kraftwire_generator.json_text import JsonNumber, JsonObject, parse_json
-from kraftwire_generator.linting.lenient_json import read_leniently
+from kraftwire_generator.lint.lenient_json import read_leniently
+from kraftwire_generator.parser.json_text import JsonNumber, JsonObject, parse_json
 
 from codec_tests.oracle import REPOSITORY
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire_generator.errors import Finding
-from kraftwire_generator.json_text import JsonError, parse_json
-from kraftwire_generator.linting.lint import lint
+from kraftwire_generator.lint.spec_lint import lint
+from kraftwire_generator.parser.json_text import JsonError, parse_json
 
 from codec_tests.oracle import REPOSITORY
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftwire_generator.cli import main
+from kraftwire_generator.commands.group import main
 from kraftwire_generator.console import CouldNotDoIt
 
 SOUND = '{"type": "data", "name": "Tea", "validVersions": "0", "flexibleVersions": "0+"}'
@@ -66,7 +66,7 @@ def test_a_closed_standard_input_or_output_is_no_crash(
 
 
 def test_a_file_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kraftwire_generator.linting.lint_cli._LONGEST_FILE", 10**6)
+    monkeypatch.setattr("kraftwire_generator.commands.lint._LONGEST_FILE", 10**6)
     result = run("/dev/zero")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == "Error: /dev/zero: is longer than 1 MB; name a spec or a page\n"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kraftwire_generator.errors import Finding
-from kraftwire_generator.json_text import JsonObject
-from kraftwire_generator.linting.compared_pages import names_in, read_newer_words
-from kraftwire_generator.linting.lenient_json import read_leniently
-from kraftwire_generator.linting.lint import Report, lint
-from kraftwire_generator.linting.spec_pages import read_page
-from kraftwire_generator.linting.spec_slips import mend_slips
-from kraftwire_generator.parse import message_of, read_message
-from kraftwire_generator.spec import MessageSpec, walk_fields
+from kraftwire_generator.language.spec import MessageSpec, walk_fields
+from kraftwire_generator.lint.common_mistakes import mend_slips
+from kraftwire_generator.lint.compared_pages import names_in, read_newer_words
+from kraftwire_generator.lint.lenient_json import read_leniently
+from kraftwire_generator.lint.spec_lint import Report, lint
+from kraftwire_generator.lint.spec_pages import read_page
+from kraftwire_generator.parser.json_text import JsonObject
+from kraftwire_generator.parser.message_parser import message_of, read_message
 
 from codec_tests.oracle import REPOSITORY
 from codec_tests.oracle_kips import kip_page

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from kraftwire_generator.errors import Finding
-from kraftwire_generator.linting.lint import lint
-from kraftwire_generator.linting.lint_set import lint_together
-from kraftwire_generator.spec import MessageSpec
+from kraftwire_generator.language.spec import MessageSpec
+from kraftwire_generator.lint.set_lint import lint_together
+from kraftwire_generator.lint.spec_lint import lint
 
 from codec_tests.oracle import REPOSITORY
 

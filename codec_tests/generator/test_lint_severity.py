@@ -10,11 +10,11 @@ import random
 from collections import Counter
 from typing import Any
 
-from kraftwire_generator.check import check_message
-from kraftwire_generator.json_text import JsonNumber, JsonObject, JsonValue, parse_json
-from kraftwire_generator.linting.lint import lint
-from kraftwire_generator.parse import parse_message
-from kraftwire_generator.resolve import resolve
+from kraftwire_generator.checks.message_rules import check_message
+from kraftwire_generator.checks.structs import resolve
+from kraftwire_generator.lint.spec_lint import lint
+from kraftwire_generator.parser.json_text import JsonNumber, JsonObject, JsonValue, parse_json
+from kraftwire_generator.parser.message_parser import parse_message
 
 from codec_tests.compile_spec import compile_spec
 from codec_tests.oracle import REPOSITORY

@@ -10,9 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kraftwire_generator.field_types import Array, Primitive, Struct
-from kraftwire_generator.literals import docstring_text, hint, literal, type_text, version_range
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.language.field_types import Array, Primitive, Struct
+from kraftwire_generator.language.versions import VersionRange
+from kraftwire_generator.plan.literals import (
+    docstring_text,
+    hint,
+    literal,
+    type_text,
+    version_range,
+)
 
 ZERO_UUID = UUID(int=0)
 texts = st.text(st.characters() | st.sampled_from("\"'\\\n\0\u2028\u202e\x85\ud800 u{}"))

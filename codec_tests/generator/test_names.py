@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire_generator.names import (
+from kraftwire_generator.language.names import (
     attribute_name,
     class_name,
     module_name,

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 from kraftwire_generator import names
-from kraftwire_generator.check import check_message
-from kraftwire_generator.check_fields import ENTITY_TYPES
-from kraftwire_generator.defaults import default_value
+from kraftwire_generator.checks.field_rules import ENTITY_TYPES
+from kraftwire_generator.checks.message_rules import check_message
+from kraftwire_generator.checks.structs import resolve
 from kraftwire_generator.errors import Finding
-from kraftwire_generator.field_types import Primitive, Struct
-from kraftwire_generator.parse import parse_message
-from kraftwire_generator.resolve import resolve
-from kraftwire_generator.spec import MessageSpec
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.language.defaults import default_value
+from kraftwire_generator.language.field_types import Primitive, Struct
+from kraftwire_generator.language.spec import MessageSpec
+from kraftwire_generator.language.versions import VersionRange
+from kraftwire_generator.parser.message_parser import parse_message
 
 from codec_tests import oracle_deviations
 from codec_tests.oracle import oracle_section, report_oracle_count

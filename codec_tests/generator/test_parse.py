@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from kraftwire_generator.check import check_message
+from kraftwire_generator.checks.message_rules import check_message
+from kraftwire_generator.checks.structs import resolve
 from kraftwire_generator.errors import Finding
-from kraftwire_generator.field_types import Array, Primitive, Struct
-from kraftwire_generator.json_text import JsonObject, parse_json
-from kraftwire_generator.parse import message_of, parse_message, read_message
-from kraftwire_generator.resolve import resolve
-from kraftwire_generator.spec import FieldSpec, MessageSpec, StructSpec
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.language.field_types import Array, Primitive, Struct
+from kraftwire_generator.language.spec import FieldSpec, MessageSpec, StructSpec
+from kraftwire_generator.language.versions import VersionRange
+from kraftwire_generator.parser.json_text import JsonObject, parse_json
+from kraftwire_generator.parser.message_parser import message_of, parse_message, read_message
 
 WHOLE = """// a comment
 {

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kraftwire_generator.parse import parse_message
-from kraftwire_generator.plan import MessagePlan, PackagePlan
-from kraftwire_generator.planner import plan_message, plan_package
-from kraftwire_generator.resolve import resolve
-from kraftwire_generator.spec_set import load_set
+from kraftwire_generator.checks.spec_set import load_set
+from kraftwire_generator.checks.structs import resolve
+from kraftwire_generator.parser.message_parser import parse_message
+from kraftwire_generator.plan.plan_data import MessagePlan, PackagePlan
+from kraftwire_generator.plan.planner import plan_message, plan_package
 from kraftwire_wire.layout import NEVER, Field
 
 from codec_tests.compile_spec import compile_spec

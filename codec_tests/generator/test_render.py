@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from kraftwire_generator.checks.structs import resolve
 from kraftwire_generator.errors import TemplateError
-from kraftwire_generator.parse import parse_message
-from kraftwire_generator.plan import MessagePlan, PackagePlan
-from kraftwire_generator.planner import plan_message
-from kraftwire_generator.render import Renderer, is_generated
-from kraftwire_generator.resolve import resolve
+from kraftwire_generator.output.renderer import Renderer, is_generated
+from kraftwire_generator.parser.message_parser import parse_message
+from kraftwire_generator.plan.plan_data import MessagePlan, PackagePlan
+from kraftwire_generator.plan.planner import plan_message
 
 from codec_tests.spec_files import field_spec, message_spec
 

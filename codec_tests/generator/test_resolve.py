@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kraftwire_generator.checks.structs import ResolvedMessage, placed_fields, resolve
 from kraftwire_generator.errors import Finding
-from kraftwire_generator.json_text import DEEPEST_NESTING
-from kraftwire_generator.parse import parse_message
-from kraftwire_generator.resolve import ResolvedMessage, placed_fields, resolve
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.language.versions import VersionRange
+from kraftwire_generator.parser.json_text import DEEPEST_NESTING
+from kraftwire_generator.parser.message_parser import parse_message
 
 
 def resolve_text(

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kraftwire_generator.comparing.compare_sources import read_side
-from kraftwire_generator.comparing.diff_text import json_rows, markdown_lines, summary, text_lines
-from kraftwire_generator.comparing.spec_diff import Change, diff_sides
+from kraftwire_generator.commands.diff_text import json_rows, markdown_lines, summary, text_lines
+from kraftwire_generator.comparison.sides import read_side
+from kraftwire_generator.comparison.spec_diff import Change, diff_sides
 
 from codec_tests.spec_files import field_spec, message_spec, write_set
 

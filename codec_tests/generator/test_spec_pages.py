@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire_generator.linting.page_html import html_lines
-from kraftwire_generator.linting.spec_pages import read_page
+from kraftwire_generator.lint.page_html import html_lines
+from kraftwire_generator.lint.spec_pages import read_page
 
 CUP = """{
   "apiKey": 7,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kraftwire_generator.spec_set import load_set
+from kraftwire_generator.checks.spec_set import load_set
 
 DATA = '{"name": "%s", "type": "data", "validVersions": "0", "flexibleVersions": "none"}'
 CONTROL = """

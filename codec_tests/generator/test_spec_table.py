@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from kraftwire_generator.cli import main
+from kraftwire_generator.commands.group import main
 from kraftwire_generator.errors import SpecError
-from kraftwire_generator.spec_origin import read_origin
-from kraftwire_generator.spec_table import MARKER, specs_table
+from kraftwire_generator.output.drafts_readme import MARKER, specs_table
+from kraftwire_generator.parser.draft_origin import read_origin
 
 from codec_tests.spec_files import message_spec, write_set
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kraftwire_generator.field_types import Primitive
-from kraftwire_generator.plan import Branch, Statement
-from kraftwire_generator.spec import FieldSpec
-from kraftwire_generator.struct_code import Forms, StructCode
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.language.field_types import Primitive
+from kraftwire_generator.language.spec import FieldSpec
+from kraftwire_generator.language.versions import VersionRange
+from kraftwire_generator.plan.plan_data import Branch, Statement
+from kraftwire_generator.plan.struct_code import Forms, StructCode
 
 from codec_tests.compile_spec import compile_spec
 from codec_tests.spec_files import field_spec, message_spec

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire_generator.versions import HIGHEST_VERSION, VersionRange
+from kraftwire_generator.language.versions import HIGHEST_VERSION, VersionRange
 
 TEXTS = [
     ("0", VersionRange(0, 0), "0"),

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire_generator.importing.write_spec import spec_to_json
-from kraftwire_generator.parse import parse_message
-from kraftwire_generator.spec import FieldSpec, MessageSpec, StructSpec
+from kraftwire_generator.importer.spec_text import spec_to_json
+from kraftwire_generator.language.spec import FieldSpec, MessageSpec, StructSpec
+from kraftwire_generator.parser.message_parser import parse_message
 
 _KAFKA_SPECS = Path(__file__).parents[2] / "message_specs" / "kafka"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kraftwire_generator.guide.docs_cli import docs
+from kraftwire_generator.commands.docs import docs
 
 from codec_tests.guide.guide_pages import PageOnDisk, pages_of
 

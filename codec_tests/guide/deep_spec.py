@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kraftwire_generator.json_text import DEEPEST_NESTING
+from kraftwire_generator.parser.json_text import DEEPEST_NESTING
 
 from codec_tests.spec_files import field_spec, message_spec
 

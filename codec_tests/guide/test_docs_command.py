@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftwire.cli import main as kraftwire
-from kraftwire_generator.cli import main
+from kraftwire_generator.commands.group import main
 
 from codec_tests.guide.guide_pages import PageOnDisk
 from codec_tests.spec_files import field_spec, message_spec, write_set

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from kraftwire_generator.checks.spec_set import load_set
+from kraftwire_generator.checks.structs import ResolvedMessage, resolve
 from kraftwire_generator.guide.history import VersionChange, history
 from kraftwire_generator.guide.pages import guide_set, shared_versions
-from kraftwire_generator.guide.wire import wire_forms
+from kraftwire_generator.guide.wire_forms import wire_forms
 from kraftwire_generator.guide.wire_type import FIXED_BYTES, wire_type
-from kraftwire_generator.parse import parse_message
-from kraftwire_generator.resolve import ResolvedMessage, resolve
-from kraftwire_generator.spec_set import load_set
+from kraftwire_generator.parser.message_parser import parse_message
 
 from codec_tests.compile_spec import compile_spec
 from codec_tests.spec_files import field_spec, message_spec, write_set

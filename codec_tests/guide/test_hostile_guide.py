@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 
-from kraftwire_generator.guide import wire
-from kraftwire_generator.guide.docs_cli import docs
+from kraftwire_generator.commands.docs import docs
+from kraftwire_generator.guide import wire_forms
 from kraftwire_generator.guide.pages import unique_name
-from kraftwire_generator.json_text import DEEPEST_NESTING
+from kraftwire_generator.parser.json_text import DEEPEST_NESTING
 
 from codec_tests.guide.deep_spec import INLINE_DEEP, deepest_spec
 from codec_tests.guide.guide_pages import PageOnDisk, pages_of
@@ -138,7 +138,7 @@ def test_the_widest_range_of_versions_is_one_form(tmp_path: Path) -> None:
 def test_a_message_of_too_many_forms_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wire, "MOST_FIELDS", 1000)
+    monkeypatch.setattr(wire_forms, "MOST_FIELDS", 1000)
     fields = [field_spec(f"F{number}", versions=f"{number}+") for number in range(100)]
     write_set(tmp_path / "specs", message_spec("Huge", *fields, validVersions="0-99"))
     arguments = ["--specs", str(tmp_path / "specs"), "--out", str(tmp_path / "guide")]

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from selenium.webdriver.common.keys import Keys
 
-from kraftwire_generator.guide.docs_cli import docs
+from kraftwire_generator.commands.docs import docs
 
 from codec_tests.guide.browser import Browser, chromium
 from codec_tests.guide.deep_spec import deepest_spec

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from kraftwire_generator.importing.write_spec import spec_to_json
-from kraftwire_generator.parse import read_message
-from kraftwire_generator.spec_set import load_set
+from kraftwire_generator.checks.spec_set import load_set
+from kraftwire_generator.importer.spec_text import spec_to_json
+from kraftwire_generator.parser.message_parser import read_message
 from kraftwire_messages import kip_595, kip_853, kip_856, kip_951
 from kraftwire_wire import records
 from kraftwire_wire.errors import KraftwireError

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kraftwire_generator.guide.pages import Part
-from kraftwire_generator.guide.wire import Form, WireField, WireStruct
+from kraftwire_generator.guide.wire_forms import Form, WireField, WireStruct
 
 MarkKind = Literal[
     "field", "struct", "struct end", "boxes", "boxes end", "no bytes", "no tags", "tags",

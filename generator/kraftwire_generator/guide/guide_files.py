@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kraftwire_generator.console import CouldNotDoIt, shown_path
-from kraftwire_generator.guide.render_guide import MARKER
+from kraftwire_generator.guide.renderer import MARKER
 
 MANIFEST = "kraftwire-guide.json"
 _OUR_NAMES = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)?\.(?:html|css|js)")

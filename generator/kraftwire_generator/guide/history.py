@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from kraftwire_generator.guide.wire import Form, WireField, WireStruct
-from kraftwire_generator.spec import MessageSpec
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.guide.wire_forms import Form, WireField, WireStruct
+from kraftwire_generator.language.spec import MessageSpec
+from kraftwire_generator.language.versions import VersionRange
 
 Kind = Literal["added", "removed", "changed"]
 

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from kraftwire_generator.error_codes import read_error_codes
+from kraftwire_generator.checks.spec_set import SpecSet
+from kraftwire_generator.checks.structs import ResolvedMessage
 from kraftwire_generator.guide.history import HistoryEntry, history
-from kraftwire_generator.guide.wire import Form, WireStruct, wire_forms, wire_struct
-from kraftwire_generator.names import capitalize_first
-from kraftwire_generator.resolve import ResolvedMessage
-from kraftwire_generator.set_settings import ERROR_CODES_FILE
-from kraftwire_generator.spec import MessageSpec
-from kraftwire_generator.spec_origin import Origin, read_origin
-from kraftwire_generator.spec_set import SpecSet
-from kraftwire_generator.versions import VersionRange
+from kraftwire_generator.guide.wire_forms import Form, WireStruct, wire_forms, wire_struct
+from kraftwire_generator.language.names import capitalize_first
+from kraftwire_generator.language.spec import MessageSpec
+from kraftwire_generator.language.versions import VersionRange
+from kraftwire_generator.parser.draft_origin import Origin, read_origin
+from kraftwire_generator.parser.error_codes import read_error_codes
+from kraftwire_generator.parser.set_settings import ERROR_CODES_FILE
 
 ERROR_CODES_PAGE = "error-codes.html"
 """No message is called that: their names are letters and digits."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from kraftwire_generator.field_code import FieldCode
-from kraftwire_generator.field_types import Array, Primitive, Struct
-from kraftwire_generator.spec import FieldSpec
+from kraftwire_generator.language.field_types import Array, Primitive, Struct
+from kraftwire_generator.language.spec import FieldSpec
+from kraftwire_generator.plan.field_code import FieldCode
 
 FIXED_BYTES = {
     "bool": 1,

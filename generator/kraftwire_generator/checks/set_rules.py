@@ -1,0 +1,120 @@
+"""The rules over a whole set of messages, one function each.
+
+A released set breaks when two messages share a key or a partner is missing; a draft may be
+incomplete, so that there the same findings are warnings. Two messages that would share a
+module are an error in both. A message whose validVersions are none takes part in every
+rule: its key stays reserved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+
+from kraftwire_generator.errors import Finding
+from kraftwire_generator.language.names import module_name
+from kraftwire_generator.language.spec import MessageSpec, MessageType
+
+ModuleMessages = Sequence[tuple[str, MessageSpec]]
+
+_KEYS_BY_TYPE: dict[MessageType, str] = {
+    "request": "its API key",
+    "response": "the API key of its request",
+    "metadata": "its record id",
+    "coordinator-key": "its record type",
+    "coordinator-value": "its record type",
+}
+_PARTNERS: dict[MessageType, tuple[str, MessageType, str]] = {
+    "request": ("Request", "response", "Response"),
+    "response": ("Response", "request", "Request"),
+}
+
+
+def check_set(
+    messages: ModuleMessages, *, draft: bool, unread: Collection[str] = ()
+) -> list[Finding]:
+    """Everything that is wrong between the messages of a set.
+
+    `unread` names messages that the set has but nobody could read: they count as partners.
+    """
+    findings = [
+        Finding(spec.file, spec.line, "", problem, "warning" if draft else "error")
+        for rule in (_key_present, _key_unique, _name_has_suffix)
+        for spec, problem in rule(messages)
+    ]
+    findings += [
+        Finding(spec.file, spec.line, "", problem, "warning" if draft else "error")
+        for spec, problem in _partner_present(messages, unread)
+    ]
+    findings += [
+        Finding(spec.file, spec.line, "", problem) for spec, problem in _module_unique(messages)
+    ]
+    return findings
+
+
+def _key_present(messages: ModuleMessages) -> Iterator[tuple[MessageSpec, str]]:
+    for _, spec in messages:
+        if spec.type in _KEYS_BY_TYPE and spec.api_key is None:
+            meaning = _KEYS_BY_TYPE[spec.type]
+            yield spec, f"a {spec.type} needs an apiKey: {meaning}"
+
+
+def _key_unique(messages: ModuleMessages) -> Iterator[tuple[MessageSpec, str]]:
+    """API keys are unique in the set, record ids and record types in their module."""
+
+    def key(module: str, spec: MessageSpec) -> Hashable:
+        return (spec.type, spec.api_key, "" if spec.type in _PARTNERS else module)
+
+    keyed = (
+        (module, spec)
+        for module, spec in messages
+        if spec.type in _KEYS_BY_TYPE and spec.api_key is not None
+    )
+    for spec, first in _repeated(keyed, key):
+        yield spec, f"{first.name} is a {spec.type} with apiKey {spec.api_key} too; take a free one"
+
+
+def _name_has_suffix(messages: ModuleMessages) -> Iterator[tuple[MessageSpec, str]]:
+    for _, spec in messages:
+        suffix = _PARTNERS[spec.type][0] if spec.type in _PARTNERS else ""
+        if not spec.name.endswith(suffix):
+            yield spec, f"the name of a {spec.type} ends in {suffix}; write {spec.name}{suffix}"
+
+
+def _partner_present(
+    messages: ModuleMessages, unread: Collection[str]
+) -> Iterator[tuple[MessageSpec, str]]:
+    """Every request has a response with the same key, and the reverse."""
+    by_name = {(spec.type, spec.name): spec for _, spec in messages}
+    for _, spec in messages:
+        if spec.type not in _PARTNERS:
+            continue
+        suffix, partner_type, partner_suffix = _PARTNERS[spec.type]
+        if not spec.name.endswith(suffix):
+            continue
+        name = spec.name.removesuffix(suffix) + partner_suffix
+        partner = by_name.get((partner_type, name))
+        if partner is None:
+            if name not in unread:
+                yield spec, f"this {spec.type} has no {partner_type}; add {name}"
+        elif spec.type == "response" and spec.api_key != partner.api_key:
+            yield spec, f"apiKey is {spec.api_key}, but {name} has {partner.api_key}; write that"
+
+
+def _module_unique(messages: ModuleMessages) -> Iterator[tuple[MessageSpec, str]]:
+    for spec, first in _repeated(messages, lambda _, spec: module_name(spec.name)):
+        if spec.name == first.name:
+            yield spec, f"{first.file} has a message {spec.name} too; rename one of the two"
+        else:
+            shared = module_name(spec.name)
+            yield spec, f"{spec.name} and {first.name} share the module {shared}; rename one"
+
+
+def _repeated(
+    messages: Iterable[tuple[str, MessageSpec]], key: Callable[[str, MessageSpec], Hashable]
+) -> Iterator[tuple[MessageSpec, MessageSpec]]:
+    """Every message whose key an earlier one has, with the first that had it."""
+    seen: dict[Hashable, MessageSpec] = {}
+    for module, spec in messages:
+        first = seen.setdefault(key(module, spec), spec)
+        if first is not spec:
+            yield spec, first

@@ -1,0 +1,139 @@
+"""How the differences of two sides are printed: text grouped by message, JSON, Markdown.
+
+Everything here returns lines. Names and defaults come from untrusted files: the command
+prints text without control characters, and Markdown is escaped here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from kraftwire_generator.commands.comparison_output import escaped, markdown_title
+from kraftwire_generator.comparison.sides import Side
+from kraftwire_generator.comparison.spec_diff import Change
+from kraftwire_generator.console import count_text
+from kraftwire_generator.printing import printable
+
+_ERROR_CODES = "error codes"
+
+Row = tuple[str, str, str]
+
+
+def json_rows(changes: Sequence[Change]) -> Iterator[dict[str, object]]:
+    """An object per change; keys without a value are left out."""
+    for change in changes:
+        row = {
+            "change": change.kind,
+            "module": change.module,
+            "message": change.message,
+            "path": change.path,
+            "fact": change.fact,
+            "old": change.old,
+            "new": change.new,
+        }
+        yield {key: value for key, value in row.items() if value not in (None, "")}
+
+
+def text_lines(changes: Sequence[Change]) -> Iterator[str]:
+    """Messages that came and went, then the others, each with its changes in columns."""
+    whole = [change for change in changes if change.fact == "message"]
+    yield from _columns([(item.kind, _title(item), _detail(item)) for item in whole], "")
+    for title, rows in _groups(changes):
+        yield title
+        yield from _columns(rows, "  ")
+
+
+def markdown_lines(old: Side, new: Side, changes: Sequence[Change]) -> Iterator[str]:
+    """A document: what is compared, counts, and a table per message."""
+    yield markdown_title(old, new)
+    yield ""
+    yield f"{summary(changes)}."
+    whole = [change for change in changes if change.fact == "message"]
+    rows: list[Row] = [(item.kind, _title(item), _detail(item)) for item in whole]
+    groups: list[tuple[str, list[Row]]] = [("Messages", rows), *_groups(changes)]
+    for title, group in groups:
+        if group:
+            yield from ("", f"## {escaped(title)}", "")
+            yield from ("| change | what | detail |", "|---|---|---|")
+        for row in group:
+            yield f"| {' | '.join(map(escaped, row))} |"
+
+
+def summary(changes: Sequence[Change]) -> str:
+    """How much changed, in one line."""
+    whole = Counter(item.kind for item in changes if item.fact == "message")
+    codes = Counter(item.kind for item in changes if item.fact == "error code")
+    inside = {item.message for item in changes if item.message and item.fact != "message"}
+    messages = {"added": whole["added"], "removed": whole["removed"], "changed": len(inside)}
+    parts = [
+        f"{count_text(number, noun)} {kind}"
+        for noun, counts in (("message", messages), ("error code", codes))
+        for kind, number in counts.items()
+        if number
+    ]
+    return ", ".join(parts) or "no difference"
+
+
+def _groups(changes: Sequence[Change]) -> Iterator[tuple[str, list[Row]]]:
+    """The changes within each message, and those of the error codes."""
+    inside = [change for change in changes if change.fact != "message"]
+    for title, group in groupby(inside, _title):
+        rows = [(item.kind, item.path or "(message)", _detail(item)) for item in group]
+        yield title, [
+            (kind, path, "; ".join(detail for _, _, detail in row))
+            for (kind, path), row in groupby(rows, lambda row: row[:2])
+        ]
+
+
+def _title(change: Change) -> str:
+    if not change.message:
+        return _ERROR_CODES
+    return f"{change.module}/{change.message}" if change.module else change.message
+
+
+def _detail(change: Change) -> str:
+    old, new = change.old, change.new
+    match change.kind:
+        case "added":
+            return _value(new)
+        case "removed":
+            return _value(old)
+        case "renamed":
+            return f"{_value(old)} -> {_value(new)}"
+        case "moved":
+            return "stands at another place"
+        case "changed":
+            return f"{change.fact} {_value(old)} -> {_value(new)}"
+
+
+def _value(value: object) -> str:
+    """A fact as a person would write it; the facts of a message or field on one line."""
+    if value is None:
+        return "(none)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict):
+        type_first = sorted(value.items(), key=lambda item: item[0] != "type")
+        return ", ".join(_fact(key, entry) for key, entry in type_first)
+    return str(value) if value != "" else '""'
+
+
+def _fact(key: str, value: object) -> str:
+    if key == "type":
+        return str(value)
+    return key if value is True else f"{key} {_value(value)}"
+
+
+def _columns(rows: Sequence[Row], indent: str) -> Iterator[str]:
+    """The rows in columns, and an empty line after them."""
+    if not rows:
+        return
+    cells = [tuple(map(printable, row)) for row in rows]
+    kinds, whats = (max(len(row[place]) for row in cells) for place in (0, 1))
+    for kind, what, detail in cells:
+        yield f"{indent}{kind:<{kinds}}  {what:<{whats}}  {detail}".rstrip()
+    yield ""

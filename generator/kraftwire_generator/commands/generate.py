@@ -1,0 +1,197 @@
+"""The commands `generate` and `check`: write the codecs of spec sets, or show where they differ."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from kraftwire_generator.console import (
+    EXIT_FINDINGS,
+    CouldNotDoIt,
+    count_text,
+    finding_text,
+    progress_bar,
+    reporting_failures,
+    shown_path,
+)
+from kraftwire_generator.errors import Finding, SpecError
+from kraftwire_generator.language.versions import VersionRange
+from kraftwire_generator.output.package import (
+    NothingSelected,
+    Package,
+    Selection,
+    count_specs,
+    generate_package,
+)
+from kraftwire_generator.output.package_files import (
+    apply_changes,
+    find_changes,
+    foreign_files,
+    show_changes,
+)
+from kraftwire_generator.output.targets import Target, find_targets, is_package_name
+
+
+def _version_range(
+    context: click.Context, option: click.Parameter, text: str | None
+) -> VersionRange | None:
+    """Parse the value of --versions."""
+    if text is None:
+        return None
+    try:
+        return VersionRange.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, option) from None
+
+
+@click.command()
+@click.option(
+    "--specs",
+    "specs_dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The spec set: a directory of *.json files, perhaps with a set.toml.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The directory of the package to write.",
+)
+@click.option(
+    "--package", metavar="NAME", help="The package's import name; the name of --out unless given."
+)
+@click.option(
+    "--versions",
+    callback=_version_range,
+    metavar="RANGE",
+    help="Only these versions of each message, such as 3+ or 0-7.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="GLOB",
+    help="Only messages whose name matches; may be given more than once.",
+)
+@click.option(
+    "--templates",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Templates that go before kraftwire's own, file by file.",
+)
+def generate(
+    specs_dir: Path | None,
+    out: Path | None,
+    package: str | None,
+    versions: VersionRange | None,
+    only: tuple[str, ...],
+    templates: Path | None,
+) -> None:
+    """Write the Python codecs of message specs.
+
+    Without --specs and --out, the sets that [tool.kraftwire] of the nearest pyproject.toml
+    names. Only files that changed are written; files that an earlier run generated and that
+    no spec needs any more are deleted, except under --only and --versions.
+
+    \b
+    Examples:
+      kraftwire generate
+      kraftwire generate --specs my_specs --out src/my_messages
+      kraftwire generate --only 'Fetch*' --specs my_specs --out src/my_messages
+    """
+    selection = Selection(only, versions)
+    with reporting_failures():
+        packages = _render(_targets(specs_dir, out, package), selection, templates)
+        changes = [find_changes(item, keep_others=selection.is_partial) for item in packages]
+        foreign = [finding for item in changes for finding in foreign_files(item)]
+        if foreign:
+            raise SpecError(foreign)
+        for result, change in zip(packages, changes, strict=True):
+            apply_changes(result, change)
+            _print_warnings(result)
+            place = printable(shown_path(result.target.out))
+            click.echo(
+                f"{place}: {count_text(result.message_count, 'message')}; "
+                f"{count_text(len(change.written), 'file')} written, "
+                f"{len(change.removed)} deleted, {change.unchanged} unchanged"
+            )
+
+
+@click.command()
+@click.option(
+    "--templates",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The templates that the code was generated with.",
+)
+def check(templates: Path | None) -> None:
+    """Show where generated code differs from what the specs say; exit 1 if it does.
+
+    Checks the sets of [tool.kraftwire] in the nearest pyproject.toml, and changes nothing.
+
+    \b
+    Example:
+      kraftwire check
+    """
+    drift = files = 0
+    with reporting_failures():
+        for result in _render(find_targets(Path.cwd()), Selection(), templates):
+            changes = find_changes(result, keep_others=False)
+            for line in show_changes(result, changes, shown_path):
+                click.echo(printable(line))
+            drift += len(changes.written) + len(changes.removed)
+            files += len(result.files) + len(changes.removed)
+    if drift:
+        command = "kraftwire generate"
+        if templates is not None:
+            command += f" --templates {shlex.quote(str(templates))}"
+        total = count_text(files, "generated file")
+        click.echo(f"{drift} of {total} differ; mend them with: {command}")
+        raise SystemExit(EXIT_FINDINGS)
+    click.echo(f"all {files} generated files are what the specs say")
+
+
+def _targets(specs_dir: Path | None, out: Path | None, package: str | None) -> tuple[Target, ...]:
+    """The targets of the options, or of pyproject.toml where there are none."""
+    if specs_dir is None and out is None:
+        if package is not None:
+            raise CouldNotDoIt("--package goes with --specs and --out")
+        return find_targets(Path.cwd())
+    if specs_dir is None or out is None:
+        given, missing = ("--specs", "--out") if out is None else ("--out", "--specs")
+        raise CouldNotDoIt(f"{given} needs {missing} beside it")
+    name = package or out.resolve().name
+    if not is_package_name(name):
+        raise CouldNotDoIt(f"{name!r} is not the name of a package; say one with --package")
+    return (Target(specs_dir, out, name),)
+
+
+def _render(
+    targets: tuple[Target, ...], selection: Selection, templates: Path | None
+) -> list[Package]:
+    """The package of every target; `SpecError` carries the errors of all of them.
+
+    A selection may pass over sets, as long as one has what it asks for.
+    """
+    packages: list[Package] = []
+    errors: list[Finding] = []
+    passed_over: list[Finding] = []
+    for target in targets:
+        label = f"generating {target.package}"
+        with progress_bar(label, count_specs(target.specs, selection)) as progress:
+            try:
+                packages.append(generate_package(target, selection, templates, progress))
+            except NothingSelected as error:
+                passed_over += error.findings
+            except SpecError as error:
+                errors += error.findings
+    if errors or not packages:
+        raise SpecError(errors or passed_over)
+    return packages
+
+
+def _print_warnings(package: Package) -> None:
+    for finding in package.warnings:
+        click.echo(finding_text(finding), err=True)

@@ -1,0 +1,127 @@
+"""The command group `specs`: what brings message specs into a spec set, and what lists them.
+
+Data goes to standard output, as a table on a terminal and as JSON Lines otherwise;
+everything else goes to standard error. Exit codes: 0 done, 1 findings, 2 could not do it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from kraftwire_generator.commands.comparison_output import print_lines
+from kraftwire_generator.commands.diff import diff_command
+from kraftwire_generator.console import CouldNotDoIt
+from kraftwire_generator.console import EXIT_FINDINGS
+from kraftwire_generator.console import reporting_failures
+from kraftwire_generator.console import shown_path
+from kraftwire_generator.importer.set_writer import ImportReport
+from kraftwire_generator.importer.set_writer import import_specs
+from kraftwire_generator.output.drafts_readme import README
+from kraftwire_generator.output.drafts_readme import is_table
+from kraftwire_generator.output.drafts_readme import specs_table
+from kraftwire_generator.printing import printable
+
+
+@click.group()
+def specs() -> None:
+    """Bring Kafka's message specs into a spec set."""
+
+
+specs.add_command(diff_command)
+
+
+@specs.command("import")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The spec set to write: DIR/<module>/<Name>.json, set.toml and error_codes.toml.",
+)
+def import_command(sources: tuple[str, ...], out: Path) -> None:
+    """Import the message specs of a release of Kafka, any release.
+
+    A SOURCE is one of Kafka's published jars, a directory with Kafka's source tree, or
+    PATH@REVISION of a git repository. Only facts are written: names, types, versions, tags,
+    defaults, flags. Modules of DIR that no SOURCE holds stay as they are.
+
+    \b
+    Examples:
+      kraftwire specs import kafka-clients-4.4.0.jar kafka-raft-4.4.0.jar --out specs/kafka
+      kraftwire specs import ~/src/kafka@3.9.1 --out specs/kafka-3.9
+    """
+    with reporting_failures():
+        report = import_specs(sources, out)
+    _print_modules(report)
+    _print_summary(report, out)
+
+
+@specs.command("table")
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--check", is_flag=True, help="Change nothing; show what differs, and exit 1.")
+def table_command(directory: Path, check: bool) -> None:
+    """List the drafted messages of all spec sets in DIRECTORY in its README.md.
+
+    The tables say where each message comes from, what was corrected, and what Kafka shipped
+    instead. All of that is read from the spec files and the comments at their tops.
+
+    \b
+    Example:
+      kraftwire specs table message_specs
+    """
+    file = directory / README
+    with reporting_failures():
+        text = specs_table(directory)
+        old = file.read_text(encoding="utf-8") if file.exists() else ""
+        if old.strip() and not is_table(old):
+            problem = "kraftwire did not write this file and leaves it; move it or rename it"
+            raise CouldNotDoIt(f"{shown_path(file)}: {problem}")
+        if old != text and not check:
+            file.write_text(text, encoding="utf-8", newline="\n")
+    if old == text:
+        click.echo(f"{printable(shown_path(file))} is what the specs say")
+    elif check:
+        _print_drift(file, old, text)
+        raise SystemExit(EXIT_FINDINGS)
+    else:
+        click.echo(f"{printable(shown_path(file))} written")
+
+
+def _print_drift(file: Path, old: str, new: str) -> None:
+    names = (f"{shown_path(file)} (on disk)", f"{shown_path(file)} (from specs)")
+    for line in difflib.unified_diff(old.splitlines(), new.splitlines(), *names, lineterm=""):
+        click.echo(printable(line))
+    click.echo(printable(f"mend it with: kraftwire specs table {shown_path(file.parent)}"))
+
+
+def _print_modules(report: ImportReport) -> None:
+    rows = [(module.module, module.specs, module.release) for module in report.modules]
+    if not sys.stdout.isatty():
+        for name, count, release in rows:
+            click.echo(json.dumps({"module": name, "specs": count, "release": release}))
+        return
+    width = max(len(name) for name, _, _ in rows)
+    click.echo(f"{'module':<{width}}  specs  release")
+    for name, count, release in rows:
+        click.echo(f"{name:<{width}}  {count:>5}  {release}")
+
+
+def _print_summary(report: ImportReport, out: Path) -> None:
+    counts = (
+        f"{len(report.changed)} files written, {len(report.removed)} removed, "
+        f"{len(report.unchanged)} unchanged"
+    )
+    lines = [f"{out}: Apache Kafka {report.release}, {counts}"]
+    kept = [module.module for module in report.modules if not module.imported]
+    if kept:
+        lines.append(f"kept from an earlier import, since no source holds them: {', '.join(kept)}")
+    if report.error_codes is None:
+        lines.append("no source holds the error codes; they are in the kafka-clients jar")
+    lines += [f"{source}: holds no message specs" for source in report.empty_sources]
+    print_lines(lines, err=True)

@@ -1,0 +1,172 @@
+"""Whether the wire of one spec, or set, is still that of another: old and new -> findings.
+
+For each version that both specs have, the fields of that version are paired, by name and
+tag and then by place (see pairing), and judged (see evolution_rules). What both lack is not
+on the wire, so that a version which only one spec has may look as it likes. A finding says
+what changed, where, in which versions, and the first of these.
+
+Rules for a message as a whole; the first four are errors:
+- type, api-key   another type or key; where `data` became a coordinator record, of which no
+                  byte differs by that, a warning (see record_keys)
+- flexible        another flexible range within the versions of both
+- header          another header version (headerVersions)
+- removed         a message that is gone, or whose validVersions became `none`
+- versions        taken away: an error at the upper end, where nothing grows old, and wherever
+                  nobody negotiates (data, stored records); else, for an old request,
+                  response or header, a warning
+- versions        back at the lower end: a warning, since the two specs cannot tell what
+                  earlier releases had there
+- message-renamed a warning
+
+A break in a version that the old spec calls unstable (latestVersionUnstable of the request,
+for its response too) is a warning: nobody was promised that version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kraftwire_generator.checks.structs import ResolvedMessage
+from kraftwire_generator.comparison.evolution_report import EvolutionFinding, Report
+from kraftwire_generator.comparison.field_evolution import FieldJudge, cut_versions, message_bounds
+from kraftwire_generator.comparison.pairs import pair_messages
+from kraftwire_generator.comparison.record_keys import (
+    as_record_key,
+    became_record_key,
+    became_record_value,
+    keys_in,
+    record_keys,
+)
+from kraftwire_generator.comparison.sides import Side, SideMessage
+from kraftwire_generator.language.header_versions import header_versions
+from kraftwire_generator.language.spec import MessageSpec
+from kraftwire_generator.language.versions import VersionRange
+
+_NEGOTIATED = ("request", "response", "header")
+
+
+def evolve_sides(old: Side, new: Side) -> list[EvolutionFinding]:
+    """Everything that changed between two sides, in the order of messages."""
+    unstable = {
+        message.spec.api_key: message.spec.valid_versions.highest
+        for message in old.messages.values()
+        if message.spec.latest_version_unstable
+    }
+    found: list[EvolutionFinding] = []
+    for before, after in pair_messages(old, new):
+        if before is None:
+            continue
+        if after is not None and became_record_key(before.spec, after.spec):
+            found += _judge_record_key(before.resolved, record_keys(new, after.module))
+        else:
+            found += _judge_message(before, after, _unstable(before.spec, unstable))
+    return found
+
+
+def evolve_message(
+    old: ResolvedMessage, new: ResolvedMessage, unstable: VersionRange = VersionRange.NONE
+) -> list[EvolutionFinding]:
+    """Everything that changed between two specs of one message."""
+    report = Report(new.spec.name, unstable)
+    _judge(old, new, report)
+    return report.findings()
+
+
+def _judge(old: ResolvedMessage, new: ResolvedMessage, report: Report) -> None:
+    _judge_specs(old.spec, new.spec, report)
+    FieldJudge(old, new, report).run()
+
+
+def _judge_message(
+    old: SideMessage, new: SideMessage | None, unstable: VersionRange
+) -> list[EvolutionFinding]:
+    if new is not None:
+        return evolve_message(old.resolved, new.resolved, unstable)
+    report = Report(old.spec.name, unstable)
+    if old.spec.valid_versions:
+        text = "the message is gone: none of its versions can be read"
+        report.add("removed", "error", text, old.spec, old.spec.valid_versions)
+    return report.findings()
+
+
+def _judge_record_key(
+    old: ResolvedMessage, keys: Mapping[int, ResolvedMessage]
+) -> Iterator[EvolutionFinding]:
+    """A key that was a `data` message beside the keys that its versions became."""
+    for part in keys_in(old.spec.valid_versions, keys):
+        if isinstance(part, VersionRange):
+            report = Report(old.spec.name, VersionRange.NONE)
+            text = f"no coordinator-key has the apiKey {part}: these records can be read no more"
+            report.add("removed", "error", text, old.spec, part)
+        else:
+            new = keys[part]
+            report = Report(new.spec.name, VersionRange.NONE)
+            text = (
+                f"was version {part} of a data message, is the coordinator-key {part}: "
+                "no byte differs by that"
+            )
+            report.add("type", "warning", text, new.spec, new.spec.valid_versions)
+            _judge(as_record_key(old, part), new, report)
+        yield from report.findings()
+
+
+def _unstable(spec: MessageSpec, unstable: Mapping[int | None, int]) -> VersionRange:
+    """The version of a request or response that its API calls unstable."""
+    highest = unstable.get(spec.api_key) if spec.type in ("request", "response") else None
+    return VersionRange.NONE if highest is None else VersionRange(highest, highest)
+
+
+# -- the message as a whole ------------------------------------------------------------------
+
+
+def _judge_specs(old: MessageSpec, new: MessageSpec, report: Report) -> None:
+    before, after = old.valid_versions, new.valid_versions
+    if not before:
+        return
+    is_same_record = became_record_value(old, new)
+    if is_same_record:
+        text = "was a data message, is a coordinator-value: no byte differs by that"
+        report.add("type", "warning", text, new, before)
+    elif old.type != new.type:
+        report.add("type", "error", f"was a {old.type}, is a {new.type}", new, before)
+    if old.api_key != new.api_key and not is_same_record:
+        key, other = ("none" if key is None else key for key in (old.api_key, new.api_key))
+        report.add("api-key", "error", f"the apiKey was {key}, is {other}", new, before)
+    if old.name != new.name:
+        report.add("message-renamed", "warning", f"was called {old.name}", new, before)
+    if not after:
+        text = "validVersions are none: none of its versions can be read"
+        report.add("removed", "error", text, new, before)
+        return
+    _judge_valid_versions(old, new, report)
+    for span in cut_versions(before.intersect(after), message_bounds(old, new)):
+        version = span.lowest
+        if (version in old.flexible_versions) != (version in new.flexible_versions):
+            word = "flexible now" if version in new.flexible_versions else "not flexible any more"
+            report.add("flexible", "error", f"is {word}", new, span)
+        elif old.type == new.type and _header(old, version) != _header(new, version):
+            text = f"the header version was {_header(old, version)}, is {_header(new, version)}"
+            report.add("header", "error", text, new, span)
+
+
+def _judge_valid_versions(old: MessageSpec, new: MessageSpec, report: Report) -> None:
+    before, after = old.valid_versions, new.valid_versions
+    text = f"validVersions were {before}, are {after}"
+    below = before.intersect(VersionRange(0, after.lowest - 1))
+    above = VersionRange(max(before.lowest, after.highest + 1), before.highest)
+    back = after.intersect(VersionRange(0, before.lowest - 1))
+    if below and old.type in _NEGOTIATED:
+        why = "peers that know no later version are refused"
+        report.add("versions", "warning", f"{text}: {why}", new, below)
+    elif below:
+        why = "nobody negotiates them, so what was written can be read no more"
+        report.add("versions", "error", f"{text}: {why}", new, below)
+    if above:
+        report.add("versions", "error", f"{text}: the newest were taken away", new, above)
+    if back:
+        why = "compare these with the last release that had them"
+        report.add("versions", "warning", f"{text}: {why}", new, back)
+
+
+def _header(spec: MessageSpec, version: int) -> int | None:
+    return next((header for body, header in header_versions(spec) if version in body), None)

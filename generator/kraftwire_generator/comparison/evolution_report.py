@@ -1,0 +1,86 @@
+"""The findings of an evolution check, collected span by span and told once each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from kraftwire_generator.errors import Severity
+from kraftwire_generator.language.spec import MessageSpec
+from kraftwire_generator.language.versions import VersionRange
+
+
+@dataclass(frozen=True, slots=True)
+class EvolutionFinding:
+    """One thing that changed; `versions` are ascending spans of versions that both specs have.
+
+    `path` is the field's path of spec names, below the name of its struct where that is a
+    common one, and empty for the message itself. `file` and `line` are those of the new
+    spec, or of the old one where the new one has nothing there.
+    """
+
+    message: str
+    path: str
+    rule: str
+    severity: Severity
+    versions: tuple[VersionRange, ...]
+    file: str
+    line: int
+    text: str
+
+    @property
+    def first_version(self) -> int:
+        """The first version that is concerned."""
+        return self.versions[0].lowest
+
+    @property
+    def versions_text(self) -> str:
+        """The versions as a person writes them, such as `0-3, 5`."""
+        return ", ".join(map(str, self.versions))
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects findings, and puts together those that differ in their versions alone."""
+
+    message: str
+    unstable: VersionRange
+    _spans: dict[EvolutionFinding, list[VersionRange]] = field(default_factory=dict)
+
+    def add(
+        self,
+        rule: str,
+        severity: Severity,
+        text: str,
+        spec: MessageSpec,
+        versions: VersionRange,
+        path: str = "",
+        line: int = 0,
+    ) -> None:
+        """Take in a finding; `spec` is whose file it stands in."""
+        if severity == "error" and self.unstable.covers(versions):
+            severity, text = "warning", f"{text} (the version was called unstable)"
+        elif severity == "error" and (both := versions.intersect(self.unstable)):
+            stable = versions.subtract(both)
+            assert stable is not None  # an unstable version is the highest
+            self.add(rule, severity, text, spec, both, path, line)
+            versions = stable
+        at = line or spec.line
+        key = EvolutionFinding(self.message, path, rule, severity, (), spec.file, at, text)
+        self._spans.setdefault(key, []).append(versions)
+
+    def findings(self) -> list[EvolutionFinding]:
+        """The findings, those of the message first, then in the order of their lines."""
+        found = [replace(key, versions=_joined(spans)) for key, spans in self._spans.items()]
+        return sorted(found, key=lambda item: (bool(item.path), item.line, item.first_version))
+
+
+def _joined(spans: Iterable[VersionRange]) -> tuple[VersionRange, ...]:
+    joined: list[VersionRange] = []
+    for span in sorted(spans, key=lambda span: span.lowest):
+        if joined and span.lowest <= joined[-1].highest + 1:
+            highest = max(joined[-1].highest, span.highest)
+            joined[-1] = VersionRange(joined[-1].lowest, highest)
+        else:
+            joined.append(span)
+    return tuple(joined)

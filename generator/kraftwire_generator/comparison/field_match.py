@@ -1,0 +1,138 @@
+"""Which field of a struct is which in one version of two specs: what the rules then judge.
+
+A version's fields are those on its wire, ordinary or tagged. Equal names belong together;
+what is left is paired by place, or by tag, where it looks alike: a renamed field. What other
+versions show to be renamed is renamed in all of them.
+
+An ordinary struct without a single byte (possible in classic versions only) is at no place:
+it may come, go and move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kraftwire_generator.comparison.evolution_rules import (
+    Judgement,
+    is_ordinary,
+    is_tagged,
+    moved,
+    ordinary_added,
+    ordinary_removed,
+    tag_refused,
+    tag_removed,
+    tag_reused,
+)
+from kraftwire_generator.comparison.pairs import pair_fields, wire_shape
+from kraftwire_generator.language.spec import FieldSpec
+
+FieldPair = tuple[FieldSpec, FieldSpec]
+Fields = Sequence[FieldSpec]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMatch:
+    """The fields of two structs in one version.
+
+    `present` are pairs on the wire of both, `absent` pairs on the wire of neither; `others`
+    is what there is to say of fields that are on one side only, or at another place.
+    """
+
+    present: tuple[FieldPair, ...]
+    absent: tuple[FieldPair, ...]
+    others: tuple[Judgement, ...]
+
+
+def match_fields(
+    old: Fields,
+    new: Fields,
+    version: int,
+    renamed: Mapping[str, str],
+    weightless: Collection[str] = (),
+) -> FieldMatch:
+    """Pair the fields of two structs in a version.
+
+    `renamed` has the new names of fields that other versions show to be renamed, `weightless`
+    the names of those that take no bytes here on any side that has them.
+    """
+    namesakes = {item.name: item for item in new}
+    shared = [(item, namesakes[item.name]) for item in old if item.name in namesakes]
+    by_name = [pair for pair in shared if all(version in item.versions for item in pair)]
+    absent = [pair for pair in shared if not any(version in item.versions for item in pair)]
+    out_of_line = [
+        pair
+        for pair in by_name
+        if pair[0].name in weightless or any(is_tagged(item, version) for item in pair)
+    ]
+    leave = {*weightless, *(item.name for item, _ in out_of_line)}
+    lines = pair_fields(
+        _in_line(old, version, leave), _in_line(new, version, leave), _look(version), renamed
+    )
+    # Under which name a field that one side lacks here is in other versions of that side.
+    later = namesakes | {before: namesakes[after] for before, after in renamed.items()}
+    former = {item.name: item for item in old}
+    former |= {after: former[before] for before, after in renamed.items()}
+    others = [moved(namesakes[name]) for name in sorted(lines.moved)]
+    others += [ordinary_removed(item, later.get(item.name)) for item in lines.removed]
+    others += [ordinary_added(item, former.get(item.name)) for item in lines.added]
+    renamed_tags, other_tags = _match_tags(old, new, {item.name for item, _ in by_name}, version)
+    present = (*lines.pairs, *out_of_line, *renamed_tags)
+    return FieldMatch(present, tuple(absent), (*others, *other_tags))
+
+
+def renamed_fields(old: Fields, new: Fields, versions: Iterable[int]) -> dict[str, str]:
+    """The new names of ordinary fields that some of the versions show to be renamed."""
+    names = [{item.name for item in fields} for fields in (old, new)]
+    if not names[0] - names[1] or not names[1] - names[0]:
+        return {}
+    found: dict[str, str] = {}
+    for version in versions:
+        pairs = pair_fields(_in_line(old, version), _in_line(new, version), _look(version))
+        for before, after in pairs.counted.items():
+            if before not in names[1] and after not in names[0]:
+                found.setdefault(before, after)
+    one_each: dict[str, str] = {}
+    for before, after in found.items():
+        one_each.setdefault(after, before)
+    return {before: after for after, before in one_each.items()}
+
+
+def _match_tags(
+    old: Fields, new: Fields, named: set[str], version: int
+) -> tuple[list[FieldPair], list[Judgement]]:
+    """Pair the tagged fields outside of `named`, the names that the version has on both sides."""
+    look = _look(version)
+    had, have = (
+        {item.tag: item for item in fields if item.tag is not None} for fields in (old, new)
+    )
+    gone, come = (
+        {tag: item for tag, item in side.items() if is_tagged(item, version)}
+        for side in (had, have)
+    )
+    renamed: list[FieldPair] = []
+    others: list[Judgement] = []
+    for tag, before in gone.items():
+        after = come.get(tag)
+        if after is None:
+            if before.name not in named:
+                known = have.get(tag)
+                told = tag_refused(before, known, came=False) if known else tag_removed(before)
+                others.append(told)
+        elif not {before.name, after.name} & named and look(before) == look(after):
+            renamed.append((before, after))
+        elif not {before.name, after.name} <= named:
+            others.append(tag_reused(before, after))
+    for tag, after in come.items():
+        if tag in had and tag not in gone and after.name not in named:
+            others.append(tag_refused(had[tag], after, came=True))
+    return renamed, others
+
+
+def _in_line(fields: Fields, version: int, leave: Collection[str] = ()) -> list[FieldSpec]:
+    return [item for item in fields if is_ordinary(item, version) and item.name not in leave]
+
+
+def _look(version: int) -> Callable[[FieldSpec], object]:
+    """What two fields must have in common to be one under two names."""
+    return lambda item: (wire_shape(item), version in item.nullable_versions)

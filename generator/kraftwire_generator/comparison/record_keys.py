@@ -1,0 +1,98 @@
+"""Coordinator records before and after Kafka 4.0, which gave them types of their own.
+
+Before, keys and values were `data` messages. The number in front of a key was the version
+of its message, and told which record it is: version 3 of a key is record 3. Now the same
+number is the apiKey of a `coordinator-key`, all of whose bytes after it are of version 0.
+In front of a value there was a version, and there still is.
+
+So a value goes on as it was, and version 3 of an old key is version 0 of the new key whose
+apiKey is 3, wherever that is in the new set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from kraftwire_generator.checks.structs import ResolvedMessage, resolve
+from kraftwire_generator.comparison.sides import Side
+from kraftwire_generator.language.spec import FieldSpec, MessageSpec
+from kraftwire_generator.language.versions import VersionRange
+
+_ZERO = VersionRange(0, 0)
+
+
+def became_record_key(old: MessageSpec, new: MessageSpec) -> bool:
+    """True for a key that was a `data` message."""
+    return old.type == "data" and new.type == "coordinator-key"
+
+
+def became_record_value(old: MessageSpec, new: MessageSpec) -> bool:
+    """True for a value that was a `data` message."""
+    return old.type == "data" and new.type == "coordinator-value"
+
+
+def record_keys(new: Side, module: str) -> dict[int, ResolvedMessage]:
+    """The keys of a module's records, by record id."""
+    return {
+        message.spec.api_key: message.resolved
+        for message in new.messages.values()
+        if message.spec.type == "coordinator-key"
+        and message.spec.api_key is not None
+        and message.module == module
+    }
+
+
+def keys_in(versions: VersionRange, keys: Iterable[int]) -> Iterator[int | VersionRange]:
+    """The versions one by one where there is a key for them, and the spans between."""
+    start = versions.lowest
+    for key in sorted(key for key in keys if key in versions):
+        if start < key:
+            yield VersionRange(start, key - 1)
+        yield key
+        start = key + 1
+    if start <= versions.highest:
+        yield VersionRange(start, versions.highest)
+
+
+def as_record_key(old: ResolvedMessage, record: int) -> ResolvedMessage:
+    """One version of a `data` message as the key that Kafka has for it since."""
+    spec = old.spec
+    structs = tuple(
+        replace(
+            struct,
+            versions=_shifted(struct.versions, record),
+            fields=_fields(struct.fields, record),
+        )
+        for struct in spec.common_structs
+    )
+    key = replace(
+        spec,
+        type="coordinator-key",
+        api_key=record,
+        valid_versions=_ZERO,
+        flexible_versions=_shifted(spec.flexible_versions, record),
+        fields=_fields(spec.fields, record),
+        common_structs=structs,
+    )
+    return resolve(key)[0]
+
+
+def _fields(fields: tuple[FieldSpec, ...], version: int) -> tuple[FieldSpec, ...]:
+    return tuple(_field(field, version) for field in fields)
+
+
+def _field(field: FieldSpec, version: int) -> FieldSpec:
+    own = field.flexible_versions
+    return replace(
+        field,
+        versions=_shifted(field.versions, version),
+        nullable_versions=_shifted(field.nullable_versions, version),
+        tagged_versions=_shifted(field.tagged_versions, version),
+        flexible_versions=None if own is None else _shifted(own, version),
+        fields=_fields(field.fields, version),
+    )
+
+
+def _shifted(versions: VersionRange, version: int) -> VersionRange:
+    return _ZERO if version in versions else VersionRange.NONE

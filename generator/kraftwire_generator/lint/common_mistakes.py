@@ -1,0 +1,133 @@
+"""Slips that drafts of specs have time and again, told in the words of what was meant.
+
+Each is mended in the object that was read, so that the generator's own rules, which come
+after, judge the rest and do not tell it again in other words.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+
+from kraftwire_generator.errors import Finding, Severity
+from kraftwire_generator.language.field_types import PRIMITIVES
+from kraftwire_generator.parser.json_text import JsonObject
+from kraftwire_generator.parser.message_parser import FIELD_KEYS, MESSAGE_KEYS, STRUCT_KEYS
+
+_NUMBER = re.compile(r"\s*[+-]?[0-9]+\s*")
+_DIGITS = re.compile(r"[0-9]+")
+_BRACKETED = re.compile(r"\[\s*([A-Za-z][A-Za-z0-9]*)\s*\]")
+_LIKENESS = 0.8
+
+
+def mend_slips(message: JsonObject, file: str, *, sure_of_keys: bool = True) -> list[Finding]:
+    """Mend the slips of a message; what they were.
+
+    Keys are left alone where nobody can be `sure_of_keys`.
+    """
+    mender = _Mender(file, sure_of_keys)
+    mender.message(message)
+    return mender.findings
+
+
+def fill_in(objects: Sequence[JsonObject], message: JsonObject) -> None:
+    """Give objects that `...` leaves incomplete the keys that a spec cannot do without."""
+    for source in objects:
+        if source is message:
+            missing = {"validVersions": "none", "flexibleVersions": "none", "type": "data"}
+        else:
+            missing = {"type": "bytes", "versions": "0+"}
+        for key, text in {"name": "Unnamed", **missing}.items():
+            source.members.setdefault(key, text)
+
+
+def has_placeholder(message: JsonObject) -> bool:
+    """True where text such as TBD or N stands in place of the API key."""
+    key = message.members.get("apiKey")
+    return isinstance(key, str) and not _NUMBER.fullmatch(key)
+
+
+class _Mender:
+    def __init__(self, file: str, sure_of_keys: bool) -> None:
+        self._file = file
+        self._sure_of_keys = sure_of_keys
+        self.findings: list[Finding] = []
+
+    def _report(
+        self, source: JsonObject, key: str, path: str, text: str, severity: Severity = "error"
+    ) -> None:
+        line = source.key_lines.get(key, source.line)
+        self.findings.append(Finding(self._file, line, path, text, severity))
+
+    def message(self, source: JsonObject) -> None:
+        self._misspelt_keys(source, MESSAGE_KEYS, "")
+        self._placeholder(source)
+        for key, known in (("fields", FIELD_KEYS), ("commonStructs", STRUCT_KEYS)):
+            for child in objects_in(source, key):
+                self._object(child, known, "")
+
+    def _object(self, source: JsonObject, known: Sequence[str], parent: str) -> None:
+        """A field, or a common struct, and the fields in it."""
+        name = source.members.get("name")
+        here = name if isinstance(name, str) else "?"
+        path = f"{parent}.{here}" if parent else here
+        self._misspelt_keys(source, known, path)
+        if known is FIELD_KEYS:
+            self._bracketed_type(source, path)
+            self._doubtful_type(source, path, here)
+        for child in objects_in(source, "fields"):
+            self._object(child, FIELD_KEYS, path)
+
+    def _misspelt_keys(self, source: JsonObject, known: Sequence[str], path: str) -> None:
+        unknown = [key for key in source.members if key not in known]
+        for key in unknown if self._sure_of_keys else ():
+            absent = [name for name in known if name not in source.members]
+            near = difflib.get_close_matches(key[:40], absent, n=1, cutoff=_LIKENESS)
+            if near:
+                self._report(source, key, path, f"there is no key {key!r}; write {near[0]!r}")
+                source.members[near[0]] = source.members.pop(key)
+                source.key_lines[near[0]] = source.key_lines.pop(key)
+
+    def _placeholder(self, source: JsonObject) -> None:
+        key = source.members.get("apiKey")
+        if not isinstance(key, str) or not has_placeholder(source):
+            return
+        digits = _DIGITS.search(key)
+        advice = f", or write {digits.group()} if that is its number" if digits else ""
+        self._report(
+            source,
+            "apiKey",
+            "",
+            f"apiKey {key[:40]!r} is a placeholder, not a number; leave the key out until the "
+            f"message has one{advice}",
+        )
+        del source.members["apiKey"]
+
+    def _bracketed_type(self, source: JsonObject, path: str) -> None:
+        text = source.members.get("type")
+        match = _BRACKETED.fullmatch(text.strip()) if isinstance(text, str) else None
+        if match:
+            meant = f"[]{match[1]}"
+            self._report(source, "type", path, f"{text!r} is no type; write {meant!r} for an array")
+            source.members["type"] = meant
+
+    def _doubtful_type(self, source: JsonObject, path: str, name: str) -> None:
+        """A warning: a name that says what its value is, and a type that says otherwise."""
+        text = source.members.get("type")
+        if not isinstance(text, str) or text not in PRIMITIVES:
+            return
+        if name.endswith(("Uuid", "UUID")) and text != "uuid":
+            self._report(
+                source, "type", path, f"{name} is of type {text}; write uuid", severity="warning"
+            )
+        elif name.endswith("Id") and text in ("bool", "float64"):
+            advice = "an id is an integer, a string or a uuid"
+            self._report(source, "type", path, f"{name} is of type {text}; {advice}", "warning")
+
+
+def objects_in(source: JsonObject, key: str) -> list[JsonObject]:
+    """The objects under a key, which may hold one or a list of them."""
+    value = source.members.get(key)
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if isinstance(item, JsonObject)]

@@ -1,0 +1,176 @@
+"""A page, as text or HTML -> the spec blocks in it, with the lines that they stand on.
+
+A file that is nothing but a spec is one block. In a page a block starts at a line whose
+first character is {, or where a line such as `Request: {` opens it, if what follows has the
+keys of a message. It ends where its brackets are closed, or, since brackets may be wrong, at
+prose or the end of a code fence. Everything else is left alone, other JSON included.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from kraftwire_generator.lint.page_html import PageLine, html_lines, looks_like_html
+
+_SPACES = " \t\r\f\v\xa0\ufeff\u200b"
+_MOST_LINES_OF_A_STRING = 20
+_LINES_BEFORE_COMPARED = 40
+
+_PIECE = re.compile(r'"(?:[^"\\]|\\.)*+"|//.*|["{}\[\]]')
+_JSON_AMONG_WORDS = re.compile(r'"[ \t\xa0]*+[:,}\]]')
+_GOES_ON = re.compile(r"[\"{}\[\],]|\.\.\.|…")
+_OPENED_AT_END = re.compile(
+    r'[^"{}]*?[\w)][ \t\xa0]*+(?::|=>?)[ \t\xa0]*+(?=\{[ \t\xa0]*+(?:$|"(?:apiKey|type)"))'
+)
+_FENCE = re.compile(r"```|~~~|Code Block$|\{(?:code|noformat)\b[^{}\"]*+\}")
+_NEW_SPEC = re.compile(r'\{[ \t\xa0]*+(?:$|"(?:apiKey|type)")')
+_MESSAGE_KEY = re.compile(r'(?:validVersions|flexibleVersions|apiKey)["”]?\s*:')
+_MESSAGE_TYPE = re.compile(
+    r'["“]type["”]\s*:\s*["“]'
+    r'(?:request|response|header|metadata|data|coordinator-key|coordinator-value)["”]'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The text of a block, and for each of its lines the line of the page, from 1."""
+
+    text: str
+    lines: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The blocks of a page; `is_one_spec` is true where it is nothing but one.
+
+    `compared` is true of a wiki's "Versions Compared" page, which runs removed and added
+    words together without a mark. It also leaves `pieces` of specs behind: the end of a
+    block, parted from its beginning by prose.
+    """
+
+    blocks: tuple[Block, ...]
+    compared: bool = False
+    pieces: tuple[Block, ...] = ()
+    is_one_spec: bool = False
+
+
+def read_page(text: str, file: str) -> Page:
+    """The blocks of a page; the whole of it where `file` is named *.json or holds one object."""
+    if file.endswith(".json") or _is_one_spec(text):
+        count = text.count("\n") + 1
+        return Page((Block(text, range(1, count + 1)),), is_one_spec=True)
+    if looks_like_html(text, file):
+        lines, has_marks = html_lines(text)
+        return _page(lines, compared=_is_compared(lines) and not has_marks)
+    lines = list(enumerate(text.split("\n"), start=1))
+    return _page(lines, compared=_is_compared(lines))
+
+
+def _page(lines: Sequence[PageLine], *, compared: bool) -> Page:
+    blocks = tuple(_blocks(lines))
+    return Page(blocks, compared, tuple(_pieces(lines, blocks)) if compared else ())
+
+
+def _is_one_spec(text: str) -> bool:
+    """True where an object starts the text, its last bracket ends it, and no other is a spec."""
+    inner = text.strip(_SPACES + "\n")
+    if not inner.startswith(("{", "//", "/*")) or not inner.endswith("}"):
+        return False
+    if "\n```" in inner or "\nCode Block" in inner:
+        return False
+    blocks = _blocks(list(enumerate(inner.split("\n"), start=1)))
+    return len(list(islice(blocks, 2))) < 2
+
+
+def _is_compared(lines: Sequence[PageLine]) -> bool:
+    head = [line.strip(_SPACES + "#*•-") for _, line in lines[:_LINES_BEFORE_COMPARED]]
+    return "Versions Compared" in head and any("This line was" in line for line in head)
+
+
+def _blocks(lines: Sequence[PageLine]) -> Iterator[Block]:
+    index = 0
+    while index < len(lines):
+        before = _before_block(lines[index][1])
+        if before is None:
+            index += 1
+            continue
+        end = _end_of_block(lines, index, before)
+        text = "\n".join(line for _, line in lines[index:end])[before:]
+        if _MESSAGE_KEY.search(text) or _MESSAGE_TYPE.search(text):
+            yield Block(text, [number for number, _ in lines[index:end]])
+        index = end
+
+
+def _pieces(lines: Sequence[PageLine], blocks: Iterable[Block]) -> Iterator[Block]:
+    """Runs of lines outside the blocks that look like fields of a spec."""
+    inside = {number for block in blocks for number in block.lines}
+    piece: list[PageLine] = []
+    for number, line in (*lines, (0, "")):
+        if number not in inside and _GOES_ON.match(line.strip(_SPACES)):
+            piece.append((number, line))
+            continue
+        text = "\n".join(line for _, line in piece)
+        if '"versions"' in text:
+            yield Block(text, [number for number, _ in piece])
+        piece = []
+
+
+def _before_block(line: str) -> int | None:
+    """How much of the line stands before a block that starts on it; None where none does."""
+    if _FENCE.match(line.lstrip(_SPACES)):
+        return None
+    if line.lstrip(_SPACES).startswith("{"):
+        return 0
+    opened = _OPENED_AT_END.match(line.rstrip(_SPACES))
+    return opened.end() if opened else None
+
+
+def _end_of_block(lines: Sequence[PageLine], start: int, before: int) -> int:
+    """The index of the first line after the block that starts at `start`."""
+    depth, open_string = 0, 0
+    last = start
+    for index in range(start, len(lines)):
+        line = lines[index][1][before if index == start else 0 :].strip(_SPACES)
+        if index > start and _ends_block(line, open_string):
+            break
+        is_closed = depth <= 0 and index > start
+        if is_closed and (_NEW_SPEC.match(line) or not _GOES_ON.match(line)):
+            break
+        change, string_goes_on = _scan(line, open_string > 0)
+        depth += change
+        open_string = open_string + 1 if string_goes_on else 0
+        if line:
+            last = index
+    return last + 1
+
+
+def _ends_block(line: str, open_string: int) -> bool:
+    """True for a fence, and for words that are no part of JSON."""
+    if _FENCE.match(line):
+        return True
+    if not line or not line[0].isalpha() or 0 < open_string <= _MOST_LINES_OF_A_STRING:
+        return False
+    return not _JSON_AMONG_WORDS.search(line)
+
+
+def _scan(line: str, in_string: bool) -> tuple[int, bool]:
+    """How many more brackets a line opens than it closes, and whether it ends in a string."""
+    start = 0
+    if in_string and not _GOES_ON.match(line):
+        close = line.find('"')
+        if close < 0:
+            return 0, bool(line)
+        start = close + 1
+    depth = 0
+    for match in _PIECE.finditer(line, start):
+        piece = match.group()
+        if piece in "{[":
+            depth += 1
+        elif piece in "}]":
+            depth -= 1
+        elif piece == '"':
+            return depth, True
+    return depth, False

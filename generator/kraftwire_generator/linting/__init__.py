@@ -1,1 +1,0 @@
-"""Judging drafts: specs in files and on wiki pages, read in spite of their slips."""

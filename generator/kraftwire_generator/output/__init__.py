@@ -1,0 +1,8 @@
+"""Renders plans and keeps files on disk up to date.
+
+- `targets`        which set goes into which package (`[tool.kraftwire]`)
+- `renderer`       plan -> Python text, through jinja2 and black
+- `package`        a set on disk -> the text of every file of its package
+- `package_files`  compares those texts with the disk, writes or shows the difference
+- `drafts_readme`  the README that lists drafted messages
+"""

@@ -1,0 +1,77 @@
+"""Python source for values, types, version ranges and docstrings.
+
+Texts out of specs enter generated code through `literal` or `docstring_text` only. Every
+function is total: a value it does not know raises instead of printing something.
+"""
+
+from __future__ import annotations
+
+import math
+from uuid import UUID
+
+from kraftwire_generator.language.field_types import (
+    INTEGER_BOUNDS,
+    Array,
+    FieldType,
+    Primitive,
+    Struct,
+)
+from kraftwire_generator.language.names import struct_class_name
+from kraftwire_generator.language.versions import VersionRange
+
+_HINTS = {
+    "bool": "bool",
+    **dict.fromkeys(INTEGER_BOUNDS, "int"),
+    "float64": "float",
+    "string": "str",
+    "uuid": "UUID",
+    "bytes": "bytes",
+    "records": "bytes",
+}
+
+
+def literal(value: object) -> str:
+    """A value of the language as an expression; the empty tuple stands for `empty`."""
+    if value is None or value == () or isinstance(value, (bool, int, str, bytes)):
+        return repr(value)
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else f'float("{value}")'
+    if isinstance(value, UUID):
+        return f"UUID({str(value)!r})" if value.int else "ZERO_UUID"
+    raise TypeError(f"no Python literal for {value!r}")
+
+
+def docstring_text(text: str) -> str:
+    """A text that may stand between triple quotes, whatever a spec put into it.
+
+    Characters that steer a terminal or an editor become visible escapes, so that `help`
+    prints them as such.
+    """
+    visible = "".join(
+        char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+    return visible.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+
+
+def version_range(versions: VersionRange) -> str:
+    """A version range as `range`."""
+    return f"range({versions.lowest}, {versions.highest + 1})" if versions else "NEVER"
+
+
+def hint(field_type: FieldType, message_class: str) -> str:
+    """The type hint of a value, without null."""
+    if isinstance(field_type, Array):
+        return f"list[{hint(field_type.element, message_class)}]"
+    if isinstance(field_type, Struct):
+        return f"{message_class}.{struct_class_name(field_type.name, message_class)}"
+    return _HINTS[field_type.name]
+
+
+def type_text(field_type: FieldType, message_class: str) -> str:
+    """The type in LAYOUT: as in the spec, structs by the name of their class."""
+    if isinstance(field_type, Array):
+        return f"[]{type_text(field_type.element, message_class)}"
+    if isinstance(field_type, Primitive):
+        return field_type.name
+    return struct_class_name(field_type.name, message_class)
