@@ -6,13 +6,18 @@ phrase of what it says; `KEPT` holds the nearest spec that is right.
 
 from __future__ import annotations
 
+import ast
+import inspect
+import sys
 from dataclasses import replace
+from types import FrameType
+from typing import Any
 
 import pytest
 
-from kraftwire_generator.checks.field_rules import FIELD_ERRORS, FIELD_WARNINGS
-from kraftwire_generator.checks.message_rules import MESSAGE_ERRORS, MOST_TAGS, check_message
-from kraftwire_generator.checks.structs import placed_fields, resolve
+from kraftwire_generator.checks import field_rules, message_rules
+from kraftwire_generator.checks.message_rules import MOST_TAGS, check_message
+from kraftwire_generator.checks.structs import resolve
 from kraftwire_generator.errors import Finding
 from kraftwire_generator.language.spec import MessageSpec
 from kraftwire_generator.parser.json_text import JsonObject, parse_json
@@ -299,13 +304,31 @@ def test_every_problem_in_one_run() -> None:
 
 
 def test_every_rule_is_broken_by_some_case() -> None:
-    messages = [spec_of(keys) for keys, _ in BROKEN_MESSAGES]
-    for rule in MESSAGE_ERRORS:
-        assert any(map(rule, messages)), rule.__name__
+    """Each line of the rules that reports a problem runs for one of the cases above."""
+    modules = (field_rules, message_rules)
+    reported: set[tuple[str, int]] = set()
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_filename in {module.__file__ for module in modules}:
+            reported.add((frame.f_code.co_filename, frame.f_lineno))
+            return trace
+        return None
+
     bad_name = spec_of("", field(""))
     bad_name = replace(bad_name, fields=(replace(bad_name.fields[0], name="a-b"),))
-    specs = [bad_name, *(spec_of("", field(keys)) for keys, _, _ in BROKEN_FIELDS)]
-    specs += [spec_of("", fields) for fields, *_ in WARNINGS]
-    places = [place for spec in specs for place in placed_fields(spec)]
-    for field_rule in (*FIELD_ERRORS, *FIELD_WARNINGS):
-        assert any(map(field_rule, places)), field_rule.__name__
+    specs = [bad_name, *(spec_of(keys) for keys, _ in BROKEN_MESSAGES)]
+    specs += [spec_of("", field(keys)) for keys, _, _ in BROKEN_FIELDS]
+    specs += [spec_of("", fields) for fields, _, _ in BROKEN_SIBLINGS]
+    specs += [spec_of("", fields, common) for fields, common, *_ in WARNINGS]
+    specs.append(spec_of("", ", ".join(tagged(f"A{tag}", tag) for tag in range(MOST_TAGS + 1))))
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        for spec in specs:
+            check_message(resolve(spec)[0])
+    finally:
+        sys.settrace(before)
+    for module in modules:
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(node, ast.Yield):
+                assert (module.__file__, node.lineno) in reported, ast.unparse(node)

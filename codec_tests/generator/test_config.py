@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kraftwire_generator.errors import SpecError
-from kraftwire_generator.output.targets import Target, find_targets, is_package_name
+from kraftwire_generator.output.targets import PackageTarget, find_targets, is_package_name
 
 ENTRY = '[[tool.kraftwire.sets]]\nspecs = "specs"\nout = "src/mine"\npackage = "mine"\n'
 WITH_NUMBERS = ENTRY + 'numbers = "src/n.py"\n'
@@ -21,7 +21,7 @@ def write(directory: Path, text: str) -> Path:
 
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     write(tmp_path, ENTRY + 'numbers = "src/numbers.py"\n')
-    expected = Target(
+    expected = PackageTarget(
         tmp_path / "specs", tmp_path / "src/mine", "mine", tmp_path / "src/numbers.py"
     )
     assert find_targets(tmp_path) == (expected,)

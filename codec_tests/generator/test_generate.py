@@ -14,8 +14,8 @@ import kraftwire_wire
 from kraftwire_generator.errors import SpecError
 from kraftwire_generator.language.versions import VersionRange
 from kraftwire_generator.output.package import Package, Selection, count_specs, generate_package
-from kraftwire_generator.output.package_files import apply_changes, find_changes
-from kraftwire_generator.output.targets import Target
+from kraftwire_generator.output.package_files import find_changes
+from kraftwire_generator.output.targets import PackageTarget
 
 from codec_tests.spec_files import field_spec, message_spec, write_set
 
@@ -26,25 +26,25 @@ GONE = message_spec("GoneRecord", type="metadata", apiKey=3, validVersions="none
 
 
 @pytest.fixture
-def target(tmp_path: Path) -> Target:
+def target(tmp_path: Path) -> PackageTarget:
     specs = write_set(tmp_path / "specs", VOTE, VOTED, TOPIC, GONE)
-    return Target(specs, tmp_path / "mine", "mine")
+    return PackageTarget(specs, tmp_path / "mine", "mine")
 
 
-def generate(target: Target, *only: str, versions: str | None = None) -> Package:
+def generate(target: PackageTarget, *only: str, versions: str | None = None) -> Package:
     wanted = None if versions is None else VersionRange.parse(versions)
     return generate_package(target, Selection(only, wanted))
 
 
 def write(package: Package) -> None:
-    apply_changes(package, find_changes(package, keep_others=True))
+    find_changes(package, keep_others=True).apply()
 
 
 def names(package: Package) -> list[str]:
     return sorted(path.name for path in package.files)
 
 
-def test_every_message_with_a_version_has_a_module(target: Target) -> None:
+def test_every_message_with_a_version_has_a_module(target: PackageTarget) -> None:
     package = generate(target)
     assert names(package) == [
         "__init__.py",
@@ -59,7 +59,7 @@ def test_many_messages_are_rendered_by_several_processes_in_order(tmp_path: Path
     specs = write_set(tmp_path, *(message_spec(f"Message{number}") for number in range(20)))
     seen: list[str] = []
     package = generate_package(
-        Target(specs, tmp_path / "mine", "mine"), Selection(), progress=seen.append
+        PackageTarget(specs, tmp_path / "mine", "mine"), Selection(), progress=seen.append
     )
     assert package.message_count == len(seen) == 20
     assert sorted(seen) == sorted(f"Message{number}" for number in range(20))
@@ -76,12 +76,12 @@ def test_many_messages_are_rendered_by_several_processes_in_order(tmp_path: Path
     ],
 )
 def test_only_takes_patterns_of_message_names(
-    target: Target, patterns: list[str], expected: list[str]
+    target: PackageTarget, patterns: list[str], expected: list[str]
 ) -> None:
     assert names(generate(target, *patterns)) == ["__init__.py", *expected]
 
 
-def test_two_runs_for_different_messages_leave_both_in_the_package(target: Target) -> None:
+def test_two_runs_for_different_messages_leave_both_in_the_package(target: PackageTarget) -> None:
     write(generate(target, "VoteRequest"))
     package = generate(target, "TopicRecord")
     index = package.files[target.out / "__init__.py"]
@@ -90,14 +90,18 @@ def test_two_runs_for_different_messages_leave_both_in_the_package(target: Targe
     assert "VoteResponse" not in index
 
 
-def test_a_users_own_module_is_not_taken_for_a_message_of_an_earlier_run(target: Target) -> None:
+def test_a_users_own_module_is_not_taken_for_a_message_of_an_earlier_run(
+    target: PackageTarget,
+) -> None:
     target.out.mkdir()
     (target.out / "vote_request.py").write_text("MINE = 1\n")
     index = generate(target, "TopicRecord").files[target.out / "__init__.py"]
     assert "VoteRequest" not in index
 
 
-def test_versions_narrow_every_message_and_leave_out_those_without_any(target: Target) -> None:
+def test_versions_narrow_every_message_and_leave_out_those_without_any(
+    target: PackageTarget,
+) -> None:
     package = generate(target, versions="1-2")
     assert names(package) == ["__init__.py", "vote_request.py", "vote_response.py"]
     text = package.files[target.out / "vote_request.py"]
@@ -113,7 +117,7 @@ def test_versions_narrow_every_message_and_leave_out_those_without_any(target: T
     ],
 )
 def test_a_selection_of_nothing_is_an_error(
-    target: Target, only: list[str], versions: str | None, problem: str
+    target: PackageTarget, only: list[str], versions: str | None, problem: str
 ) -> None:
     with pytest.raises(SpecError) as caught:
         generate(target, *only, versions=versions)
@@ -123,10 +127,10 @@ def test_a_selection_of_nothing_is_an_error(
 def test_a_set_of_removed_messages_has_nothing_to_generate(tmp_path: Path) -> None:
     specs = write_set(tmp_path, GONE)
     with pytest.raises(SpecError, match=r"no message of the set has a version$"):
-        generate(Target(specs, tmp_path / "mine", "mine"))
+        generate(PackageTarget(specs, tmp_path / "mine", "mine"))
 
 
-def test_the_errors_of_all_files_come_at_once(target: Target) -> None:
+def test_the_errors_of_all_files_come_at_once(target: PackageTarget) -> None:
     write_set(target.specs, message_spec("Bad1", field_spec(type="int33")))
     (target.specs / "Bad2.json").write_text("{")
     (target.specs / "Bad3.json").write_bytes(b"\xff")
@@ -152,21 +156,23 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("text", "problem"), NUMBERS)
-def test_a_bad_table_of_error_codes_is_an_error(target: Target, text: str, problem: str) -> None:
+def test_a_bad_table_of_error_codes_is_an_error(
+    target: PackageTarget, text: str, problem: str
+) -> None:
     (target.specs / "error_codes.toml").write_text(text)
-    with_numbers = Target(target.specs, target.out, "mine", target.out / "numbers.py")
+    with_numbers = PackageTarget(target.specs, target.out, "mine", target.out / "numbers.py")
     with pytest.raises(SpecError, match=problem):
         generate(with_numbers, "VoteRequest")
 
 
-def test_numbers_do_not_take_the_place_of_a_message(target: Target) -> None:
+def test_numbers_do_not_take_the_place_of_a_message(target: PackageTarget) -> None:
     (target.specs / "error_codes.toml").write_text("[error_codes]\nNONE = 0\n")
     numbers = target.out / "vote_request.py"
     with pytest.raises(SpecError, match="numbers and a message share this module"):
-        generate(Target(target.specs, target.out, "mine", numbers))
+        generate(PackageTarget(target.specs, target.out, "mine", numbers))
 
 
-def test_error_codes_and_api_keys_are_named(target: Target) -> None:
+def test_error_codes_and_api_keys_are_named(target: PackageTarget) -> None:
     write_set(
         target.specs,
         message_spec("Request", type="request", apiKey=900),
@@ -175,7 +181,7 @@ def test_error_codes_and_api_keys_are_named(target: Target) -> None:
     )
     (target.specs / "error_codes.toml").write_text("[error_codes]\nUNKNOWN = -1\nNONE = 0\n")
     numbers = target.out / "numbers.py"
-    text = generate(Target(target.specs, target.out, "mine", numbers)).files[numbers]
+    text = generate(PackageTarget(target.specs, target.out, "mine", numbers)).files[numbers]
     namespace: dict[str, Any] = {"__name__": "numbers"}
     exec(text, namespace)
     assert {item.name: item.value for item in namespace["ErrorCode"]} == {"UNKNOWN": -1, "NONE": 0}
@@ -183,13 +189,13 @@ def test_error_codes_and_api_keys_are_named(target: Target) -> None:
     assert keys == {"VOTE": 52, "REQUEST": 900, "ODD": 901}
 
 
-def test_two_sets_in_one_package_leave_the_second(target: Target, tmp_path: Path) -> None:
+def test_two_sets_in_one_package_leave_the_second(target: PackageTarget, tmp_path: Path) -> None:
     """A package belongs to one set: the other one's files are stale."""
     write(generate(target))
-    other = Target(write_set(tmp_path / "other", message_spec("Other")), target.out, "mine")
+    other = PackageTarget(write_set(tmp_path / "other", message_spec("Other")), target.out, "mine")
     package = generate(other)
     changes = find_changes(package, keep_others=False)
-    apply_changes(package, changes)
+    changes.apply()
     assert sorted(path.name for path in target.out.iterdir()) == ["__init__.py", "other.py"]
 
 
@@ -217,7 +223,7 @@ except ImportError:
 
 
 def test_a_package_of_ones_own_needs_the_runtime_and_nothing_else(
-    target: Target, tmp_path: Path
+    target: PackageTarget, tmp_path: Path
 ) -> None:
     write(generate(target))
     runtime = Path(kraftwire_wire.__file__).parent

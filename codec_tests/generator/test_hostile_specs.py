@@ -26,7 +26,7 @@ from kraftwire_generator.errors import SpecError
 from kraftwire_generator.language.names import class_name
 from kraftwire_generator.output.package import Selection, generate_package
 from kraftwire_generator.output.renderer import Renderer
-from kraftwire_generator.output.targets import Target
+from kraftwire_generator.output.targets import PackageTarget
 from kraftwire_generator.parser.json_text import DEEPEST_NESTING
 from kraftwire_generator.parser.message_parser import parse_message
 from kraftwire_generator.plan.planner import plan_message, plan_package
@@ -167,7 +167,9 @@ def test_messages_with_any_names_are_loaded_from_their_package(tmp_path: Path) -
     names = [*CLASS_NAMES, "lower", "self", "reader", "dataclasses", "typing"]
     unique = {name.lower(): name for name in names}
     specs_dir = write_set(tmp_path / "specs", *map(message_spec, unique.values()))
-    package = generate_package(Target(specs_dir, tmp_path / "hostile", "hostile"), Selection())
+    package = generate_package(
+        PackageTarget(specs_dir, tmp_path / "hostile", "hostile"), Selection()
+    )
     (tmp_path / "hostile").mkdir()
     for file, text in package.files.items():
         file.write_text(text, encoding="utf-8")

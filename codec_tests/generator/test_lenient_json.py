@@ -1,4 +1,4 @@
-"""Forgiving reading: every slip told once, at its line, and the object read in spite of it."""
+"""Forgiving reading: every mistake told once, at its line, and the object read in spite of it."""
 
 from __future__ import annotations
 
@@ -36,44 +36,44 @@ def line_of(position: int) -> int:
 
 
 def told(text: str) -> list[tuple[int, str]]:
-    return [(slip.line, slip.message) for slip in read_leniently(text).slips]
+    return [(mistake.line, mistake.message) for mistake in read_leniently(text).mistakes]
 
 
 def test_sound_text_has_no_slips() -> None:
     reading = read_leniently(TEA)
-    assert (reading.value, reading.slips) == (parse_json(TEA), [])
+    assert (reading.value, reading.mistakes) == (parse_json(TEA), [])
 
 
 def test_sound_specs_are_read_as_strictly() -> None:
     for file in sorted((REPOSITORY / "message_specs" / "kafka" / "clients").glob("*.json"))[:60]:
         text = file.read_text(encoding="utf-8")
         reading = read_leniently(text)
-        assert (reading.value, reading.slips) == (parse_json(text), []), file
+        assert (reading.value, reading.mistakes) == (parse_json(text), []), file
 
 
 @pytest.mark.parametrize("position", places(",:"))
 def test_a_comma_or_colon_left_out_anywhere(position: int) -> None:
     reading = read_leniently(TEA[:position] + " " + TEA[position + 1 :])
     missing = {",": "a comma is missing after this", ":": "a colon is missing after"}
-    (slip,) = reading.slips
-    assert slip.line == line_of(position)
-    assert slip.message.startswith(missing[TEA[position]])
+    (mistake,) = reading.mistakes
+    assert mistake.line == line_of(position)
+    assert mistake.message.startswith(missing[TEA[position]])
     assert reading.value == parse_json(TEA)
 
 
 @pytest.mark.parametrize("position", places("}]"))
 def test_a_comma_before_any_closing_bracket(position: int) -> None:
     reading = read_leniently(TEA[:position] + "," + TEA[position:])
-    (slip,) = reading.slips
-    assert slip.line == line_of(position)
-    assert slip.message == f"a comma stands before {TEA[position]}; remove it"
+    (mistake,) = reading.mistakes
+    assert mistake.line == line_of(position)
+    assert mistake.message == f"a comma stands before {TEA[position]}; remove it"
     assert reading.value == parse_json(TEA)
 
 
 @pytest.mark.parametrize("position", places("{}[]"))
 def test_a_bracket_left_out_anywhere_is_told(position: int) -> None:
     reading = read_leniently(TEA[:position] + " " + TEA[position + 1 :])
-    assert reading.slips
+    assert reading.mistakes
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_a_bracket_left_out_anywhere_is_told(position: int) -> None:
 )
 def test_slips_of_words_and_spaces(text: str, line: int, phrase: str, value: str) -> None:
     reading = read_leniently(text)
-    (slip,) = reading.slips
-    assert slip.line == line
-    assert phrase in slip.message
+    (mistake,) = reading.mistakes
+    assert mistake.line == line
+    assert phrase in mistake.message
     assert isinstance(reading.value, JsonObject)
     assert reading.value.members == {"a": value, "b": "z"}
 
@@ -121,7 +121,7 @@ def test_slips_of_words_and_spaces(text: str, line: int, phrase: str, value: str
 )
 def test_a_bracket_too_early_or_missing_does_not_lose_what_follows(text: str, phrase: str) -> None:
     reading = read_leniently(text)
-    assert phrase in reading.slips[0].message
+    assert phrase in reading.mistakes[0].message
     sound = '{"f": [{"n": 1}, {"n": 2, "m": 3}, {"n": 4}]}'
     assert reading.value == parse_json(sound)
 
@@ -145,9 +145,9 @@ def test_a_key_without_a_value() -> None:
     assert told('{"a": , "b": 1}') == [(1, "the key 'a' has no value; add one, or remove it")]
 
 
-def test_what_is_left_out_is_no_slip() -> None:
+def test_an_elision_is_not_a_mistake() -> None:
     reading = read_leniently('{"a": 1,\n ...\n "f": [\n ...\n {"n": 1,\n ...},\n ...\n ] }')
-    assert reading.slips == []
+    assert reading.mistakes == []
     assert reading.elided_lines == [2, 4, 6, 7]
     assert [sorted(source.members) for source in reading.elided] == [["a", "f"], ["n"]]
 

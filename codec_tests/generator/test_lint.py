@@ -1,4 +1,4 @@
-"""What lint says: each kind of slip in a small case of its own, and pages that mean harm."""
+"""What lint says: each kind of mistake in a small case of its own, and pages that mean harm."""
 
 from __future__ import annotations
 

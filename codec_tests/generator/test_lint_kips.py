@@ -1,4 +1,4 @@
-"""The KIP pages themselves: every slip that is known of them is found, and nothing else."""
+"""The KIP pages themselves: every mistake that is known of them is found, and nothing else."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 
 from kraftwire_generator.errors import Finding
 from kraftwire_generator.language.spec import MessageSpec, walk_fields
-from kraftwire_generator.lint.common_mistakes import mend_slips
+from kraftwire_generator.lint.common_mistakes import fix_mistakes
 from kraftwire_generator.lint.compared_pages import names_in, read_newer_words
 from kraftwire_generator.lint.lenient_json import read_leniently
-from kraftwire_generator.lint.spec_lint import Report, lint
+from kraftwire_generator.lint.spec_lint import LintReport, lint
 from kraftwire_generator.lint.spec_pages import read_page
 from kraftwire_generator.parser.json_text import JsonObject
 from kraftwire_generator.parser.message_parser import message_of, read_message
@@ -88,7 +88,7 @@ SETS = {"000": "kip_853", "001": "kip_856", "002": "kip_951", "003": "kip_595", 
 WARNINGS = (OUTSIDE, MISSPELT_KEY, "VoterUuid is of type bool; write uuid")
 
 
-def report_of(number: str) -> Report:
+def report_of(number: str) -> LintReport:
     page = kip_page(number)
     return lint(page.read_bytes(), page.as_posix())
 
@@ -165,7 +165,7 @@ def messages_read(number: str) -> dict[str, MessageSpec]:
         assert isinstance(message, JsonObject)
         if page.compared:
             read_newer_words(message, names)
-        mend_slips(message, number)
+        fix_mistakes(message, number)
         spec, _ = message_of(message, number)
         assert spec is not None
         found[spec.name] = spec

@@ -8,7 +8,7 @@ from typing import Any
 
 from kraftwire_generator.commands.diff_text import json_rows, markdown_lines, summary, text_lines
 from kraftwire_generator.comparison.sides import read_side
-from kraftwire_generator.comparison.spec_diff import Change, diff_sides
+from kraftwire_generator.comparison.spec_diff import SpecDifference, diff_sides
 
 from codec_tests.spec_files import field_spec, message_spec, write_set
 
@@ -16,12 +16,12 @@ Spec = dict[str, Any]
 CODES = "[error_codes]\nNONE = 0\nLAMP_OUT = 1\n"
 
 
-def changes(folder: Path, old: list[Spec], new: list[Spec]) -> list[Change]:
+def changes(folder: Path, old: list[Spec], new: list[Spec]) -> list[SpecDifference]:
     sides = [write_set(folder / name, *specs) for name, specs in (("old", old), ("new", new))]
     return diff_sides(*(read_side(str(side)) for side in sides))
 
 
-def told(found: list[Change]) -> list[tuple[str, str, str, object, object]]:
+def told(found: list[SpecDifference]) -> list[tuple[str, str, str, object, object]]:
     return [(item.kind, item.path, item.fact, item.old, item.new) for item in found]
 
 
@@ -147,7 +147,7 @@ def test_error_codes(tmp_path: Path) -> None:
     ]
 
 
-def sample(tmp_path: Path) -> list[Change]:
+def sample(tmp_path: Path) -> list[SpecDifference]:
     old = [message_spec("m/Foo", field_spec("a"), field_spec("b", "string", default="x"))]
     hostile = field_spec("b", "string", default="<b>|\n\x1b[31m")
     new = [

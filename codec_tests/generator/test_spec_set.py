@@ -32,9 +32,13 @@ def test_a_set_without_settings(tmp_path: Path) -> None:
     spec_set, findings = load_set(directory)
     assert findings == []
     assert spec_set is not None
-    assert (spec_set.directory, spec_set.title) == (directory, "mine")
-    assert (spec_set.release, spec_set.base_release, spec_set.draft) == ("", None, False)
-    assert (dict(spec_set.records), dict(spec_set.modules)) == ({}, {})
+    assert (spec_set.directory, spec_set.settings.title) == (directory, "mine")
+    assert (spec_set.settings.release, spec_set.settings.base_release, spec_set.settings.draft) == (
+        "",
+        None,
+        False,
+    )
+    assert (dict(spec_set.settings.records), dict(spec_set.settings.modules)) == ({}, {})
     assert [(module, item.spec.name) for module, item in spec_set.messages] == [
         ("", "A"),
         ("", "B"),
@@ -58,11 +62,15 @@ def test_settings_and_modules(tmp_path: Path) -> None:
     spec_set, findings = load_set(write(tmp_path, set=settings, **files))
     assert findings == []
     assert spec_set is not None
-    assert (spec_set.title, spec_set.release, spec_set.base_release) == ("Mine", "1.2", "1.1")
-    assert spec_set.draft
-    assert spec_set.records == {"cluster-metadata": "metadata"}
-    assert spec_set.modules == {"metadata": "1.3"}
-    assert spec_set.control_records == {"A": 0x7001}
+    assert (spec_set.settings.title, spec_set.settings.release, spec_set.settings.base_release) == (
+        "Mine",
+        "1.2",
+        "1.1",
+    )
+    assert spec_set.settings.draft
+    assert spec_set.settings.records == {"cluster-metadata": "metadata"}
+    assert spec_set.settings.modules == {"metadata": "1.3"}
+    assert spec_set.settings.control_records == {"A": 0x7001}
     found = [(module, resolved.spec.name) for module, resolved in spec_set.messages]
     assert found == [("", "C"), ("clients", "A"), ("metadata", "B")]
 

@@ -8,7 +8,7 @@ from kraftwire_generator.language.field_types import Primitive
 from kraftwire_generator.language.spec import FieldSpec
 from kraftwire_generator.language.versions import VersionRange
 from kraftwire_generator.plan.plan_data import Branch, Statement
-from kraftwire_generator.plan.struct_code import Forms, StructCode
+from kraftwire_generator.plan.struct_code import RunFormats, StructCode
 
 from codec_tests.compile_spec import compile_spec
 from codec_tests.spec_files import field_spec, message_spec
@@ -24,7 +24,7 @@ def number(name: str, versions: str = "0+", type_name: str = "int32", **keys: An
 
 
 def struct(*fields: FieldSpec, flexible: str = "none") -> StructCode:
-    return StructCode("Vote", fields, ALL, VersionRange.parse(flexible), Forms())
+    return StructCode("Vote", fields, ALL, VersionRange.parse(flexible), RunFormats())
 
 
 def test_neighbouring_numbers_are_one_call() -> None:
@@ -61,7 +61,7 @@ def test_a_run_ends_where_the_condition_changes() -> None:
 
 
 def test_forms_of_different_types_have_different_names() -> None:
-    forms = Forms()
+    forms = RunFormats()
     runs = [("int8", "int8"), ("int8", "int16"), ("int16", "int8"), ("int8", "int8", "int16")]
     assert len({forms.name(run) for run in runs}) == len(runs)
     assert forms.name(runs[0]) == forms.name(runs[0]) == "_INT8X2"
@@ -119,7 +119,7 @@ def test_a_tag_of_versions_that_are_not_generated_is_refused() -> None:
 
 
 def test_a_struct_that_never_occurs_has_no_code() -> None:
-    code = StructCode("Vote", (number("A"),), VersionRange.NONE, ALL, Forms())
+    code = StructCode("Vote", (number("A"),), VersionRange.NONE, ALL, RunFormats())
     assert code.decode() == code.encode() == ()
 
 

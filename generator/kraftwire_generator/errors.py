@@ -1,4 +1,4 @@
-"""What the generator says about specs: findings, and the error that carries them."""
+"""Findings about specs, and the exceptions that carry them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong with a spec: where it stands, and a sentence that says what to write.
+    """One problem in a file, with a message that says what to write instead.
 
-    `path` is the field path in spec names, such as `Topics.Partitions`, empty for the file
-    as a whole; `line` counts from 1.
+    `path` is the field path in spec names, such as `Topics.Partitions`, and empty for the file
+    as a whole. `line` counts from 1.
     """
 
     file: str
@@ -28,12 +28,12 @@ class Finding:
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
         line = f"{self.file}:{self.line}: {self.severity}: {where}{self.message}"
-        # Names come from the file, and no file may steer the terminal.
+        # Names come from untrusted files, which must not control the terminal.
         return printable(line)
 
 
 class SpecError(Exception):
-    """Specs that cannot be generated from; `findings` has every error of every file."""
+    """Specs cannot be generated from; `findings` has every error of every file."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = tuple(findings)
@@ -41,4 +41,22 @@ class SpecError(Exception):
 
 
 class TemplateError(Exception):
-    """A template that cannot be rendered, or whose output is not Python."""
+    """A template cannot be rendered, or its output is not Python."""
+
+
+def errors_of(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that are errors."""
+    return [finding for finding in findings if finding.severity == "error"]
+
+
+def raise_errors(findings: Iterable[Finding]) -> None:
+    """Raise `SpecError` if any finding is an error."""
+    if errors := errors_of(findings):
+        raise SpecError(errors)
+
+
+def not_utf8(file: str, data: bytes, error: UnicodeDecodeError) -> Finding:
+    """Return the finding for a file whose bytes are not UTF-8."""
+    line = data.count(b"\n", 0, error.start) + 1
+    advice = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
+    return Finding(file, line, "", advice)

@@ -1,20 +1,21 @@
-"""The rules over a whole set of messages, one function each.
+"""The rules between the messages of a set; entry point: `check_set`.
 
-A released set breaks when two messages share a key or a partner is missing; a draft may be
-incomplete, so that there the same findings are warnings. Two messages that would share a
-module are an error in both. A message whose validVersions are none takes part in every
-rule: its key stays reserved.
+A released set breaks if two messages share a key or a partner is missing. A draft may be
+incomplete, so the same findings are warnings there. Two messages that would share a module are
+an error in both. Messages whose validVersions are none take part in every rule: their keys stay
+reserved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 
-from kraftwire_generator.errors import Finding
+from kraftwire_generator.errors import Finding, Severity
 from kraftwire_generator.language.names import module_name
 from kraftwire_generator.language.spec import MessageSpec, MessageType
 
 ModuleMessages = Sequence[tuple[str, MessageSpec]]
+_MessageProblems = Iterator[tuple[MessageSpec, str]]
 
 _KEYS_BY_TYPE: dict[MessageType, str] = {
     "request": "its API key",
@@ -32,18 +33,20 @@ _PARTNERS: dict[MessageType, tuple[str, MessageType, str]] = {
 def check_set(
     messages: ModuleMessages, *, draft: bool, unread: Collection[str] = ()
 ) -> list[Finding]:
-    """Everything that is wrong between the messages of a set.
+    """Return everything that is wrong between the messages of a set.
 
-    `unread` names messages that the set has but nobody could read: they count as partners.
+    `unread` names messages of the set that could not be read; they count as partners.
     """
+    incomplete: Severity = "warning" if draft else "error"
     findings = [
-        Finding(spec.file, spec.line, "", problem, "warning" if draft else "error")
-        for rule in (_key_present, _key_unique, _name_has_suffix)
-        for spec, problem in rule(messages)
-    ]
-    findings += [
-        Finding(spec.file, spec.line, "", problem, "warning" if draft else "error")
-        for spec, problem in _partner_present(messages, unread)
+        Finding(spec.file, spec.line, "", problem, incomplete)
+        for problems in (
+            _key_present(messages),
+            _key_unique(messages),
+            _name_has_suffix(messages),
+            _partner_present(messages, unread),
+        )
+        for spec, problem in problems
     ]
     findings += [
         Finding(spec.file, spec.line, "", problem) for spec, problem in _module_unique(messages)
@@ -51,14 +54,13 @@ def check_set(
     return findings
 
 
-def _key_present(messages: ModuleMessages) -> Iterator[tuple[MessageSpec, str]]:
+def _key_present(messages: ModuleMessages) -> _MessageProblems:
     for _, spec in messages:
         if spec.type in _KEYS_BY_TYPE and spec.api_key is None:
-            meaning = _KEYS_BY_TYPE[spec.type]
-            yield spec, f"a {spec.type} needs an apiKey: {meaning}"
+            yield spec, f"a {spec.type} needs an apiKey: {_KEYS_BY_TYPE[spec.type]}"
 
 
-def _key_unique(messages: ModuleMessages) -> Iterator[tuple[MessageSpec, str]]:
+def _key_unique(messages: ModuleMessages) -> _MessageProblems:
     """API keys are unique in the set, record ids and record types in their module."""
 
     def key(module: str, spec: MessageSpec) -> Hashable:
@@ -73,16 +75,14 @@ def _key_unique(messages: ModuleMessages) -> Iterator[tuple[MessageSpec, str]]:
         yield spec, f"{first.name} is a {spec.type} with apiKey {spec.api_key} too; take a free one"
 
 
-def _name_has_suffix(messages: ModuleMessages) -> Iterator[tuple[MessageSpec, str]]:
+def _name_has_suffix(messages: ModuleMessages) -> _MessageProblems:
     for _, spec in messages:
         suffix = _PARTNERS[spec.type][0] if spec.type in _PARTNERS else ""
         if not spec.name.endswith(suffix):
             yield spec, f"the name of a {spec.type} ends in {suffix}; write {spec.name}{suffix}"
 
 
-def _partner_present(
-    messages: ModuleMessages, unread: Collection[str]
-) -> Iterator[tuple[MessageSpec, str]]:
+def _partner_present(messages: ModuleMessages, unread: Collection[str]) -> _MessageProblems:
     """Every request has a response with the same key, and the reverse."""
     by_name = {(spec.type, spec.name): spec for _, spec in messages}
     for _, spec in messages:
@@ -100,7 +100,7 @@ def _partner_present(
             yield spec, f"apiKey is {spec.api_key}, but {name} has {partner.api_key}; write that"
 
 
-def _module_unique(messages: ModuleMessages) -> Iterator[tuple[MessageSpec, str]]:
+def _module_unique(messages: ModuleMessages) -> _MessageProblems:
     for spec, first in _repeated(messages, lambda _, spec: module_name(spec.name)):
         if spec.name == first.name:
             yield spec, f"{first.file} has a message {spec.name} too; rename one of the two"
@@ -112,7 +112,7 @@ def _module_unique(messages: ModuleMessages) -> Iterator[tuple[MessageSpec, str]
 def _repeated(
     messages: Iterable[tuple[str, MessageSpec]], key: Callable[[str, MessageSpec], Hashable]
 ) -> Iterator[tuple[MessageSpec, MessageSpec]]:
-    """Every message whose key an earlier one has, with the first that had it."""
+    """Yield every message whose key an earlier one has, with the first that had it."""
     seen: dict[Hashable, MessageSpec] = {}
     for module, spec in messages:
         first = seen.setdefault(key(module, spec), spec)

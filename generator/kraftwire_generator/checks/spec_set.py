@@ -1,14 +1,13 @@
-"""A directory of specs -> `SpecSet`, with every finding of every file in one run.
+"""Loads a directory of specs as a `SpecSet`, and collects every finding of every file.
 
-The set's files are all `*.json` below the directory; the first sub-directory on the way to
-a file is its module ("" for files in the directory itself). `set.toml` may tell more, see
-set_settings.
+The set's files are all `*.json` below the directory. The first sub-directory on the way to a
+file is its module, "" for files in the directory itself.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,29 +24,23 @@ from kraftwire_generator.parser.set_settings import (
     read_settings,
 )
 
-_KeyPath = tuple[str, str]
+_SettingProblems = Iterator[tuple[tuple[str, str], str]]
 
 
 @dataclass(frozen=True)
 class SpecSet:
-    """The messages of a directory, each with its module, and what `set.toml` says of them."""
+    """The messages of a directory, each with its module, and the settings in `set.toml`."""
 
     directory: Path
-    title: str
-    release: str
-    base_release: str | None
-    draft: bool
-    records: Mapping[str, str]
-    modules: Mapping[str, str]
-    control_records: Mapping[str, int]
+    settings: SetSettings
     messages: tuple[tuple[str, ResolvedMessage], ...]
 
 
 def load_set(directory: Path) -> tuple[SpecSet | None, list[Finding]]:
-    """The set in a directory, and all that is wrong with it, in the order of its files.
+    """Return the set in a directory, and all its problems, in the order of its files.
 
-    Messages with errors are in the set as far as they could be read; only a directory that
-    holds no specs gives no set.
+    Messages with errors are in the set as far as they could be read. The set is None only if the
+    directory holds no specs.
     """
     files, unreadable = _spec_files(directory)
     if not files and not unreadable:
@@ -67,15 +60,24 @@ def load_set(directory: Path) -> tuple[SpecSet | None, list[Finding]]:
             messages.append((_module(file, directory), resolved))
     specs = [(module, resolved.spec) for module, resolved in messages]
     findings.extend(check_set(specs, draft=settings.draft, unread=unread))
-    findings.extend(_settings_findings(settings, directory, files))
-    findings.extend(_control_record_findings(settings, directory, messages, unread))
+    modules = {_module(file, directory) for file in files}
+    settings_file = (directory / SETTINGS_FILE).as_posix()
+    findings.extend(
+        Finding(settings_file, line_of(settings.text, key), ".".join(key), problem)
+        for problems in (
+            _unknown_modules(settings, modules),
+            _shared_logs(settings, modules),
+            _control_records(settings, {spec.name: spec for _, spec in specs}, unread),
+        )
+        for key, problem in problems
+    )
     place = {file.as_posix(): index for index, file in enumerate(files)}
     findings.sort(key=lambda finding: (place.get(finding.file, -1), finding.line))
-    return _spec_set(directory, settings, messages), findings
+    return SpecSet(directory, settings, tuple(messages)), findings
 
 
 def _spec_files(directory: Path) -> tuple[list[Path], list[Finding]]:
-    """The spec files of a set, and the folders that cannot be looked into."""
+    """Return the spec files of a set, and a finding for each unreadable folder."""
     findings: list[Finding] = []
 
     def refuse(error: OSError) -> None:
@@ -100,61 +102,17 @@ def _module(file: Path, directory: Path) -> str:
     return file.relative_to(directory).parts[0] if file.parent != directory else ""
 
 
-def _settings_findings(settings: SetSettings, directory: Path, files: list[Path]) -> list[Finding]:
-    """Modules that `set.toml` names wrongly."""
-    known = {_module(file, directory) for file in files}
-    problems = (*_unknown_modules(settings, known), *_shared_logs(settings, known))
-    return [_settings_finding(settings, directory, path, problem) for path, problem in problems]
-
-
-def _control_record_findings(
-    settings: SetSettings,
-    directory: Path,
-    messages: list[tuple[str, ResolvedMessage]],
-    unread: set[str],
-) -> list[Finding]:
-    """Control records that `set.toml` names wrongly."""
-    specs = {message.spec.name: message.spec for _, message in messages}
-    found: list[Finding] = []
-    holders: dict[int, str] = {}
-    for name, control_type in settings.control_records.items():
-        first = holders.setdefault(control_type, name)
-        problem = ""
-        if name not in specs and name not in unread:
-            problem = "no message of this set; remove the line or add its spec"
-        elif first != name:
-            problem = f"{control_type:#x} is the type of {first} already"
-        elif name in specs and not _tells_its_version(specs[name]):
-            problem = "readers go by its first field, which must be an int16 named Version"
-        if problem:
-            path = ("control_records", name)
-            found.append(_settings_finding(settings, directory, path, problem))
-    return found
-
-
-def _tells_its_version(spec: MessageSpec) -> bool:
-    first = next(iter(spec.fields), None)
-    return first is not None and (first.name, str(first.type)) == ("Version", "int16")
-
-
-def _settings_finding(
-    settings: SetSettings, directory: Path, path: _KeyPath, problem: str
-) -> Finding:
-    file = (directory / SETTINGS_FILE).as_posix()
-    return Finding(file, line_of(settings.text, path), ".".join(path), problem)
-
-
-def _unknown_modules(settings: SetSettings, known: set[str]) -> Iterator[tuple[_KeyPath, str]]:
+def _unknown_modules(settings: SetSettings, known: set[str]) -> _SettingProblems:
     named = [(("records", log), module) for log, module in settings.records.items()]
     named += [(("modules", module), module) for module in settings.modules]
-    there = ", ".join(sorted(known - {""})) or "none"
-    for path, module in named:
+    listed = ", ".join(sorted(known - {""})) or "none"
+    for key, module in named:
         if module not in known:
-            yield path, f"there is no module {module!r} in this set; its modules are: {there}"
+            yield key, f"this set has no module {module!r}; its modules are: {listed}"
 
 
-def _shared_logs(settings: SetSettings, known: set[str]) -> Iterator[tuple[_KeyPath, str]]:
-    """Logs and modules go together one by one, or the records of one would hide another's."""
+def _shared_logs(settings: SetSettings, known: set[str]) -> _SettingProblems:
+    """Each log has one module, or the records of one would hide those of another."""
     logs: dict[str, str] = {}
     for log, module in settings.records.items():
         first = logs.setdefault(module, log)
@@ -164,17 +122,21 @@ def _shared_logs(settings: SetSettings, known: set[str]) -> Iterator[tuple[_KeyP
             yield ("records", log), f"a module {log} has a log of that name; choose another name"
 
 
-def _spec_set(
-    directory: Path, settings: SetSettings, messages: list[tuple[str, ResolvedMessage]]
-) -> SpecSet:
-    return SpecSet(
-        directory=directory,
-        title=settings.title,
-        release=settings.release,
-        base_release=settings.base_release,
-        draft=settings.draft,
-        records=settings.records,
-        modules=settings.modules,
-        control_records=settings.control_records,
-        messages=tuple(messages),
-    )
+def _control_records(
+    settings: SetSettings, specs: dict[str, MessageSpec], unread: set[str]
+) -> _SettingProblems:
+    holders: dict[int, str] = {}
+    for name, control_type in settings.control_records.items():
+        key = ("control_records", name)
+        first = holders.setdefault(control_type, name)
+        if name not in specs and name not in unread:
+            yield key, "the set has no such message; remove the line or add its spec"
+        elif first != name:
+            yield key, f"{control_type:#x} is the type of {first} already"
+        elif name in specs and not _starts_with_version(specs[name]):
+            yield key, "readers go by its first field, which must be an int16 named Version"
+
+
+def _starts_with_version(spec: MessageSpec) -> bool:
+    first = next(iter(spec.fields), None)
+    return first is not None and (first.name, str(first.type)) == ("Version", "int16")

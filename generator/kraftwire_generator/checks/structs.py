@@ -1,8 +1,8 @@
-"""Which structs a message has, and whether every use of one finds its definition.
+"""Binds the struct names of a message to its structs, and reports names that cannot be bound.
 
-A struct is defined inline, by the one field that gives it `fields`, or in `commonStructs`,
-where any field may use it. `placed_fields` walks all fields with the versions in which
-their surroundings exist; resolve and check both work on it.
+A struct is defined inline, by the one field that gives it `fields`, or in `commonStructs`, where
+any field may use it. Entry points: `resolve`, and `placed_fields`, which walks all fields with
+the versions of their surroundings.
 """
 
 from __future__ import annotations
@@ -11,16 +11,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from kraftwire_generator.errors import Finding, Severity
-from kraftwire_generator.language.field_types import (
-    PRIMITIVES,
-    Array,
-    FieldType,
-    Struct,
-    element_of,
-)
+from kraftwire_generator.language.field_types import PRIMITIVES, Array
 from kraftwire_generator.language.spec import FieldSpec, MessageSpec, StructSpec
 from kraftwire_generator.language.versions import VersionRange
 from kraftwire_generator.parser.json_text import DEEPEST_NESTING
+
+_Structs = Mapping[str, StructSpec]
 
 
 @dataclass(frozen=True)
@@ -28,12 +24,12 @@ class ResolvedMessage:
     """A message and its structs by name: inline ones in order of appearance, then common ones."""
 
     spec: MessageSpec
-    structs: Mapping[str, StructSpec]
+    structs: _Structs
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedField:
-    """A field, its path of spec names, and the versions in which its struct or message exists."""
+    """A field, its path, and the versions in which its struct or message exists."""
 
     message: MessageSpec
     field: FieldSpec
@@ -47,15 +43,13 @@ class PlacedField:
         """The versions in which the field can really occur."""
         return self.field.versions.intersect(self.within)
 
-
-def struct_name(field_type: FieldType) -> str | None:
-    """The struct that a type names, itself or as an array's element; None for any other."""
-    element = element_of(field_type)
-    return element.name if isinstance(element, Struct) else None
+    def finding(self, problem: str, severity: Severity = "error") -> Finding:
+        """Return a finding about this field."""
+        return Finding(self.message.file, self.field.line, self.path, problem, severity)
 
 
 def placed_fields(spec: MessageSpec) -> Iterator[PlacedField]:
-    """Every field of the message, then of its common structs, parents before children."""
+    """Yield every field of the message, then of its common structs, parents before children."""
     for field in spec.fields:
         within = spec.valid_versions
         yield from _placed(PlacedField(spec, field, field.name, within, is_top_level=True))
@@ -68,123 +62,107 @@ def placed_fields(spec: MessageSpec) -> Iterator[PlacedField]:
 
 def _placed(place: PlacedField) -> Iterator[PlacedField]:
     yield place
+    within = place.effective_versions
     for child in place.field.fields:
+        path = f"{place.path}.{child.name}"
         yield from _placed(
-            replace(
-                place,
-                field=child,
-                path=f"{place.path}.{child.name}",
-                within=place.effective_versions,
-                is_top_level=False,
-            )
+            replace(place, field=child, path=path, within=within, is_top_level=False)
         )
 
 
 def resolve(spec: MessageSpec, *, complete: bool = True) -> tuple[ResolvedMessage, list[Finding]]:
-    """The message with its structs, and every struct that is missing or defined wrongly.
+    """Return the message with its structs, and a finding for each bad definition or use.
 
-    Of a message that is not `complete`, nothing is said to be missing.
+    If the message is not `complete`, no struct is reported as missing.
     """
     findings: list[Finding] = []
     places = list(placed_fields(spec))
-    common = _common_structs(spec, findings)
-    inline = _inline_structs(spec, places, common, findings)
+    common: dict[str, StructSpec] = {}
+    for struct in spec.common_structs:
+        if common.setdefault(struct.name, struct) is not struct:
+            problem = f"the common struct {struct.name} is defined twice; remove one of the two"
+            findings.append(Finding(spec.file, struct.line, struct.name, problem))
+    inline: dict[str, StructSpec] = {}
+    for place in places:
+        if place.field.fields:
+            findings += _define(place, inline, common)
     for place in places:
         if not place.field.fields:
-            problem = _reference_problem(place, inline, common, complete)
-            if problem:
-                findings.append(Finding(spec.file, place.field.line, place.path, problem))
-    findings.extend(_nesting_findings(spec, common))
+            reason = _reference_problem(place, inline, common, complete)
+            if reason is not None:
+                findings.append(place.finding(reason))
+    findings += _nesting_findings(spec, common)
     return ResolvedMessage(spec, {**inline, **common}), findings
 
 
-def _common_structs(spec: MessageSpec, findings: list[Finding]) -> dict[str, StructSpec]:
-    found: dict[str, StructSpec] = {}
-    for struct in spec.common_structs:
-        if struct.name in found:
-            sentence = f"the common struct {struct.name} is defined twice; remove one of the two"
-            findings.append(Finding(spec.file, struct.line, struct.name, sentence))
-        else:
-            found[struct.name] = struct
-    return found
-
-
-def _inline_structs(
-    spec: MessageSpec,
-    places: list[PlacedField],
-    common: Mapping[str, StructSpec],
-    findings: list[Finding],
-) -> dict[str, StructSpec]:
-    found: dict[str, StructSpec] = {}
-    for place in places:
-        field = place.field
-        if not field.fields:
-            continue
-        name = struct_name(field.type)
-        if name is None:
-            problem = f"{field.type} is no struct; remove fields, or name a struct as the type"
-            # Kafka reads past the fields of an array of primitives.
-            severity: Severity = "warning" if isinstance(field.type, Array) else "error"
-            findings.append(Finding(spec.file, field.line, place.path, problem, severity))
-            continue
-        if place.in_common:
-            problem = f"common structs hold no inline structs; move {name} to commonStructs"
-        elif name in common:
-            problem = f"{name} is a common struct already; remove fields, or rename one of the two"
-        elif name in found:
-            problem = f"the struct {name} is defined twice; move it to commonStructs, or rename one"
-        else:
-            found[name] = StructSpec(name, field.versions, field.fields, field.line)
-            continue
-        findings.append(Finding(spec.file, field.line, place.path, problem))
-    return found
+def _define(
+    place: PlacedField, inline: dict[str, StructSpec], common: _Structs
+) -> Iterator[Finding]:
+    """Add the struct that a field defines to `inline`, or report why it cannot be one."""
+    field, name = place.field, place.field.struct_name
+    if name is None:
+        # Kafka skips the fields of an array of primitives.
+        severity: Severity = "warning" if isinstance(field.type, Array) else "error"
+        problem = f"{field.type} is not a struct; remove fields, or name a struct as the type"
+        yield place.finding(problem, severity)
+    elif place.in_common:
+        yield place.finding(f"common structs hold no inline structs; move {name} to commonStructs")
+    elif name in common:
+        problem = f"{name} is a common struct already; remove fields, or rename one of the two"
+        yield place.finding(problem)
+    elif name in inline:
+        problem = f"the struct {name} is defined twice; move it to commonStructs, or rename one"
+        yield place.finding(problem)
+    else:
+        inline[name] = StructSpec(name, field.versions, field.fields, field.line)
 
 
 def _reference_problem(
-    place: PlacedField,
-    inline: Mapping[str, StructSpec],
-    common: Mapping[str, StructSpec],
-    complete: bool,
+    place: PlacedField, inline: _Structs, common: _Structs, complete: bool
 ) -> str | None:
-    """What is wrong with a field that uses a struct without defining it."""
-    name = struct_name(place.field.type)
+    """Return what is wrong with a field that uses a struct without defining it."""
+    name = place.field.struct_name
     if name is None:
         return None
     if name in common:
-        outside = not common[name].versions.covers(place.effective_versions)
+        versions = common[name].versions
+        if versions.covers(place.effective_versions):
+            return None
         return (
-            f"{name} exists in versions {common[name].versions} only, this field in "
+            f"{name} exists in versions {versions} only, this field in "
             f"{place.effective_versions}; make them agree"
-            if outside
-            else None
         )
     if name in inline:
         return f"{name} is another field's own struct; move it to commonStructs to use it here"
     if name.lower() in PRIMITIVES:
-        return f"there is no struct {name}; write {name.lower()} for the type of that name"
+        return f"the struct {name} does not exist; write {name.lower()} for the primitive type"
     if not complete:
         return None
-    return f"there is no struct {name}; give this field fields, or define it in commonStructs"
+    return f"the struct {name} does not exist; add fields here, or define it in commonStructs"
 
 
-def _nesting_findings(spec: MessageSpec, common: Mapping[str, StructSpec]) -> list[Finding]:
-    """Common structs that contain themselves, each cycle told once, or that nest too deeply."""
+# -- nesting -------------------------------------------------------------------------------------
+
+
+def _nesting_findings(spec: MessageSpec, common: _Structs) -> list[Finding]:
+    """Report common structs that nest too deeply, and each cycle of them once."""
     uses = {name: _used_structs(struct) & common.keys() for name, struct in common.items()}
     depths = _depths(uses)
-    # What is left leads into a cycle; without what only leads there, it lies in or between two.
+    # The structs without a depth lead into a cycle. Those that no cycle leads back to are
+    # removed in the same way, from the other end.
     leading = {name: used - depths.keys() for name, used in uses.items() if name not in depths}
     before = _depths(_users(leading))
     cyclic = {name: sorted(leading[name]) for name in leading if name not in before}
     problems: dict[str, str] = {
         name: f"nested more than {DEEPEST_NESTING} levels deep; use fewer levels"
         for name, depth in depths.items()
-        if depth == DEEPEST_NESTING + 1  # those around it are deeper still
+        if depth == DEEPEST_NESTING + 1  # the structs around it are deeper still
     }
-    told: set[str] = set()
+    reported: set[str] = set()
     for name in cyclic:
-        cycle = () if name in told else _way_back(name, cyclic)
+        cycle = () if name in reported else _way_back(name, cyclic)
         if cycle:
-            told.update(cycle)
+            reported.update(cycle)
             way = " -> ".join((*cycle, name))
             problems[name] = f"{way}: a struct cannot contain itself; break this up"
     return [
@@ -193,11 +171,11 @@ def _nesting_findings(spec: MessageSpec, common: Mapping[str, StructSpec]) -> li
 
 
 def _used_structs(struct: StructSpec) -> set[str]:
-    return {name for field in struct.fields if (name := struct_name(field.type)) is not None}
+    return {field.struct_name for field in struct.fields if field.struct_name is not None}
 
 
 def _users(uses: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
-    """The reverse of `uses`: by which structs each one is used."""
+    """Return the reverse of `uses`: which structs use each one."""
     found: dict[str, set[str]] = {name: set() for name in uses}
     for name, used_names in uses.items():
         for used in used_names:
@@ -206,7 +184,7 @@ def _users(uses: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
 
 
 def _depths(uses: Mapping[str, Collection[str]]) -> dict[str, int]:
-    """How many levels of structs each struct is; those that lead into a cycle are left out."""
+    """Return how many levels of structs each struct is, except those that lead into a cycle."""
     users = _users(uses)
     unknown = {name: len(used) for name, used in uses.items()}
     depths = dict.fromkeys((name for name, count in unknown.items() if not count), 1)
@@ -224,7 +202,7 @@ def _depths(uses: Mapping[str, Collection[str]]) -> dict[str, int]:
 
 
 def _way_back(start: str, uses: Mapping[str, Collection[str]]) -> tuple[str, ...]:
-    """The structs from `start` through its uses back to it, () where no way leads back."""
+    """Return the structs on a way from `start` back to it, or () if no way exists."""
     came_from: dict[str, str] = {}
     open_ends = [start]
     while open_ends:

@@ -1,6 +1,6 @@
 """The command `specs diff`: what changed between two spec sets or releases.
 
-Exit codes, as of diff: 0 equal, 1 different, 2 could not do it.
+Exit codes are those of diff: 0 equal, 1 different, 2 failure.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from collections.abc import Iterable
 import click
 
 from kraftwire_generator.commands.comparison_output import (
-    json_line,
-    left_out_text,
+    left_out_notes,
     output_form,
     output_option,
-    print_lines,
     read_sides,
     side_text,
 )
@@ -25,7 +23,12 @@ from kraftwire_generator.commands.diff_text import (
     text_lines,
 )
 from kraftwire_generator.comparison.spec_diff import diff_sides
-from kraftwire_generator.console import EXIT_FINDINGS, reporting_failures
+from kraftwire_generator.console import (
+    EXIT_FINDINGS,
+    json_line,
+    print_lines,
+    reporting_failures,
+)
 
 
 @click.command("diff")
@@ -35,10 +38,10 @@ from kraftwire_generator.console import EXIT_FINDINGS, reporting_failures
 def diff_command(old: str, new: str, output: str | None) -> None:
     """Show what changed from A to B: messages, versions, fields, tags, defaults, error codes.
 
-    A and B are spec sets, single spec files, Kafka's source trees or jars (one, or a
-    directory of one release's jars), or PATH@REVISION: any of these, jars aside, in a git
-    revision; PATH@REVISION:BELOW for a path that only the revision has. Modules that a jar
-    does not hold are not compared. Exit 0 when A and B are equal, 1 when they are not.
+    A and B are spec sets, single spec files, Kafka's source trees or jars (one, or a directory
+    of one release's jars), or PATH@REVISION: any of these except jars in a git revision. Use
+    PATH@REVISION:BELOW for a path that only the revision has. Modules that a jar does not hold
+    are not compared. Exits with 0 if A and B are equal, with 1 if they differ.
 
     \b
     Examples:
@@ -59,6 +62,6 @@ def diff_command(old: str, new: str, output: str | None) -> None:
             lines = text_lines(changes)
     print_lines(lines)
     notes = [f"{side_text(before)} -> {side_text(after)}: {summary(changes)}"]
-    print_lines([*notes, left_out_text(left_out)] if left_out else notes, err=True)
+    print_lines([*notes, *left_out_notes(left_out)], err=True)
     if changes:
         raise SystemExit(EXIT_FINDINGS)

@@ -1,7 +1,7 @@
-"""How the differences of two sides are printed: text grouped by message, JSON, Markdown.
+"""Formats the differences of two sides as lines of text, JSON or Markdown.
 
-Everything here returns lines. Names and defaults come from untrusted files: the command
-prints text without control characters, and Markdown is escaped here.
+Names and defaults come from untrusted files. Markdown is escaped here; the command prints text
+without control characters.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kraftwire_generator.commands.comparison_output import escaped, markdown_title
-from kraftwire_generator.comparison.sides import Side
-from kraftwire_generator.comparison.spec_diff import Change
+from kraftwire_generator.comparison.sides import ComparedSide
+from kraftwire_generator.comparison.spec_diff import SpecDifference
 from kraftwire_generator.console import count_text
 from kraftwire_generator.printing import printable
 
 _ERROR_CODES = "error codes"
 
-Row = tuple[str, str, str]
+DifferenceRow = tuple[str, str, str]
 
 
-def json_rows(changes: Sequence[Change]) -> Iterator[dict[str, object]]:
-    """An object per change; keys without a value are left out."""
+def json_rows(changes: Sequence[SpecDifference]) -> Iterator[dict[str, object]]:
+    """Yield an object per difference, without the keys that have no value."""
     for change in changes:
         row = {
             "change": change.kind,
@@ -36,8 +36,8 @@ def json_rows(changes: Sequence[Change]) -> Iterator[dict[str, object]]:
         yield {key: value for key, value in row.items() if value not in (None, "")}
 
 
-def text_lines(changes: Sequence[Change]) -> Iterator[str]:
-    """Messages that came and went, then the others, each with its changes in columns."""
+def text_lines(changes: Sequence[SpecDifference]) -> Iterator[str]:
+    """Yield added and removed messages, then the others, with their differences in columns."""
     whole = [change for change in changes if change.fact == "message"]
     yield from _columns([(item.kind, _title(item), _detail(item)) for item in whole], "")
     for title, rows in _groups(changes):
@@ -45,14 +45,16 @@ def text_lines(changes: Sequence[Change]) -> Iterator[str]:
         yield from _columns(rows, "  ")
 
 
-def markdown_lines(old: Side, new: Side, changes: Sequence[Change]) -> Iterator[str]:
-    """A document: what is compared, counts, and a table per message."""
+def markdown_lines(
+    old: ComparedSide, new: ComparedSide, changes: Sequence[SpecDifference]
+) -> Iterator[str]:
+    """Yield a document: what is compared, counts, and a table per message."""
     yield markdown_title(old, new)
     yield ""
     yield f"{summary(changes)}."
     whole = [change for change in changes if change.fact == "message"]
-    rows: list[Row] = [(item.kind, _title(item), _detail(item)) for item in whole]
-    groups: list[tuple[str, list[Row]]] = [("Messages", rows), *_groups(changes)]
+    rows: list[DifferenceRow] = [(item.kind, _title(item), _detail(item)) for item in whole]
+    groups: list[tuple[str, list[DifferenceRow]]] = [("Messages", rows), *_groups(changes)]
     for title, group in groups:
         if group:
             yield from ("", f"## {escaped(title)}", "")
@@ -61,8 +63,8 @@ def markdown_lines(old: Side, new: Side, changes: Sequence[Change]) -> Iterator[
             yield f"| {' | '.join(map(escaped, row))} |"
 
 
-def summary(changes: Sequence[Change]) -> str:
-    """How much changed, in one line."""
+def summary(changes: Sequence[SpecDifference]) -> str:
+    """Return the number of differences in words."""
     whole = Counter(item.kind for item in changes if item.fact == "message")
     codes = Counter(item.kind for item in changes if item.fact == "error code")
     inside = {item.message for item in changes if item.message and item.fact != "message"}
@@ -76,8 +78,8 @@ def summary(changes: Sequence[Change]) -> str:
     return ", ".join(parts) or "no difference"
 
 
-def _groups(changes: Sequence[Change]) -> Iterator[tuple[str, list[Row]]]:
-    """The changes within each message, and those of the error codes."""
+def _groups(changes: Sequence[SpecDifference]) -> Iterator[tuple[str, list[DifferenceRow]]]:
+    """Yield the differences within each message, and those of the error codes."""
     inside = [change for change in changes if change.fact != "message"]
     for title, group in groupby(inside, _title):
         rows = [(item.kind, item.path or "(message)", _detail(item)) for item in group]
@@ -87,13 +89,13 @@ def _groups(changes: Sequence[Change]) -> Iterator[tuple[str, list[Row]]]:
         ]
 
 
-def _title(change: Change) -> str:
+def _title(change: SpecDifference) -> str:
     if not change.message:
         return _ERROR_CODES
     return f"{change.module}/{change.message}" if change.module else change.message
 
 
-def _detail(change: Change) -> str:
+def _detail(change: SpecDifference) -> str:
     old, new = change.old, change.new
     match change.kind:
         case "added":
@@ -103,13 +105,13 @@ def _detail(change: Change) -> str:
         case "renamed":
             return f"{_value(old)} -> {_value(new)}"
         case "moved":
-            return "stands at another place"
+            return "is at another place"
         case "changed":
             return f"{change.fact} {_value(old)} -> {_value(new)}"
 
 
 def _value(value: object) -> str:
-    """A fact as a person would write it; the facts of a message or field on one line."""
+    """Return a fact, or all facts of a message or field, as a person would write it."""
     if value is None:
         return "(none)"
     if isinstance(value, bool):
@@ -128,8 +130,8 @@ def _fact(key: str, value: object) -> str:
     return key if value is True else f"{key} {_value(value)}"
 
 
-def _columns(rows: Sequence[Row], indent: str) -> Iterator[str]:
-    """The rows in columns, and an empty line after them."""
+def _columns(rows: Sequence[DifferenceRow], indent: str) -> Iterator[str]:
+    """Yield the rows in columns, and an empty line after them."""
     if not rows:
         return
     cells = [tuple(map(printable, row)) for row in rows]

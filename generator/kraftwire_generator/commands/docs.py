@@ -1,7 +1,4 @@
-"""The command `docs`: the protocol guide of spec sets, as static pages.
-
-Exit codes: 0 done, 2 could not do it.
-"""
+"""The command `docs`: the protocol guide of spec sets, as static pages."""
 
 from __future__ import annotations
 
@@ -17,8 +14,8 @@ from kraftwire_generator.console import (
     reporting_failures,
     shown_path,
 )
-from kraftwire_generator.errors import Finding, SpecError
-from kraftwire_generator.guide.guide_files import apply_changes, find_changes
+from kraftwire_generator.errors import Finding, SpecError, errors_of
+from kraftwire_generator.guide.guide_files import find_changes, write_guide
 from kraftwire_generator.guide.pages import GuideSet, guide_set, unique_name
 from kraftwire_generator.guide.renderer import ASSETS
 from kraftwire_generator.guide.renderer import guide_files
@@ -35,7 +32,7 @@ TITLE = "Kafka protocol guide"
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="A spec set; may be given more than once.",
+    help="A spec set; can be repeated.",
 )
 @click.option(
     "--out",
@@ -44,14 +41,14 @@ TITLE = "Kafka protocol guide"
     metavar="DIR",
     help="The directory to write to; open its index.html.",
 )
-@click.option("--title", default=TITLE, show_default=True, help="What the guide is called.")
+@click.option("--title", default=TITLE, show_default=True, help="The title of the guide.")
 def docs(directories: tuple[Path, ...], out: Path, title: str) -> None:
     """Write the protocol guide: every message, version by version.
 
     Static pages with field tables, wire diagrams, what changed in each version, and a search.
-    They need no server and no network. Without --specs, the sets that [tool.kraftwire] of the
-    nearest pyproject.toml names. Only pages that changed are written; pages of an earlier run
-    that no message has any more are deleted, other files never.
+    They need no server and no network. Without --specs, documents the sets that
+    [tool.kraftwire] of the nearest pyproject.toml names. Writes only pages that changed. Deletes
+    pages of an earlier run that no message needs any more, and never any other file.
 
     \b
     Examples:
@@ -68,28 +65,25 @@ def docs(directories: tuple[Path, ...], out: Path, title: str) -> None:
                 files[name] = text
                 progress(name)
         changes = find_changes(out, files)
-        apply_changes(out, files, changes)
+        write_guide(out, files, changes)
     for finding in warnings:
         click.echo(finding_text(finding), err=True)
     messages = count_text(sum(item.message_count for item in sets), "message")
-    click.echo(
-        f"{printable(shown_path(out / 'index.html'))}: {messages} of "
-        f"{count_text(len(sets), 'set')}; {count_text(len(changes.written), 'file')} written, "
-        f"{len(changes.removed)} deleted, {changes.unchanged} unchanged"
-    )
+    counts = f"{messages} of {count_text(len(sets), 'set')}; {changes.summary}"
+    print_lines([f"{shown_path(out / 'index.html')}: {counts}"])
 
 
 def _load(folders: tuple[Path, ...]) -> tuple[list[GuideSet], list[Finding]]:
-    """Every set with a folder name of its own; `SpecError` carries the errors of all of them."""
+    """Load every set under a unique folder name; raise `SpecError` with all their errors."""
     errors: list[Finding] = []
     warnings: list[Finding] = []
     sets: list[GuideSet] = []
     taken = {ASSETS}
     for folder in folders:
         spec_set, findings = load_set(folder)
-        wrong = [finding for finding in findings if finding.severity == "error"]
-        warnings += [finding for finding in findings if finding.severity == "warning"]
+        wrong = errors_of(findings)
         errors += wrong
+        warnings += [finding for finding in findings if finding.severity == "warning"]
         if spec_set is not None and not wrong:
             try:
                 sets.append(guide_set(spec_set, unique_name(folder.resolve().name, taken)))

@@ -1,6 +1,6 @@
-"""How the findings of an evolution check are printed: text, JSON, Markdown, and the summary.
+"""Formats the findings of `evolve` as lines of text, JSON or Markdown.
 
-Everything here returns lines. Messages whose wire breaks come first.
+Messages whose wire format breaks come first.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from kraftwire_generator.commands.comparison_output import escaped, left_out_text, markdown_title
+from kraftwire_generator.commands.comparison_output import escaped, left_out_notes, markdown_title
 from kraftwire_generator.comparison.evolution_report import EvolutionFinding
-from kraftwire_generator.comparison.sides import Side
+from kraftwire_generator.comparison.sides import ComparedSide
 from kraftwire_generator.console import count_text, shown_path
 
 Findings = Sequence[EvolutionFinding]
 
 
 def json_row(finding: EvolutionFinding) -> dict[str, object]:
-    """A finding as the object of a JSON line."""
+    """Return a finding as the object of a JSON line."""
     return {
         "message": finding.message,
         "path": finding.path,
@@ -33,7 +33,7 @@ def json_row(finding: EvolutionFinding) -> dict[str, object]:
 
 
 def text_lines(findings: Findings) -> Iterator[str]:
-    """Every message with what happened to it."""
+    """Yield every message with its findings."""
     for verdict, group in _messages(findings):
         yield verdict
         for item in group:
@@ -43,8 +43,10 @@ def text_lines(findings: Findings) -> Iterator[str]:
         yield ""
 
 
-def markdown_lines(old: Side, new: Side, findings: Findings, shown: Findings) -> Iterator[str]:
-    """A document: what is compared, the verdict, and a table per message."""
+def markdown_lines(
+    old: ComparedSide, new: ComparedSide, findings: Findings, shown: Findings
+) -> Iterator[str]:
+    """Yield a document: what is compared, the verdict, and a table per message."""
     yield from (markdown_title(old, new), "", f"{verdict_text(findings)}.")
     for verdict, group in _messages(shown):
         yield from ("", f"## {escaped(verdict)}", "")
@@ -56,19 +58,18 @@ def markdown_lines(old: Side, new: Side, findings: Findings, shown: Findings) ->
 
 
 def summary_lines(
-    old: Side, new: Side, findings: Findings, left_out: Sequence[str]
+    old: ComparedSide, new: ComparedSide, findings: Findings, left_out: list[str]
 ) -> Iterator[str]:
-    """What was compared, and the verdict."""
+    """Yield what was compared, and the verdict."""
     for side, word in ((old, "old"), (new, "new")):
         title = f"{side.title}, " if side.title else ""
         yield f"{word}: {side.name} ({title}{count_text(len(side.messages), 'message')})"
-    if left_out:
-        yield left_out_text(left_out)
+    yield from left_out_notes(left_out)
     yield verdict_text(findings)
 
 
 def verdict_text(findings: Findings) -> str:
-    """Whether the wire holds, and the counts."""
+    """Return whether the wire format holds, and the counts."""
     errors = [item for item in findings if item.severity == "error"]
     warnings = count_text(len(findings) - len(errors), "warning")
     if not errors:
@@ -78,7 +79,7 @@ def verdict_text(findings: Findings) -> str:
 
 
 def _messages(findings: Findings) -> Iterator[tuple[str, Findings]]:
-    """The findings of each message under its verdict, broken messages first."""
+    """Yield the verdict and the findings of each message, broken messages first."""
     by_message = [list(group) for _, group in groupby(findings, lambda item: item.message)]
     for group in sorted(by_message, key=lambda group: _first_break(group) is None):
         first = _first_break(group)

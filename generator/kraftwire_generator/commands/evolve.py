@@ -1,6 +1,6 @@
-"""The command `evolve`: does a change of specs break the wire?
+"""The command `evolve`: does a change of specs break the wire format?
 
-Exit codes: 0 the wire holds (perhaps with warnings), 1 it breaks, 2 could not do it.
+Exit codes: 0 it holds (perhaps with warnings), 1 it breaks, 2 failure.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ from collections.abc import Iterable
 import click
 
 from kraftwire_generator.commands.comparison_output import (
-    json_line,
     output_form,
     output_option,
-    print_lines,
     read_sides,
 )
 from kraftwire_generator.commands.evolution_text import (
@@ -23,7 +21,12 @@ from kraftwire_generator.commands.evolution_text import (
     text_lines,
 )
 from kraftwire_generator.comparison.evolution import evolve_sides
-from kraftwire_generator.console import EXIT_FINDINGS, reporting_failures
+from kraftwire_generator.console import (
+    EXIT_FINDINGS,
+    json_line,
+    print_lines,
+    reporting_failures,
+)
 
 
 @click.command()
@@ -31,17 +34,17 @@ from kraftwire_generator.console import EXIT_FINDINGS, reporting_failures
 @click.argument("new", metavar="NEW")
 @output_option
 @click.option(
-    "--errors-only", is_flag=True, help="Leave the warnings out; the summary counts them."
+    "--errors-only", is_flag=True, help="Leave out warnings; the summary still counts them."
 )
 def evolve(old: str, new: str, output: str | None, errors_only: bool) -> None:
-    """Say whether specs that changed from OLD to NEW break the wire; exit 1 if they do.
+    """Check whether the change from OLD to NEW breaks the wire format; exit 1 if it does.
 
     OLD and NEW are spec sets, single spec files, Kafka's jars or source trees, or
-    PATH@REVISION: any of these, jars aside, in a git revision.
+    PATH@REVISION: any of these except jars in a git revision.
 
-    An error says that bytes of a version which both sides have are read differently, or not
-    at all. A warning says that code or JSON which uses the message notices: a renamed field,
-    a changed default, an old version that is served no more.
+    An error means that one side reads bytes of a version that both sides have differently, or
+    not at all. A warning means that code or JSON that uses the message is affected: a renamed
+    field, a changed default, an old version that is no longer served.
 
     \b
     Examples:

@@ -25,13 +25,8 @@ from kraftwire_generator.output.package import (
     count_specs,
     generate_package,
 )
-from kraftwire_generator.output.package_files import (
-    apply_changes,
-    find_changes,
-    foreign_files,
-    show_changes,
-)
-from kraftwire_generator.output.targets import Target, find_targets, is_package_name
+from kraftwire_generator.output.package_files import find_changes, foreign_files
+from kraftwire_generator.output.targets import PackageTarget, find_targets, is_package_name
 
 
 def _version_range(
@@ -52,7 +47,7 @@ def _version_range(
     "specs_dir",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The spec set: a directory of *.json files, perhaps with a set.toml.",
+    help="The spec set: a directory of *.json files and an optional set.toml.",
 )
 @click.option(
     "--out",
@@ -61,7 +56,7 @@ def _version_range(
     help="The directory of the package to write.",
 )
 @click.option(
-    "--package", metavar="NAME", help="The package's import name; the name of --out unless given."
+    "--package", metavar="NAME", help="The package's import name; default: the name of --out."
 )
 @click.option(
     "--versions",
@@ -73,13 +68,13 @@ def _version_range(
     "--only",
     multiple=True,
     metavar="GLOB",
-    help="Only messages whose name matches; may be given more than once.",
+    help="Only messages whose name matches; can be repeated.",
 )
 @click.option(
     "--templates",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Templates that go before kraftwire's own, file by file.",
+    help="Templates that replace kraftwire's own, file by file.",
 )
 def generate(
     specs_dir: Path | None,
@@ -91,9 +86,9 @@ def generate(
 ) -> None:
     """Write the Python codecs of message specs.
 
-    Without --specs and --out, the sets that [tool.kraftwire] of the nearest pyproject.toml
-    names. Only files that changed are written; files that an earlier run generated and that
-    no spec needs any more are deleted, except under --only and --versions.
+    Without --specs and --out, generates the sets that [tool.kraftwire] of the nearest
+    pyproject.toml names. Writes only files that changed. Deletes files of an earlier run that no
+    spec needs any more, except with --only or --versions.
 
     \b
     Examples:
@@ -109,14 +104,11 @@ def generate(
         if foreign:
             raise SpecError(foreign)
         for result, change in zip(packages, changes, strict=True):
-            apply_changes(result, change)
-            _print_warnings(result)
-            place = printable(shown_path(result.target.out))
-            click.echo(
-                f"{place}: {count_text(result.message_count, 'message')}; "
-                f"{count_text(len(change.written), 'file')} written, "
-                f"{len(change.removed)} deleted, {change.unchanged} unchanged"
-            )
+            change.apply()
+            for finding in result.warnings:
+                click.echo(finding_text(finding), err=True)
+            messages = count_text(result.message_count, "message")
+            print_lines([f"{shown_path(result.target.out)}: {messages}; {change.summary}"])
 
 
 @click.command()
@@ -129,7 +121,7 @@ def generate(
 def check(templates: Path | None) -> None:
     """Show where generated code differs from what the specs say; exit 1 if it does.
 
-    Checks the sets of [tool.kraftwire] in the nearest pyproject.toml, and changes nothing.
+    Checks the sets of [tool.kraftwire] in the nearest pyproject.toml. Writes nothing.
 
     \b
     Example:
@@ -139,8 +131,7 @@ def check(templates: Path | None) -> None:
     with reporting_failures():
         for result in _render(find_targets(Path.cwd()), Selection(), templates):
             changes = find_changes(result, keep_others=False)
-            for line in show_changes(result, changes, shown_path):
-                click.echo(printable(line))
+            print_lines(changes.diff())
             drift += len(changes.written) + len(changes.removed)
             files += len(result.files) + len(changes.removed)
     if drift:
@@ -148,50 +139,47 @@ def check(templates: Path | None) -> None:
         if templates is not None:
             command += f" --templates {shlex.quote(str(templates))}"
         total = count_text(files, "generated file")
-        click.echo(f"{drift} of {total} differ; mend them with: {command}")
+        click.echo(f"{drift} of {total} differ; fix them with: {command}")
         raise SystemExit(EXIT_FINDINGS)
     click.echo(f"all {files} generated files are what the specs say")
 
 
-def _targets(specs_dir: Path | None, out: Path | None, package: str | None) -> tuple[Target, ...]:
-    """The targets of the options, or of pyproject.toml where there are none."""
+def _targets(
+    specs_dir: Path | None, out: Path | None, package: str | None
+) -> tuple[PackageTarget, ...]:
+    """Return the targets of the options, or of pyproject.toml if no option is given."""
     if specs_dir is None and out is None:
         if package is not None:
-            raise CouldNotDoIt("--package goes with --specs and --out")
+            raise CouldNotDoIt("--package needs --specs and --out")
         return find_targets(Path.cwd())
     if specs_dir is None or out is None:
         given, missing = ("--specs", "--out") if out is None else ("--out", "--specs")
-        raise CouldNotDoIt(f"{given} needs {missing} beside it")
+        raise CouldNotDoIt(f"{given} needs {missing} as well")
     name = package or out.resolve().name
     if not is_package_name(name):
-        raise CouldNotDoIt(f"{name!r} is not the name of a package; say one with --package")
-    return (Target(specs_dir, out, name),)
+        raise CouldNotDoIt(f"{name!r} is not the name of a package; name one with --package")
+    return (PackageTarget(specs_dir, out, name),)
 
 
 def _render(
-    targets: tuple[Target, ...], selection: Selection, templates: Path | None
+    targets: tuple[PackageTarget, ...], selection: Selection, templates: Path | None
 ) -> list[Package]:
-    """The package of every target; `SpecError` carries the errors of all of them.
+    """Render the package of every target; raise `SpecError` with the errors of all of them.
 
-    A selection may pass over sets, as long as one has what it asks for.
+    A selection may match nothing in some sets, as long as it matches something in one.
     """
     packages: list[Package] = []
     errors: list[Finding] = []
-    passed_over: list[Finding] = []
+    unmatched: list[Finding] = []
     for target in targets:
         label = f"generating {target.package}"
         with progress_bar(label, count_specs(target.specs, selection)) as progress:
             try:
                 packages.append(generate_package(target, selection, templates, progress))
             except NothingSelected as error:
-                passed_over += error.findings
+                unmatched += error.findings
             except SpecError as error:
                 errors += error.findings
     if errors or not packages:
-        raise SpecError(errors or passed_over)
+        raise SpecError(errors or unmatched)
     return packages
-
-
-def _print_warnings(package: Package) -> None:
-    for finding in package.warnings:
-        click.echo(finding_text(finding), err=True)

@@ -1,8 +1,7 @@
-"""The command `lint`: what is wrong with drafted specs, in files and on pages.
+"""The command `lint`: finds mistakes in drafted specs, in files and on pages.
 
-Findings go to standard output: grouped by file on a terminal, a line each elsewhere, or as
-JSON Lines. Notes about a page go to standard error; in JSON they are objects of kind
-"note". Exit codes: 0 no errors, 1 errors, 2 a file cannot be read.
+Findings go to standard output: grouped by file on a terminal, one per line elsewhere, or as JSON
+Lines. Notes about a page go to standard error; in JSON they are objects of kind "note".
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from kraftwire_generator.console import (
     reporting_failures,
     shown_path,
 )
-from kraftwire_generator.errors import Finding
+from kraftwire_generator.errors import errors_of
 from kraftwire_generator.lint.set_lint import lint_together
-from kraftwire_generator.lint.spec_lint import ComparedNote, Report
+from kraftwire_generator.lint.spec_lint import ComparedNote, LintReport
 from kraftwire_generator.lint.spec_lint import lint as lint_data
 from kraftwire_generator.printing import printable
 
@@ -42,17 +41,17 @@ _LONGEST_FILE = 50_000_000
     "-o",
     "--output",
     type=click.Choice(["json", "table", "text"]),
-    help="How to print; a table on a terminal and a line a finding elsewhere unless given.",
+    help="Output format; default: table on a terminal, otherwise one finding per line.",
 )
 def lint(files: tuple[Path, ...], output: str | None) -> None:
-    """Look for slips in message specs, before anything is generated.
+    """Look for mistakes in message specs, before anything is generated.
 
-    A FILE is a JSON spec, or a page (a KIP as text or HTML) whose specs are found in it;
-    - is standard input.
-    An error is what the generator refuses, a warning what it accepts but nobody is likely
-    to mean. JSON specs of one folder are also held against each other: two with one apiKey,
-    a request without its response. On a wiki's "Versions Compared" page, old and new words
-    that run together are read as the newer ones.
+    A FILE is a JSON spec, or a page (a KIP as text or HTML) that contains specs; - is standard
+    input.
+    An error is something the generator refuses, a warning something it accepts but nobody is
+    likely to mean. JSON specs in one folder are also compared with each other: two with one
+    apiKey, a request without its response. On a wiki's "Versions Compared" page, old and new
+    words that run together are read as the newer ones.
 
     \b
     Examples:
@@ -64,14 +63,20 @@ def lint(files: tuple[Path, ...], output: str | None) -> None:
         _add_findings_between(reports)
     output = output or ("table" if on_terminal() else "text")
     for file, report in reports.items():
-        _PRINTERS[output](file, report)
-    findings = [finding for report in reports.values() for finding in report.findings]
-    if any(finding.severity == "error" for finding in findings):
+        if output == "json":
+            rows = (json.dumps(row, separators=(",", ":")) for row in _json_rows(report))
+            print_lines(row.replace("\x7f", "\\u007f") for row in rows)
+            continue
+        if report.note is not None:
+            print_lines([str(report.note)], err=True)
+        is_table = output == "table"
+        print_lines(_table_lines(file, report) if is_table else map(finding_text, report.findings))
+    if any(errors_of(report.findings) for report in reports.values()):
         raise SystemExit(EXIT_FINDINGS)
 
 
-def _add_findings_between(reports: Mapping[Path, Report]) -> None:
-    """What is wrong between specs of one folder goes to the reports of its files."""
+def _add_findings_between(reports: Mapping[Path, LintReport]) -> None:
+    """Add what is wrong between specs of one folder to the reports of its files."""
     specs = [report.spec for report in reports.values() if report.spec is not None]
     by_name = {_name(file): report.findings for file, report in reports.items()}
     for finding in lint_together(specs):
@@ -89,8 +94,7 @@ def _content(file: Path) -> bytes:
             raise CouldNotDoIt("standard input is closed; name a file")
         return _limited(sys.stdin.buffer, file)
     if file.is_dir():
-        shown = printable(shown_path(file))
-        raise CouldNotDoIt(f"{shown}: is a directory; name the files in it")
+        raise CouldNotDoIt(f"{one_line(shown_path(file))}: is a directory; name the files in it")
     with file.open("rb") as stream:
         return _limited(stream, file)
 
@@ -98,19 +102,12 @@ def _content(file: Path) -> bytes:
 def _limited(stream: BinaryIO, file: Path) -> bytes:
     data = stream.read(_LONGEST_FILE + 1)
     if len(data) > _LONGEST_FILE:
-        shown = printable(shown_path(Path(_name(file))))
-        raise CouldNotDoIt(
-            f"{shown}: is longer than {_LONGEST_FILE // 10**6} MB; name a spec or a page"
-        )
+        limit = f"is longer than {_LONGEST_FILE // 10**6} MB; name a spec or a page"
+        raise CouldNotDoIt(f"{one_line(shown_path(Path(_name(file))))}: {limit}")
     return data
 
 
-def _print_json(file: Path, report: Report) -> None:
-    for row in _json_rows(report):
-        click.echo(json.dumps(row, separators=(",", ":")).replace("\x7f", "\\u007f"))
-
-
-def _json_rows(report: Report) -> Iterator[dict[str, object]]:
+def _json_rows(report: LintReport) -> Iterator[dict[str, object]]:
     if report.note is not None:
         yield _note_row(report.note)
     for finding in report.findings:
@@ -133,31 +130,14 @@ def _note_row(note: ComparedNote) -> dict[str, object]:
     return {"kind": "note", "file": note.file, "text": text, "merged": words, "mixed": mixed}
 
 
-def _print_text(file: Path, report: Report) -> None:
-    _print_note(report)
-    for finding in report.findings:
-        click.echo(finding_text(finding))
-
-
-def _print_table(file: Path, report: Report) -> None:
-    _print_note(report)
-    errors = sum(finding.severity == "error" for finding in report.findings)
-    warnings = len(report.findings) - errors
-    counts = f"{count_text(errors, 'error')}, {count_text(warnings, 'warning')}"
-    click.echo(printable(f"{shown_path(Path(_name(file)))}: {counts}"))
+def _table_lines(file: Path, report: LintReport) -> Iterator[str]:
+    errors = len(errors_of(report.findings))
+    counts = (
+        f"{count_text(errors, 'error')}, {count_text(len(report.findings) - errors, 'warning')}"
+    )
+    yield f"{shown_path(Path(_name(file)))}: {counts}"
     width = max((len(str(finding.line)) for finding in report.findings), default=0)
     for finding in report.findings:
-        click.echo(f"  {finding.line:>{width}}  {finding.severity:<7}  {_where_and_what(finding)}")
-
-
-def _where_and_what(finding: Finding) -> str:
-    where = f"{finding.path}: " if finding.path else ""
-    return printable((where + finding.message).replace("\n", " "))
-
-
-def _print_note(report: Report) -> None:
-    if report.note is not None:
-        click.echo(printable(str(report.note)), err=True)
-
-
-_PRINTERS = {"json": _print_json, "text": _print_text, "table": _print_table}
+        where = f"{finding.path}: " if finding.path else ""
+        text = f"{where}{finding.message}".replace("\n", " ")
+        yield f"  {finding.line:>{width}}  {finding.severity:<7}  {text}"

@@ -1,35 +1,32 @@
-"""The command group `specs`: what brings message specs into a spec set, and what lists them.
-
-Data goes to standard output, as a table on a terminal and as JSON Lines otherwise;
-everything else goes to standard error. Exit codes: 0 done, 1 findings, 2 could not do it.
-"""
+"""The command group `specs`: import specs into a set, compare two sets, list the drafts."""
 
 from __future__ import annotations
 
-import difflib
-import json
-import sys
 from pathlib import Path
 
 import click
 
-from kraftwire_generator.commands.comparison_output import print_lines
 from kraftwire_generator.commands.diff import diff_command
 from kraftwire_generator.console import CouldNotDoIt
 from kraftwire_generator.console import EXIT_FINDINGS
+from kraftwire_generator.console import json_line
+from kraftwire_generator.console import on_terminal
+from kraftwire_generator.console import print_lines
 from kraftwire_generator.console import reporting_failures
 from kraftwire_generator.console import shown_path
 from kraftwire_generator.importer.set_writer import ImportReport
 from kraftwire_generator.importer.set_writer import import_specs
+from kraftwire_generator.output.drafts_readme import MARKER
 from kraftwire_generator.output.drafts_readme import README
-from kraftwire_generator.output.drafts_readme import is_table
 from kraftwire_generator.output.drafts_readme import specs_table
+from kraftwire_generator.output.file_changes import FOREIGN
+from kraftwire_generator.output.file_changes import diff_lines
 from kraftwire_generator.printing import printable
 
 
 @click.group()
 def specs() -> None:
-    """Bring Kafka's message specs into a spec set."""
+    """Import, compare and list message specs."""
 
 
 specs.add_command(diff_command)
@@ -64,12 +61,12 @@ def import_command(sources: tuple[str, ...], out: Path) -> None:
 
 @specs.command("table")
 @click.argument("directory", type=click.Path(path_type=Path))
-@click.option("--check", is_flag=True, help="Change nothing; show what differs, and exit 1.")
+@click.option("--check", is_flag=True, help="Write nothing; show what differs, and exit 1.")
 def table_command(directory: Path, check: bool) -> None:
     """List the drafted messages of all spec sets in DIRECTORY in its README.md.
 
-    The tables say where each message comes from, what was corrected, and what Kafka shipped
-    instead. All of that is read from the spec files and the comments at their tops.
+    The tables show where each message comes from, what was corrected, and what Kafka shipped
+    instead. All of this is read from the spec files and the comments at their tops.
 
     \b
     Example:
@@ -79,32 +76,25 @@ def table_command(directory: Path, check: bool) -> None:
     with reporting_failures():
         text = specs_table(directory)
         old = file.read_text(encoding="utf-8") if file.exists() else ""
-        if old.strip() and not is_table(old):
-            problem = "kraftwire did not write this file and leaves it; move it or rename it"
-            raise CouldNotDoIt(f"{shown_path(file)}: {problem}")
+        if old.strip() and not old.startswith(MARKER):
+            raise CouldNotDoIt(f"{shown_path(file)}: {FOREIGN}")
         if old != text and not check:
             file.write_text(text, encoding="utf-8", newline="\n")
     if old == text:
-        click.echo(f"{printable(shown_path(file))} is what the specs say")
+        print_lines([f"{shown_path(file)} is what the specs say"])
     elif check:
-        _print_drift(file, old, text)
+        print_lines(diff_lines(file, old, text))
+        print_lines([f"fix it with: kraftwire specs table {shown_path(directory)}"])
         raise SystemExit(EXIT_FINDINGS)
     else:
-        click.echo(f"{printable(shown_path(file))} written")
-
-
-def _print_drift(file: Path, old: str, new: str) -> None:
-    names = (f"{shown_path(file)} (on disk)", f"{shown_path(file)} (from specs)")
-    for line in difflib.unified_diff(old.splitlines(), new.splitlines(), *names, lineterm=""):
-        click.echo(printable(line))
-    click.echo(printable(f"mend it with: kraftwire specs table {shown_path(file.parent)}"))
+        print_lines([f"{shown_path(file)} written"])
 
 
 def _print_modules(report: ImportReport) -> None:
     rows = [(module.module, module.specs, module.release) for module in report.modules]
-    if not sys.stdout.isatty():
-        for name, count, release in rows:
-            click.echo(json.dumps({"module": name, "specs": count, "release": release}))
+    if not on_terminal():
+        keys = ("module", "specs", "release")
+        print_lines(json_line(dict(zip(keys, row, strict=True))) for row in rows)
         return
     width = max(len(name) for name, _, _ in rows)
     click.echo(f"{'module':<{width}}  specs  release")

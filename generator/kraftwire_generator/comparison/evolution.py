@@ -1,25 +1,24 @@
-"""Whether the wire of one spec, or set, is still that of another: old and new -> findings.
+"""Decides whether a new spec, or set, still reads and writes the wire format of an old one.
 
-For each version that both specs have, the fields of that version are paired, by name and
-tag and then by place (see pairing), and judged (see evolution_rules). What both lack is not
-on the wire, so that a version which only one spec has may look as it likes. A finding says
-what changed, where, in which versions, and the first of these.
+For each version that both specs have, `field_match` pairs the fields and `evolution_rules` judges
+them. Versions that only one spec has are free to differ. A finding says what changed, where, and
+in which versions.
 
-Rules for a message as a whole; the first four are errors:
-- type, api-key   another type or key; where `data` became a coordinator record, of which no
-                  byte differs by that, a warning (see record_keys)
+Rules for a whole message; the first four are errors:
+- type, api-key   another type or key; only a warning if `data` became a coordinator record,
+                  whose bytes stay the same (see `record_keys`)
 - flexible        another flexible range within the versions of both
 - header          another header version (headerVersions)
-- removed         a message that is gone, or whose validVersions became `none`
-- versions        taken away: an error at the upper end, where nothing grows old, and wherever
-                  nobody negotiates (data, stored records); else, for an old request,
-                  response or header, a warning
-- versions        back at the lower end: a warning, since the two specs cannot tell what
-                  earlier releases had there
+- removed         the message is gone, or its validVersions became `none`
+- versions        removed at the upper end: an error. Removed at the lower end: a warning for
+                  requests, responses and headers; an error for data and stored records, whose
+                  versions nobody negotiates
+- versions        added at the lower end: a warning, since the two specs do not show what earlier
+                  releases had there
 - message-renamed a warning
 
-A break in a version that the old spec calls unstable (latestVersionUnstable of the request,
-for its response too) is a warning: nobody was promised that version.
+A break in a version that the old spec calls unstable (latestVersionUnstable of the request, also
+for its response) is a warning, since that version was never promised.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kraftwire_generator.checks.structs import ResolvedMessage
-from kraftwire_generator.comparison.evolution_report import EvolutionFinding, Report
-from kraftwire_generator.comparison.field_evolution import FieldJudge, cut_versions, message_bounds
+from kraftwire_generator.comparison.evolution_report import EvolutionFinding, EvolutionReport
+from kraftwire_generator.comparison.field_evolution import FieldJudge, message_bounds
 from kraftwire_generator.comparison.pairs import pair_messages
 from kraftwire_generator.comparison.record_keys import (
     as_record_key,
@@ -37,16 +36,16 @@ from kraftwire_generator.comparison.record_keys import (
     keys_in,
     record_keys,
 )
-from kraftwire_generator.comparison.sides import Side, SideMessage
-from kraftwire_generator.language.header_versions import header_versions
+from kraftwire_generator.comparison.sides import ComparedSide, SideMessage
+from kraftwire_generator.language.header_versions import header_version
 from kraftwire_generator.language.spec import MessageSpec
 from kraftwire_generator.language.versions import VersionRange
 
 _NEGOTIATED = ("request", "response", "header")
 
 
-def evolve_sides(old: Side, new: Side) -> list[EvolutionFinding]:
-    """Everything that changed between two sides, in the order of messages."""
+def evolve_sides(old: ComparedSide, new: ComparedSide) -> list[EvolutionFinding]:
+    """Return everything that changed between two sides, in the order of messages."""
     unstable = {
         message.spec.api_key: message.spec.valid_versions.highest
         for message in old.messages.values()
@@ -66,13 +65,13 @@ def evolve_sides(old: Side, new: Side) -> list[EvolutionFinding]:
 def evolve_message(
     old: ResolvedMessage, new: ResolvedMessage, unstable: VersionRange = VersionRange.NONE
 ) -> list[EvolutionFinding]:
-    """Everything that changed between two specs of one message."""
-    report = Report(new.spec.name, unstable)
+    """Return everything that changed between two specs of one message."""
+    report = EvolutionReport(new.spec.name, unstable)
     _judge(old, new, report)
     return report.findings()
 
 
-def _judge(old: ResolvedMessage, new: ResolvedMessage, report: Report) -> None:
+def _judge(old: ResolvedMessage, new: ResolvedMessage, report: EvolutionReport) -> None:
     _judge_specs(old.spec, new.spec, report)
     FieldJudge(old, new, report).run()
 
@@ -82,7 +81,7 @@ def _judge_message(
 ) -> list[EvolutionFinding]:
     if new is not None:
         return evolve_message(old.resolved, new.resolved, unstable)
-    report = Report(old.spec.name, unstable)
+    report = EvolutionReport(old.spec.name, unstable)
     if old.spec.valid_versions:
         text = "the message is gone: none of its versions can be read"
         report.add("removed", "error", text, old.spec, old.spec.valid_versions)
@@ -92,18 +91,18 @@ def _judge_message(
 def _judge_record_key(
     old: ResolvedMessage, keys: Mapping[int, ResolvedMessage]
 ) -> Iterator[EvolutionFinding]:
-    """A key that was a `data` message beside the keys that its versions became."""
+    """Compare a key that was a `data` message with the keys that its versions became."""
     for part in keys_in(old.spec.valid_versions, keys):
         if isinstance(part, VersionRange):
-            report = Report(old.spec.name, VersionRange.NONE)
-            text = f"no coordinator-key has the apiKey {part}: these records can be read no more"
+            report = EvolutionReport(old.spec.name, VersionRange.NONE)
+            text = f"no coordinator-key has the apiKey {part}: these records can no longer be read"
             report.add("removed", "error", text, old.spec, part)
         else:
             new = keys[part]
-            report = Report(new.spec.name, VersionRange.NONE)
+            report = EvolutionReport(new.spec.name, VersionRange.NONE)
             text = (
                 f"was version {part} of a data message, is the coordinator-key {part}: "
-                "no byte differs by that"
+                "the bytes are the same"
             )
             report.add("type", "warning", text, new.spec, new.spec.valid_versions)
             _judge(as_record_key(old, part), new, report)
@@ -111,7 +110,7 @@ def _judge_record_key(
 
 
 def _unstable(spec: MessageSpec, unstable: Mapping[int | None, int]) -> VersionRange:
-    """The version of a request or response that its API calls unstable."""
+    """Return the version of a request or response that its API calls unstable."""
     highest = unstable.get(spec.api_key) if spec.type in ("request", "response") else None
     return VersionRange.NONE if highest is None else VersionRange(highest, highest)
 
@@ -119,13 +118,13 @@ def _unstable(spec: MessageSpec, unstable: Mapping[int | None, int]) -> VersionR
 # -- the message as a whole ------------------------------------------------------------------
 
 
-def _judge_specs(old: MessageSpec, new: MessageSpec, report: Report) -> None:
+def _judge_specs(old: MessageSpec, new: MessageSpec, report: EvolutionReport) -> None:
     before, after = old.valid_versions, new.valid_versions
     if not before:
         return
     is_same_record = became_record_value(old, new)
     if is_same_record:
-        text = "was a data message, is a coordinator-value: no byte differs by that"
+        text = "was a data message, is a coordinator-value: the bytes are the same"
         report.add("type", "warning", text, new, before)
     elif old.type != new.type:
         report.add("type", "error", f"was a {old.type}, is a {new.type}", new, before)
@@ -139,17 +138,19 @@ def _judge_specs(old: MessageSpec, new: MessageSpec, report: Report) -> None:
         report.add("removed", "error", text, new, before)
         return
     _judge_valid_versions(old, new, report)
-    for span in cut_versions(before.intersect(after), message_bounds(old, new)):
+    for span in before.intersect(after).split(message_bounds(old, new)):
         version = span.lowest
         if (version in old.flexible_versions) != (version in new.flexible_versions):
-            word = "flexible now" if version in new.flexible_versions else "not flexible any more"
+            word = "flexible now" if version in new.flexible_versions else "no longer flexible"
             report.add("flexible", "error", f"is {word}", new, span)
-        elif old.type == new.type and _header(old, version) != _header(new, version):
-            text = f"the header version was {_header(old, version)}, is {_header(new, version)}"
+            continue
+        was, now = header_version(old, version), header_version(new, version)
+        if old.type == new.type and was != now:
+            text = f"the header version was {was}, is {now}"
             report.add("header", "error", text, new, span)
 
 
-def _judge_valid_versions(old: MessageSpec, new: MessageSpec, report: Report) -> None:
+def _judge_valid_versions(old: MessageSpec, new: MessageSpec, report: EvolutionReport) -> None:
     before, after = old.valid_versions, new.valid_versions
     text = f"validVersions were {before}, are {after}"
     below = before.intersect(VersionRange(0, after.lowest - 1))
@@ -159,14 +160,10 @@ def _judge_valid_versions(old: MessageSpec, new: MessageSpec, report: Report) ->
         why = "peers that know no later version are refused"
         report.add("versions", "warning", f"{text}: {why}", new, below)
     elif below:
-        why = "nobody negotiates them, so what was written can be read no more"
+        why = "nobody negotiates them, so existing data can no longer be read"
         report.add("versions", "error", f"{text}: {why}", new, below)
     if above:
-        report.add("versions", "error", f"{text}: the newest were taken away", new, above)
+        report.add("versions", "error", f"{text}: the newest were removed", new, above)
     if back:
         why = "compare these with the last release that had them"
         report.add("versions", "warning", f"{text}: {why}", new, back)
-
-
-def _header(spec: MessageSpec, version: int) -> int | None:
-    return next((header for body, header in header_versions(spec) if version in body), None)

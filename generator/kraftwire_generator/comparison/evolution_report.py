@@ -1,4 +1,4 @@
-"""The findings of an evolution check, collected span by span and told once each."""
+"""Collects the findings of an evolution check, and merges those of different versions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kraftwire_generator.language.versions import VersionRange
 
 @dataclass(frozen=True, slots=True)
 class EvolutionFinding:
-    """One thing that changed; `versions` are ascending spans of versions that both specs have.
+    """One thing that changed; `versions` has ascending spans of versions that both specs have.
 
-    `path` is the field's path of spec names, below the name of its struct where that is a
-    common one, and empty for the message itself. `file` and `line` are those of the new
-    spec, or of the old one where the new one has nothing there.
+    `path` is the field's path, which starts with the name of its struct if that is a common one;
+    it is empty for the message itself. `file` and `line` are in the new spec, or in the old one
+    if the new one lacks the field.
     """
 
     message: str
@@ -30,7 +30,7 @@ class EvolutionFinding:
 
     @property
     def first_version(self) -> int:
-        """The first version that is concerned."""
+        """The first affected version."""
         return self.versions[0].lowest
 
     @property
@@ -40,8 +40,8 @@ class EvolutionFinding:
 
 
 @dataclass(slots=True)
-class Report:
-    """Collects findings, and puts together those that differ in their versions alone."""
+class EvolutionReport:
+    """Collects findings, and merges those that differ only in their versions."""
 
     message: str
     unstable: VersionRange
@@ -57,7 +57,7 @@ class Report:
         path: str = "",
         line: int = 0,
     ) -> None:
-        """Take in a finding; `spec` is whose file it stands in."""
+        """Add a finding about the file of `spec`."""
         if severity == "error" and self.unstable.covers(versions):
             severity, text = "warning", f"{text} (the version was called unstable)"
         elif severity == "error" and (both := versions.intersect(self.unstable)):

@@ -1,29 +1,29 @@
-"""What a change of one field means in one version that both specs have; a function per rule.
+"""What a change of one field means in one version that both specs have; one function per rule.
 
-The wire breaks (error) where bytes of that version that were written by the old spec are
-read differently or not at all by the new one, or the other way round:
-- type          another type. bytes and records are the same bytes: a warning
-- nullability   null came, and old readers fail on it, or went, and old data with null is lost
+The wire breaks (error) if bytes of that version that one spec wrote are read differently, or not
+at all, by the other:
+- type          another type; bytes and records are the same bytes, so that is a warning
+- nullability   null was added and old readers fail on it, or removed and old data is lost
 - tagged        a tagged field became an ordinary one, or the reverse
 - tag           the field has another tag
 - encoding      a string or bytes changed between the classic and the compact form
-- default       of a tagged field: left out means another value now. So do the defaults
-                inside of a struct that is left out as a whole
-- removed, added, versions, moved    the ordinary fields are not the same in the same order
-- reused        a tag belongs to a field of another name that looks different
+- default       of a tagged field, because leaving it out now means another value; also the
+                defaults inside a struct that is left out as a whole
+- removed, added, versions, moved    the ordinary fields or their order changed
+- reused        a tag belongs to a field with another name and another type
 - versions, reused    of a tag that the other side has in later versions only: readers refuse
                 a tag that they know, in a version that lacks it
 
-Only users of the code notice (warning):
-- default       of an ordinary field: other values are written where nobody set it, and read
-                where the version lacks it
-- ignorable     encoding refuses a value, in a version that lacks the field, that it dropped
-- renamed       the same bytes under another name, in code and in JSON
+Only code or JSON that uses the message is affected (warning):
+- default       of an ordinary field: other values are written if nobody sets it, and read in
+                versions that lack it
+- ignorable     encoding refuses a value that it used to drop in versions that lack the field
+- _renamed       the same bytes under another name
 - struct        the struct of a field has another name
-- removed       of a tagged field: readers skip an unknown tag, so that its value is lost
+- removed       of a tagged field: readers skip an unknown tag, so its value is lost
 
-No finding: a tag that nobody had, in a version that is flexible already, and whatever has no
-wire effect (ignorable switched on, mapKey, entityType, zeroCopy, about).
+No finding: a tag that nobody had, in a version that was flexible already, and everything without
+an effect on the wire (ignorable switched on, mapKey, entityType, zeroCopy, about).
 """
 
 from __future__ import annotations
@@ -32,15 +32,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kraftwire_generator.checks.structs import struct_name
 from kraftwire_generator.comparison.pairs import same_shape, shape, wire_shape
 from kraftwire_generator.errors import Severity
-from kraftwire_generator.language.defaults import default_value
+from kraftwire_generator.language.defaults import default_text, default_value
 from kraftwire_generator.language.spec import FieldSpec
 
 
 class Judgement(NamedTuple):
-    """What a rule has to say; `field` is where it stands in its file."""
+    """The result of a rule; `field` gives the line in the file."""
 
     rule: str
     severity: Severity
@@ -49,32 +48,21 @@ class Judgement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One version of both specs; `can_be_left_out` inside of a struct whose absence is a value."""
+class VersionContext:
+    """One version of both specs; `can_be_left_out` in a struct whose absence is a value."""
 
     version: int
     both_flexible: bool
     can_be_left_out: bool = False
 
 
-PairRule = Callable[[FieldSpec, FieldSpec, Place], Judgement | None]
-
-
-def is_tagged(field: FieldSpec, version: int) -> bool:
-    """True where the field goes into the tag section."""
-    return version in field.versions and version in field.tagged_versions
-
-
-def is_ordinary(field: FieldSpec, version: int) -> bool:
-    """True where the field stands in line with the others."""
-    return version in field.versions and version not in field.tagged_versions
+PairRule = Callable[[FieldSpec, FieldSpec, VersionContext], Judgement | None]
 
 
 # -- one field of both specs -----------------------------------------------------------------
 
 
-def type_changed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | None:
-    """The value takes other bytes, or the same bytes are another value."""
+def _type_changed(old: FieldSpec, new: FieldSpec, context: VersionContext) -> Judgement | None:
     if same_shape(old, new):
         return None
     text = f"the type was {old.type}, is {new.type}"
@@ -83,117 +71,111 @@ def type_changed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | No
     return Judgement("type", "error", text, new)
 
 
-def nullability_changed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | None:
-    """Null can be read on one side only."""
-    before, after = (place.version in field.nullable_versions for field in (old, new))
+def _nullability_changed(
+    old: FieldSpec, new: FieldSpec, context: VersionContext
+) -> Judgement | None:
+    before, after = (context.version in field.nullable_versions for field in (old, new))
     if before == after or wire_shape(old) != wire_shape(new):
         return None
     if shape(old) == (False, "struct"):
-        consequence = "a byte that says so stands before it on one side only"
+        consequence = "the byte that marks null precedes it on one side only"
     else:
-        consequence = "older readers fail on null" if after else "null that was written is refused"
-    text = "can be null now" if after else "cannot be null any more"
+        consequence = "older readers fail on null" if after else "null in old data is refused"
+    text = "can be null now" if after else "can no longer be null"
     return Judgement("nullability", "error", f"{text}: {consequence}", new)
 
 
-def tagging_changed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | None:
-    """The field is in line in one spec and in the tag section in the other."""
-    before, after = (is_tagged(field, place.version) for field in (old, new))
+def _tagging_changed(old: FieldSpec, new: FieldSpec, context: VersionContext) -> Judgement | None:
+    before, after = (field.is_tagged_in(context.version) for field in (old, new))
     if before == after:
         return None
-    text = f"got tag {new.tag}, stood in line" if after else f"had tag {old.tag}, stands in line"
+    text = f"got tag {new.tag}, was ordinary" if after else f"had tag {old.tag}, is ordinary"
     return Judgement("tagged", "error", text, new)
 
 
-def tag_changed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | None:
-    """Readers look for the field under another tag."""
-    tagged = is_tagged(old, place.version) and is_tagged(new, place.version)
+def _tag_changed(old: FieldSpec, new: FieldSpec, context: VersionContext) -> Judgement | None:
+    tagged = old.is_tagged_in(context.version) and new.is_tagged_in(context.version)
     if not tagged or old.tag == new.tag:
         return None
     return Judgement("tag", "error", f"the tag was {old.tag}, is {new.tag}", new)
 
 
-def encoding_changed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | None:
-    """The field's own flexibleVersions decide between two forms of its length."""
-    if not place.both_flexible:
+def _encoding_changed(old: FieldSpec, new: FieldSpec, context: VersionContext) -> Judgement | None:
+    if not context.both_flexible:
         return None
     before, after = (
-        field.flexible_versions is None or place.version in field.flexible_versions
+        field.flexible_versions is None or context.version in field.flexible_versions
         for field in (old, new)
     )
     if before == after:
         return None
     form = "compact" if after else "classic"
-    return Judgement("encoding", "error", f"its length is written in the {form} form now", new)
+    return Judgement("encoding", "error", f"its length now has the {form} form", new)
 
 
-def default_changed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | None:
-    """Another value where the field is left out, or where nobody set it."""
+def _default_changed(old: FieldSpec, new: FieldSpec, context: VersionContext) -> Judgement | None:
     if wire_shape(old) != wire_shape(new) or not differ_in_default(old, new):
         return None
-    text = f"the default was {default_text(old)}, is {default_text(new)}"
-    tagged = is_tagged(old, place.version) and is_tagged(new, place.version)
-    if tagged or (place.can_be_left_out and is_ordinary(old, place.version)):
+    text = f"the default was {_default_of(old)}, is {_default_of(new)}"
+    tagged = old.is_tagged_in(context.version) and new.is_tagged_in(context.version)
+    if tagged or (context.can_be_left_out and old.is_ordinary_in(context.version)):
         what = "a tagged field" if tagged else "the tagged struct around it"
-        why = f"{what} is left out where it holds its default"
+        why = f"{what} is left out if it has its default"
         return Judgement("default", "error", f"{text}: {why}", new)
-    if place.version in old.versions:
-        why = "other values are written where nobody sets it"
+    if context.version in old.versions:
+        why = "other values are written if nobody sets it"
     else:
         why = "other values are read, since this version lacks the field"
     return Judgement("default", "warning", f"{text}: {why}", new)
 
 
-def ignorable_dropped(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | None:
-    """Versions that lack the field refuse what they dropped."""
+def _ignorable_dropped(old: FieldSpec, new: FieldSpec, context: VersionContext) -> Judgement | None:
     if new.ignorable or not old.ignorable:
         return None
-    text = "is not ignorable any more: encoding refuses values that this version cannot hold"
+    text = "is no longer ignorable: encoding refuses values that this version cannot hold"
     return Judgement("ignorable", "warning", text, new)
 
 
-def renamed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | None:
-    """Code and JSON that use the old name break."""
+def _renamed(old: FieldSpec, new: FieldSpec, context: VersionContext) -> Judgement | None:
     if old.name == new.name:
         return None
-    return Judgement("renamed", "warning", f"was called {old.name}", new)
+    return Judgement("_renamed", "warning", f"was called {old.name}", new)
 
 
-def struct_renamed(old: FieldSpec, new: FieldSpec, place: Place) -> Judgement | None:
-    """Code that names the class breaks."""
-    before, after = struct_name(old.type), struct_name(new.type)
+def _struct_renamed(old: FieldSpec, new: FieldSpec, context: VersionContext) -> Judgement | None:
+    before, after = old.struct_name, new.struct_name
     if before == after or before is None or after is None:
         return None
     return Judgement("struct", "warning", f"its struct was called {before}, is {after}", new)
 
 
-# Of fields that the version has in both specs, and of those that it has in neither.
+# For fields that the version has in both specs, and for fields that it has in neither.
 PRESENT_RULES: tuple[PairRule, ...] = (
-    type_changed,
-    nullability_changed,
-    tagging_changed,
-    tag_changed,
-    encoding_changed,
-    default_changed,
-    renamed,
-    struct_renamed,
+    _type_changed,
+    _nullability_changed,
+    _tagging_changed,
+    _tag_changed,
+    _encoding_changed,
+    _default_changed,
+    _renamed,
+    _struct_renamed,
 )
-ABSENT_RULES: tuple[PairRule, ...] = (default_changed, ignorable_dropped)
+ABSENT_RULES: tuple[PairRule, ...] = (_default_changed, _ignorable_dropped)
 
 
 # -- a field of one spec ---------------------------------------------------------------------
 
 
 def ordinary_removed(old: FieldSpec, namesake: FieldSpec | None) -> Judgement:
-    """An ordinary field that this version had; `namesake` is in other versions of the new spec."""
+    """Judge a removed field; `namesake` is in other versions of the new spec."""
     if namesake is None:
-        text = f"removed ({old.type}): what follows it is read from the wrong byte"
+        text = f"removed ({old.type}): the fields after it are read from the wrong byte"
         return Judgement("removed", "error", text, old)
     return _versions_changed(old, namesake, "this version had the field")
 
 
 def ordinary_added(new: FieldSpec, namesake: FieldSpec | None) -> Judgement:
-    """An ordinary field that this version lacked; `namesake` is in other versions of the old."""
+    """Judge an added field; `namesake` is in other versions of the old spec."""
     if namesake is None:
         text = f"added ({new.type}) to a version that exists already"
         return Judgement("added", "error", text, new)
@@ -206,30 +188,30 @@ def _versions_changed(old: FieldSpec, new: FieldSpec, what: str) -> Judgement:
 
 
 def moved(field: FieldSpec) -> Judgement:
-    """Old bytes give its value to another field."""
-    return Judgement("moved", "error", "stands at another place among the fields", field)
+    """Judge a field that changed places, so that its bytes go to another field."""
+    return Judgement("moved", "error", "is at another place among the fields", field)
 
 
 def tag_removed(old: FieldSpec) -> Judgement:
-    """A tagged field that this version had."""
+    """Judge a tagged field that was removed from this version."""
     text = f"tag {old.tag} removed: readers skip it, and its value is lost"
     return Judgement("removed", "warning", text, old)
 
 
 def tag_reused(old: FieldSpec, new: FieldSpec) -> Judgement:
-    """A tag that goes to a field of another name."""
+    """Judge a tag that moved to a field of another name."""
     text = f"tag {new.tag} was {old.name} ({old.type}), is {new.name} ({new.type})"
     return Judgement("reused", "error", text, new)
 
 
 def tag_refused(old: FieldSpec, new: FieldSpec, *, came: bool) -> Judgement:
-    """A tag that one side sends, and that the other knows, but not in this version."""
+    """Judge a tag that one side sends and the other knows, but not in this version."""
     rule = "versions" if old.name == new.name else "reused"
     if came:
-        text = f"tag {new.tag} is new in this version: older readers refuse it, since they have it"
+        text = f"tag {new.tag} is new in this version: older readers refuse it, since they know it"
         known = old
     else:
-        text = f"tag {old.tag} was sent in this version, and is refused now: it is known"
+        text = f"tag {old.tag} was sent in this version, and is refused now, since it is known"
         known = new
     return Judgement(rule, "error", f"{text} in {known.tagged_versions} ({known.name})", new)
 
@@ -238,21 +220,12 @@ def tag_refused(old: FieldSpec, new: FieldSpec, *, came: bool) -> Judgement:
 
 
 def differ_in_default(old: FieldSpec, new: FieldSpec) -> bool:
-    """True where the two values are not the same, however they are written."""
+    """Whether the defaults differ as values, however they are written."""
     before, after = default_value(old), default_value(new)
     # repr: NaN is not equal to itself, and -0.0 is equal to 0.0 but not the same bytes
     return repr(before) != repr(after)
 
 
-def default_text(field: FieldSpec) -> str:
-    """The default as a person would write it."""
-    value = default_value(field)
-    if value is None:
-        return "null"
-    if value == () or value == b"":
-        return "empty"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return f'"{value}"'
-    return str(value)
+def _default_of(field: FieldSpec) -> str:
+    default = default_value(field)
+    return "empty" if default == () else default_text(default)

@@ -1,11 +1,11 @@
-"""Which field of a struct is which in one version of two specs: what the rules then judge.
+"""Pairs the fields of a struct in one version of two specs.
 
-A version's fields are those on its wire, ordinary or tagged. Equal names belong together;
-what is left is paired by place, or by tag, where it looks alike: a renamed field. What other
-versions show to be renamed is renamed in all of them.
+Only fields on the wire of that version count. Equal names are paired first. The rest is paired
+by position, or by tag, if the types match: these are renamed fields. A field that is renamed in
+one version is renamed in all of them.
 
-An ordinary struct without a single byte (possible in classic versions only) is at no place:
-it may come, go and move.
+An ordinary struct without a single byte (possible in classic versions only) has no position: it
+may be added, removed and moved.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 from kraftwire_generator.comparison.evolution_rules import (
     Judgement,
-    is_ordinary,
-    is_tagged,
     moved,
     ordinary_added,
     ordinary_removed,
@@ -35,8 +33,8 @@ Fields = Sequence[FieldSpec]
 class FieldMatch:
     """The fields of two structs in one version.
 
-    `present` are pairs on the wire of both, `absent` pairs on the wire of neither; `others`
-    is what there is to say of fields that are on one side only, or at another place.
+    `present` has pairs on the wire of both, `absent` pairs on the wire of neither; `others` has
+    judgements of fields that are on one side only, or at another place.
     """
 
     present: tuple[FieldPair, ...]
@@ -53,8 +51,8 @@ def match_fields(
 ) -> FieldMatch:
     """Pair the fields of two structs in a version.
 
-    `renamed` has the new names of fields that other versions show to be renamed, `weightless`
-    the names of those that take no bytes here on any side that has them.
+    `renamed` has the new names of fields that other versions show to be renamed. `weightless`
+    has the names of fields without bytes on each side that has them.
     """
     namesakes = {item.name: item for item in new}
     shared = [(item, namesakes[item.name]) for item in old if item.name in namesakes]
@@ -63,13 +61,13 @@ def match_fields(
     out_of_line = [
         pair
         for pair in by_name
-        if pair[0].name in weightless or any(is_tagged(item, version) for item in pair)
+        if pair[0].name in weightless or any(item.is_tagged_in(version) for item in pair)
     ]
     leave = {*weightless, *(item.name for item, _ in out_of_line)}
     lines = pair_fields(
         _in_line(old, version, leave), _in_line(new, version, leave), _look(version), renamed
     )
-    # Under which name a field that one side lacks here is in other versions of that side.
+    # The names under which fields that one side lacks here exist in its other versions.
     later = namesakes | {before: namesakes[after] for before, after in renamed.items()}
     former = {item.name: item for item in old}
     former |= {after: former[before] for before, after in renamed.items()}
@@ -82,7 +80,7 @@ def match_fields(
 
 
 def renamed_fields(old: Fields, new: Fields, versions: Iterable[int]) -> dict[str, str]:
-    """The new names of ordinary fields that some of the versions show to be renamed."""
+    """Return the new names of ordinary fields that any of the versions shows to be renamed."""
     names = [{item.name for item in fields} for fields in (old, new)]
     if not names[0] - names[1] or not names[1] - names[0]:
         return {}
@@ -101,13 +99,13 @@ def renamed_fields(old: Fields, new: Fields, versions: Iterable[int]) -> dict[st
 def _match_tags(
     old: Fields, new: Fields, named: set[str], version: int
 ) -> tuple[list[FieldPair], list[Judgement]]:
-    """Pair the tagged fields outside of `named`, the names that the version has on both sides."""
+    """Pair the tagged fields that are not in `named`, the names that both sides have."""
     look = _look(version)
     had, have = (
         {item.tag: item for item in fields if item.tag is not None} for fields in (old, new)
     )
     gone, come = (
-        {tag: item for tag, item in side.items() if is_tagged(item, version)}
+        {tag: item for tag, item in side.items() if item.is_tagged_in(version)}
         for side in (had, have)
     )
     renamed: list[FieldPair] = []
@@ -117,8 +115,8 @@ def _match_tags(
         if after is None:
             if before.name not in named:
                 known = have.get(tag)
-                told = tag_refused(before, known, came=False) if known else tag_removed(before)
-                others.append(told)
+                refused = tag_refused(before, known, came=False) if known else tag_removed(before)
+                others.append(refused)
         elif not {before.name, after.name} & named and look(before) == look(after):
             renamed.append((before, after))
         elif not {before.name, after.name} <= named:
@@ -130,9 +128,9 @@ def _match_tags(
 
 
 def _in_line(fields: Fields, version: int, leave: Collection[str] = ()) -> list[FieldSpec]:
-    return [item for item in fields if is_ordinary(item, version) and item.name not in leave]
+    return [item for item in fields if item.is_ordinary_in(version) and item.name not in leave]
 
 
 def _look(version: int) -> Callable[[FieldSpec], object]:
-    """What two fields must have in common to be one under two names."""
+    """Return what two fields must have in common to be one under two names."""
     return lambda item: (wire_shape(item), version in item.nullable_versions)

@@ -1,13 +1,13 @@
-"""Which message or field of one side is which of the other: by name, else by place or tag.
+"""Pairs the messages and fields of two sides: by name, otherwise by position or key.
 
 Rules:
-- equal names belong together, so do names that are known to be one; in a struct they must
-  stand in the same order, and the fewest that do not are `moved`;
-- between two neighbours that both sides have, fields without a partner are renamed ones where
-  both sides have as many of them, and each looks like its counterpart; where one side has
-  more, those whose look is the only one of its kind on either side;
-- a message without a partner is a renamed one where a message of the same type on the other
-  side has its key, and for stored records its module too.
+- equal names are paired, and so are known new names. In a struct they must be in the same order;
+  the smallest set of fields that breaks the order is `moved`;
+- between two paired neighbours, fields without a partner are renamed if both sides have as many
+  of them and each looks like its counterpart. If one side has more, only those are renamed whose
+  look is unique on both sides;
+- a message without a partner is renamed if a message of the same type on the other side has its
+  key and, for stored records, its module.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kraftwire_generator.comparison.sides import Side, SideMessage
-from kraftwire_generator.language.field_types import Array, Primitive, Struct
+from kraftwire_generator.comparison.sides import ComparedSide, SideMessage
+from kraftwire_generator.language.field_types import Array, Struct, element_of
 from kraftwire_generator.language.spec import FieldSpec
 
 Look = Callable[[FieldSpec], object]
@@ -28,7 +28,7 @@ Look = Callable[[FieldSpec], object]
 class FieldPairs:
     """The fields of a struct on both sides; `pairs` includes the moved ones.
 
-    `counted` are the new names of fields that were renamed where both sides have as many.
+    `counted` has the new names of fields that were renamed where both sides have as many.
     """
 
     pairs: tuple[tuple[FieldSpec, FieldSpec], ...]
@@ -44,9 +44,9 @@ def pair_fields(
     look: Look,
     renamed: Mapping[str, str] | None = None,
 ) -> FieldPairs:
-    """Pair two lists of fields; those that look alike may be one under two names.
+    """Pair two lists of fields; fields that look alike may be one under two names.
 
-    `renamed` has new names that are known already. Those in `moved` are new names.
+    `renamed` has new names that are known already. `moved` in the result has new names.
     """
     places = {field.name: place for place, field in enumerate(new)}
     partner = {
@@ -84,7 +84,7 @@ def _counterparts(old: Sequence[FieldSpec], new: Sequence[FieldSpec], look: Look
 
 
 def _only_ones(old: Sequence[FieldSpec], new: Sequence[FieldSpec], look: Look) -> dict[str, str]:
-    """The fields that no other field of their side looks like, where they keep their order."""
+    """Pair fields whose look is unique on both sides, as far as they keep their order."""
     counts = [Counter(map(look, fields)) for fields in (old, new)]
     only = {kind for kind in counts[0] if counts[0][kind] == counts[1][kind] == 1}
     names = {look(field): field.name for field in old}
@@ -95,7 +95,7 @@ def _only_ones(old: Sequence[FieldSpec], new: Sequence[FieldSpec], look: Look) -
 
 
 def _longest_rising(names: Sequence[str], places: Mapping[str, int]) -> set[str]:
-    """The longest part of `names` whose places rise."""
+    """Return the longest subsequence of `names` whose places rise."""
     lowest_ends: list[int] = []  # the lowest place that a rising run of each length ends at
     run_lengths: list[int] = []
     for name in names:
@@ -103,18 +103,18 @@ def _longest_rising(names: Sequence[str], places: Mapping[str, int]) -> set[str]
         lowest_ends[length : length + 1] = [places[name]]
         run_lengths.append(length)
     found: set[str] = set()
-    wanted = len(lowest_ends) - 1
+    next_length = len(lowest_ends) - 1
     for name, length in zip(reversed(names), reversed(run_lengths), strict=True):
-        if length == wanted:
+        if length == next_length:
             found.add(name)
-            wanted -= 1
+            next_length -= 1
     return found
 
 
 def _gaps(
     fields: Sequence[FieldSpec], anchors: Collection[str], paired: Collection[str]
 ) -> list[list[FieldSpec]]:
-    """The fields that are not `paired`, before, between and after the anchors."""
+    """Return the fields that are not `paired`, before, between and after the anchors."""
     gaps: list[list[FieldSpec]] = [[]]
     for field in fields:
         if field.name in anchors:
@@ -125,29 +125,27 @@ def _gaps(
 
 
 def same_shape(old: FieldSpec, new: FieldSpec) -> bool:
-    """True for equal types, whatever name their struct has."""
+    """Whether the types are equal, apart from the name of a struct."""
     return shape(old) == shape(new)
 
 
 def shape(field: FieldSpec) -> tuple[bool, str]:
-    """Whether a field is an array, and of what; structs are all alike."""
-    is_array = isinstance(field.type, Array)
-    element = field.type.element if isinstance(field.type, Array) else field.type
-    match element:
-        case Primitive(name):
-            return is_array, name
-        case Struct():
-            return is_array, "struct"
+    """Return whether a field is an array, and its element type, which is equal for all structs."""
+    element = element_of(field.type)
+    name = "struct" if isinstance(element, Struct) else element.name
+    return isinstance(field.type, Array), name
 
 
 def wire_shape(field: FieldSpec) -> tuple[bool, str]:
-    """The shape without the one difference that no byte shows: records are bytes."""
+    """Return the shape with records as bytes, which look the same on the wire."""
     is_array, name = shape(field)
     return is_array, "bytes" if name == "records" else name
 
 
-def pair_messages(old: Side, new: Side) -> Iterator[tuple[SideMessage | None, SideMessage | None]]:
-    """Every message of the two sides with its partner, in the order of names."""
+def pair_messages(
+    old: ComparedSide, new: ComparedSide
+) -> Iterator[tuple[SideMessage | None, SideMessage | None]]:
+    """Yield every message of the two sides with its partner, in the order of names."""
     partner = {name: name for name in old.messages if name in new.messages}
     if old.extent == new.extent == "file":
         partner = dict(zip(old.messages, new.messages, strict=True))
@@ -170,7 +168,7 @@ def pair_messages(old: Side, new: Side) -> Iterator[tuple[SideMessage | None, Si
 
 
 def _identity(message: SideMessage) -> tuple[str, int, str] | None:
-    """What a message without a partner is known by."""
+    """Return what identifies a message without a partner."""
     spec = message.spec
     if spec.api_key is None:
         return None

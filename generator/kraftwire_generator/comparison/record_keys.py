@@ -1,12 +1,12 @@
-"""Coordinator records before and after Kafka 4.0, which gave them types of their own.
+"""Coordinator records before and after Kafka 4.0, which gave them their own message types.
 
-Before, keys and values were `data` messages. The number in front of a key was the version
-of its message, and told which record it is: version 3 of a key is record 3. Now the same
-number is the apiKey of a `coordinator-key`, all of whose bytes after it are of version 0.
-In front of a value there was a version, and there still is.
+Before, keys and values were `data` messages. The number before a key was the version of its
+message, and identified the record: version 3 of a key is record 3. Since then, the same number
+is the apiKey of a `coordinator-key`, and the bytes after it have version 0. The number before a
+value was and is a version.
 
-So a value goes on as it was, and version 3 of an old key is version 0 of the new key whose
-apiKey is 3, wherever that is in the new set.
+So values did not change, and version 3 of an old key is version 0 of the new key with apiKey 3,
+wherever that is in the new set.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kraftwire_generator.checks.structs import ResolvedMessage, resolve
-from kraftwire_generator.comparison.sides import Side
+from kraftwire_generator.comparison.sides import ComparedSide
 from kraftwire_generator.language.spec import FieldSpec, MessageSpec
 from kraftwire_generator.language.versions import VersionRange
 
@@ -23,17 +23,17 @@ _ZERO = VersionRange(0, 0)
 
 
 def became_record_key(old: MessageSpec, new: MessageSpec) -> bool:
-    """True for a key that was a `data` message."""
+    """Whether a `data` message became a key."""
     return old.type == "data" and new.type == "coordinator-key"
 
 
 def became_record_value(old: MessageSpec, new: MessageSpec) -> bool:
-    """True for a value that was a `data` message."""
+    """Whether a `data` message became a value."""
     return old.type == "data" and new.type == "coordinator-value"
 
 
-def record_keys(new: Side, module: str) -> dict[int, ResolvedMessage]:
-    """The keys of a module's records, by record id."""
+def record_keys(new: ComparedSide, module: str) -> dict[int, ResolvedMessage]:
+    """Return the keys of a module's records, by record id."""
     return {
         message.spec.api_key: message.resolved
         for message in new.messages.values()
@@ -44,7 +44,7 @@ def record_keys(new: Side, module: str) -> dict[int, ResolvedMessage]:
 
 
 def keys_in(versions: VersionRange, keys: Iterable[int]) -> Iterator[int | VersionRange]:
-    """The versions one by one where there is a key for them, and the spans between."""
+    """Yield the versions that have a key one by one, and the spans between them."""
     start = versions.lowest
     for key in sorted(key for key in keys if key in versions):
         if start < key:
@@ -56,7 +56,7 @@ def keys_in(versions: VersionRange, keys: Iterable[int]) -> Iterator[int | Versi
 
 
 def as_record_key(old: ResolvedMessage, record: int) -> ResolvedMessage:
-    """One version of a `data` message as the key that Kafka has for it since."""
+    """Convert one version of a `data` message to the key that Kafka uses since 4.0."""
     spec = old.spec
     structs = tuple(
         replace(

@@ -1,15 +1,15 @@
-"""The two sides of a comparison, whatever they are: `specs diff` and `evolve` read them here.
+"""Reads the two sides of a comparison, for `specs diff` and `evolve`.
 
-A side is named by one text:
+A side is named by one string:
 - the directory of a spec set, the top of Kafka's source tree, or a directory of Kafka's jars;
 - one of Kafka's jars, or one spec file (`*.json`);
-- PATH@REVISION, any of these in a git revision, jars aside. PATH may have been deleted since;
+- PATH@REVISION, any of these except jars in a git revision. PATH may have been deleted since.
   PATH@REVISION:BELOW names a path below PATH, for repositories without a checkout.
 
 Rules:
-- specs must be free of errors, each by itself; what a whole set must be is not asked;
-- a side that is a part of a release (jars, one file) says nothing about the rest: `common_part`
-  leaves out what such a side cannot have, and tells which modules that were.
+- each spec must be free of errors; the rules for whole sets are not applied;
+- a side may be part of a release (jars, one file). `common_part` leaves out what such a side
+  cannot have, and returns the names of those modules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Literal
 
 from kraftwire_generator.checks.message_rules import check_message
 from kraftwire_generator.checks.structs import ResolvedMessage, resolve
-from kraftwire_generator.errors import Finding, SpecError
+from kraftwire_generator.errors import Finding, raise_errors
 from kraftwire_generator.importer.set_writer import parse_published
 from kraftwire_generator.importer.sources import (
     GitRevision,
@@ -43,22 +43,21 @@ _SOURCE_TREE = "/src/main/resources/"
 
 @dataclass(frozen=True, slots=True)
 class SideMessage:
-    """A message and the module it is in."""
+    """A message and its module."""
 
     module: str
     resolved: ResolvedMessage
 
     @property
     def spec(self) -> MessageSpec:
-        """The message's spec."""
         return self.resolved.spec
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedSide:
     """One side: its messages by name, and how much of a release it is.
 
-    `error_codes` is None where the side has no list of them.
+    `error_codes` is None if the side does not list them.
     """
 
     name: str
@@ -69,12 +68,11 @@ class Side:
 
     @property
     def modules(self) -> set[str]:
-        """The modules that have messages."""
         return {message.module for message in self.messages.values()}
 
 
-def read_side(name: str) -> Side:
-    """Read what `name` names; `SpecError` says what is wrong with it."""
+def read_side(name: str) -> ComparedSide:
+    """Read the side called `name`; raise `SpecError` if it is bad."""
     if not name:
         raise SourceError("''", "an empty name names nothing; write . for the current directory")
     path = Path(name)
@@ -90,7 +88,7 @@ def read_side(name: str) -> Side:
     if not path.exists():
         raise SourceError(
             name,
-            "there is no such file or directory; name a spec set, a spec file, a jar, or "
+            "the file or directory does not exist; name a spec set, a spec file, a jar, or "
             "PATH@REVISION of a git checkout",
         )
     if path.suffix != ".jar":
@@ -98,8 +96,10 @@ def read_side(name: str) -> Side:
     return _published(name, [read_source(name)])
 
 
-def common_part(old: Side, new: Side) -> tuple[Side, Side, list[str]]:
-    """Both sides without what the other cannot have, and the modules left out for that."""
+def common_part(
+    old: ComparedSide, new: ComparedSide
+) -> tuple[ComparedSide, ComparedSide, list[str]]:
+    """Return both sides without what the other cannot have, and the modules left out."""
     if "file" in (old.extent, new.extent):
         return _restrict(old, new), _restrict(new, old), []
     if old.extent == new.extent == "whole":
@@ -107,7 +107,7 @@ def common_part(old: Side, new: Side) -> tuple[Side, Side, list[str]]:
     shared = old.modules & new.modules
     both = old.messages.keys() & new.messages.keys()
 
-    def part(side: Side) -> Side:
+    def part(side: ComparedSide) -> ComparedSide:
         kept = {
             name: message
             for name, message in side.messages.items()
@@ -125,18 +125,18 @@ def common_part(old: Side, new: Side) -> tuple[Side, Side, list[str]]:
     return *parts, sorted(left_out)
 
 
-def _restrict(side: Side, other: Side) -> Side:
-    """A side as a partner of one that may be a single file."""
+def _restrict(side: ComparedSide, other: ComparedSide) -> ComparedSide:
+    """Reduce a side to the message of the other, if that is a single file."""
     if side.extent == "file" or other.extent != "file":
         return side
     name = next(iter(other.messages))
     if name not in side.messages:
-        raise SourceError(side.name, f"it has no message {name}, which {other.name} is")
+        raise SourceError(side.name, f"it has no message {name}, the one in {other.name}")
     only = {name: side.messages[name]}
     return replace(side, messages=only, error_codes=None)
 
 
-def _read_directory(name: str, path: Path) -> Side:
+def _read_directory(name: str, path: Path) -> ComparedSide:
     jars = [file for file in sorted(path.glob("kafka*.jar")) if is_published_jar(file.name)]
     if jars:
         return _published(name, [read_source(str(jar)) for jar in jars])
@@ -148,7 +148,7 @@ def _read_directory(name: str, path: Path) -> Side:
     return _read_texts(name, contents, path.as_posix(), "whole")
 
 
-def _read_revision(name: str) -> Side:
+def _read_revision(name: str) -> ComparedSide:
     where, _, revision = name.rpartition("@")
     revision, _, below = revision.partition(":")
     directory, rest = Path(where or "."), Path(below)
@@ -163,18 +163,20 @@ def _read_revision(name: str) -> Side:
     inside = [file.removeprefix(path) for file in sizes if file.startswith(path)]
     if not path and any(_SOURCE_TREE in file for file in inside):
         return _published(name, [read_source(f"{where}@{revision}")])
-    wanted = [
+    spec_files = [
         file
         for file in inside
         if file.endswith(".json") or file in (SETTINGS_FILE, ERROR_CODES_FILE)
     ]
-    contents = git.read([path + file for file in wanted])
-    texts = {file: contents[path + file] for file in wanted}
+    contents = git.read([path + file for file in spec_files])
+    texts = {file: contents[path + file] for file in spec_files}
     return _read_texts(name, texts, f"{revision}:{path.rstrip('/')}", "whole")
 
 
-def _read_texts(name: str, contents: Mapping[str, bytes], origin: str, extent: Extent) -> Side:
-    """A side from the files of a spec set, by their paths within it."""
+def _read_texts(
+    name: str, contents: Mapping[str, bytes], origin: str, extent: Extent
+) -> ComparedSide:
+    """Read a side from the files of a spec set, by their paths within it."""
     texts: dict[str, str] = {}
     for path, data in contents.items():
         try:
@@ -189,7 +191,7 @@ def _read_texts(name: str, contents: Mapping[str, bytes], origin: str, extent: E
         SpecText(_module(path) if extent == "whole" else "", _within(origin, path), text)
         for path, text in texts.items()
     ]
-    return Side(
+    return ComparedSide(
         name,
         title if isinstance(title, str) else "",
         _messages(name, specs, lambda spec: parse_message(spec.text, spec.origin)),
@@ -208,10 +210,10 @@ def _within(origin: str, path: str) -> str:
     return path if origin == "." else f"{origin}/{path}"
 
 
-def _published(name: str, sources: Sequence[Source]) -> Side:
+def _published(name: str, sources: Sequence[Source]) -> ComparedSide:
     texts = [text for source in sources for text in source.specs]
     releases = sorted({source.release for source in sources if source.specs})
-    return Side(
+    return ComparedSide(
         name,
         f"Apache Kafka {', '.join(releases)}" if releases else "",
         _messages(name, texts, parse_published),
@@ -234,11 +236,9 @@ def _messages(name: str, texts: Iterable[SpecText], parse: _Parse) -> dict[str, 
             problem = f"{spec.name} is also in {found[spec.name].spec.file}; remove one of the two"
             findings.append(Finding(spec.file, spec.line, "", problem))
         found[spec.name] = SideMessage(text.module, resolved)
-    errors = [finding for finding in findings if finding.severity == "error"]
-    if errors:
-        raise SpecError(errors)
+    raise_errors(findings)
     if not found:
-        raise SourceError(name, "there are no message specs in it; name another directory or jar")
+        raise SourceError(name, "it has no message specs; name another directory or jar")
     return found
 
 
@@ -246,11 +246,11 @@ def _toml(text: str, origin: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SourceError(origin, f"it cannot be read ({error}); mend it") from None
+        raise SourceError(origin, f"it cannot be read ({error}); fix it") from None
 
 
 def _error_codes(text: str, origin: str) -> dict[str, int]:
     codes = _toml(text, origin).get("error_codes")
     if not isinstance(codes, dict) or not all(type(code) is int for code in codes.values()):
-        raise SourceError(origin, "it has no table [error_codes] of whole numbers; mend it")
+        raise SourceError(origin, "it has no table [error_codes] of whole numbers; fix it")
     return codes

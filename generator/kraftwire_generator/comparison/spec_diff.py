@@ -1,14 +1,13 @@
-"""What changed between two sides: messages, keys of messages, fields, facts of fields, errors.
+"""Lists every difference of two sides: messages, keys of messages, fields, and error codes.
 
-A fact is a key of a spec file with its text; keys without wire or code meaning (`about`,
-comments, the order of keys) are none. Rules:
-- messages and fields are paired as in `pairing`; a field that looks like a missing one, has
-  its versions and stands in its place is a renamed one;
-- a message that came or went is one change, so is a field; the fields inside of a field that
-  came or went are told below it;
-- defaults are compared as values: `0x10` and `16` are the same;
-- what an inline struct and a common one say of their fields is told under the field's path,
-  or under the common struct's name.
+A fact is a key of a spec file with its value. Keys without a meaning for wire or code (`about`,
+comments, the order of keys) are ignored. Rules:
+- messages and fields are paired as in `pairs`; a field that replaces a removed one of the same
+  type, versions and tag is a renamed one;
+- an added or removed message is one difference. So is a field; the fields inside it follow;
+- defaults are compared as values: `0x10` and `16` are equal;
+- differences inside an inline struct have the field's path, those inside a common struct start
+  with its name.
 """
 
 from __future__ import annotations
@@ -18,27 +17,27 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from kraftwire_generator.checks.structs import placed_fields, struct_name
+from kraftwire_generator.checks.structs import placed_fields
 from kraftwire_generator.comparison.evolution_rules import differ_in_default
 from kraftwire_generator.comparison.pairs import pair_fields, pair_messages, same_shape, shape
-from kraftwire_generator.comparison.sides import Side, SideMessage
+from kraftwire_generator.comparison.sides import ComparedSide, SideMessage
 from kraftwire_generator.importer.spec_text import field_facts, message_facts
-from kraftwire_generator.language.spec import FieldSpec, walk_fields
+from kraftwire_generator.language.spec import FieldSpec, field_path, walk_fields
 
-Kind = Literal["added", "removed", "changed", "renamed", "moved"]
+DifferenceKind = Literal["added", "removed", "changed", "renamed", "moved"]
 Facts = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SpecDifference:
     """One difference.
 
-    `message` and `module` are where it is, both empty for an error code; `path` is the field
-    path, empty for the message itself. `fact` is the key that changed, or `message`, `field`
-    or `error code` for the whole thing, whose facts are then in `old` or `new`.
+    `message` and `module` are empty for an error code; `path` is the field path, empty for the
+    message itself. `fact` is the key that changed. It is `message`, `field` or `error code` if
+    all of one was added or removed; then `old` or `new` has its facts.
     """
 
-    kind: Kind
+    kind: DifferenceKind
     module: str
     message: str
     path: str
@@ -47,25 +46,25 @@ class Change:
     new: object = None
 
 
-def diff_sides(old: Side, new: Side) -> list[Change]:
-    """Every difference: messages in the order of module and name, then error codes."""
-    found: list[Change] = []
+def diff_sides(old: ComparedSide, new: ComparedSide) -> list[SpecDifference]:
+    """Return every difference: messages in the order of module and name, then error codes."""
+    found: list[SpecDifference] = []
     for before, after in pair_messages(old, new):
         if before is not None and after is not None:
             found += _MessageDiff(before, after).changes()
         elif before is not None:
-            found.append(_whole("removed", before, old=_summary(before)))
+            found.append(_whole("removed", before, _summary(before), None))
         elif after is not None:
-            found.append(_whole("added", after, new=_summary(after)))
+            found.append(_whole("added", after, None, _summary(after)))
     found.sort(key=lambda change: (change.module, change.message))
     found += _error_codes(old.error_codes, new.error_codes)
     return found
 
 
 def _whole(
-    kind: Kind, message: SideMessage, *, old: Facts | None = None, new: Facts | None = None
-) -> Change:
-    return Change(kind, message.module, message.spec.name, "", "message", old, new)
+    kind: DifferenceKind, message: SideMessage, old: Facts | None, new: Facts | None
+) -> SpecDifference:
+    return SpecDifference(kind, message.module, message.spec.name, "", "message", old, new)
 
 
 def _summary(message: SideMessage) -> Facts:
@@ -79,15 +78,15 @@ class _MessageDiff:
     def __init__(self, old: SideMessage, new: SideMessage) -> None:
         self._old = old
         self._new = new
-        # Common structs that are one on both sides, yet to be compared.
+        # Paired common structs that are not compared yet.
         self._common: deque[tuple[str, str]] = deque()
 
-    def changes(self) -> Iterator[Change]:
-        """Every difference, those of the message before those of its fields."""
+    def changes(self) -> Iterator[SpecDifference]:
+        """Yield every difference, those of the message before those of its fields."""
         old, new = self._old, self._new
         if old.spec.name != new.spec.name:
             yield self._change("renamed", "", "name", old.spec.name, new.spec.name)
-        if old.module != new.module and old.module and new.module:  # a file alone has none
+        if old.module != new.module and old.module and new.module:  # a single file has none
             yield self._change("changed", "", "module", old.module, new.module)
         for key, before, after in _differences(message_facts(old.spec), message_facts(new.spec)):
             yield self._change("changed", "", key, before, after)
@@ -100,7 +99,7 @@ class _MessageDiff:
             yield from self._fields(first.fields, second.fields, after_name)
 
     def _common_structs(self) -> Iterator[tuple[str, str]]:
-        """The common structs that are one on both sides; each brings those within it."""
+        """Yield the paired common structs; comparing them may add those within them."""
         known: set[tuple[str, str]] = set()
         while self._common:
             names = self._common.popleft()
@@ -109,18 +108,18 @@ class _MessageDiff:
                 yield names
 
     def _change(
-        self, kind: Kind, path: str, fact: str, old: object = None, new: object = None
-    ) -> Change:
-        return Change(kind, self._new.module, self._new.spec.name, path, fact, old, new)
+        self, kind: DifferenceKind, path: str, fact: str, old: object = None, new: object = None
+    ) -> SpecDifference:
+        return SpecDifference(kind, self._new.module, self._new.spec.name, path, fact, old, new)
 
     def _fields(
         self, old: tuple[FieldSpec, ...], new: tuple[FieldSpec, ...], within: str
-    ) -> Iterator[Change]:
+    ) -> Iterator[SpecDifference]:
         pairs = pair_fields(old, new, _look)
         for item in pairs.removed:
             yield from self._whole_fields("removed", item, within)
         for before, after in pairs.pairs:
-            path = _path(within, after)
+            path = field_path(within, after.name)
             if before.name != after.name:
                 yield self._change("renamed", path, "name", before.name, after.name)
             elif after.name in pairs.moved:
@@ -130,9 +129,9 @@ class _MessageDiff:
         for item in pairs.added:
             yield from self._whole_fields("added", item, within)
 
-    def _within(self, old: FieldSpec, new: FieldSpec, path: str) -> Iterator[Change]:
-        """The differences of the structs of a field."""
-        before, after = struct_name(old.type), struct_name(new.type)
+    def _within(self, old: FieldSpec, new: FieldSpec, path: str) -> Iterator[SpecDifference]:
+        """Yield the differences of the structs of a field."""
+        before, after = old.struct_name, new.struct_name
         if before is None or after is None or not same_shape(old, new):
             return
         if old.fields or new.fields:  # one of them is inline
@@ -141,38 +140,37 @@ class _MessageDiff:
         else:
             self._common.append((before, after))
 
-    def _facts(self, old: FieldSpec, new: FieldSpec, path: str) -> Iterator[Change]:
+    def _facts(self, old: FieldSpec, new: FieldSpec, path: str) -> Iterator[SpecDifference]:
         same_default = same_shape(old, new) and not differ_in_default(old, new)
         for key, before, after in _differences(field_facts(old), field_facts(new)):
             if key != "default" or not same_default:
                 yield self._change("changed", path, key, before, after)
 
-    def _whole_fields(self, kind: Kind, top: FieldSpec, within: str) -> Iterator[Change]:
-        for names, item in walk_fields((top,)):
+    def _whole_fields(
+        self, kind: DifferenceKind, top: FieldSpec, within: str
+    ) -> Iterator[SpecDifference]:
+        for path, item in walk_fields((top,), within):
             facts = {key: value for key, value in field_facts(item).items() if key != "name"}
-            path = ".".join((within, *names) if within else names)
             sides = (facts, None) if kind == "removed" else (None, facts)
             yield self._change(kind, path, "field", *sides)
 
 
 def _look(field: FieldSpec) -> object:
-    """What two fields must have in common to be one under two names."""
+    """Return what two fields must have in common to be one under two names."""
     return shape(field), field.versions, field.tag
 
 
-def _path(within: str, item: FieldSpec) -> str:
-    return f"{within}.{item.name}" if within else item.name
-
-
 def _differences(old: Facts, new: Facts) -> Iterator[tuple[str, object, object]]:
-    """The keys with other values on the two sides, names aside; None where there is none."""
+    """Yield the keys, except the name, whose values differ; None if a side lacks the key."""
     for key in dict.fromkeys((*old, *new)):
         if key != "name" and old.get(key) != new.get(key):
             yield key, old.get(key), new.get(key)
 
 
-def _error_codes(old: Mapping[str, int] | None, new: Mapping[str, int] | None) -> Iterator[Change]:
-    """The differences of two lists of error codes, in numeric order."""
+def _error_codes(
+    old: Mapping[str, int] | None, new: Mapping[str, int] | None
+) -> Iterator[SpecDifference]:
+    """Yield the differences of two lists of error codes, in numeric order."""
     if old is None or new is None:
         return
     codes = sorted({*old.values(), *new.values()})
@@ -181,5 +179,7 @@ def _error_codes(old: Mapping[str, int] | None, new: Mapping[str, int] | None) -
         before, after = (side.get(code) for side in names)
         if before == after:
             continue
-        kind: Kind = "added" if before is None else "removed" if after is None else "renamed"
-        yield Change(kind, "", "", str(code), "error code", before, after)
+        kind: DifferenceKind = (
+            "added" if before is None else "removed" if after is None else "renamed"
+        )
+        yield SpecDifference(kind, "", "", str(code), "error code", before, after)

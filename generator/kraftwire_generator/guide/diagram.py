@@ -1,6 +1,6 @@
-"""The wire diagram of a form: boxes within boxes, as a flat list of marks that a template prints.
+"""Turns a form into a wire diagram: nested boxes, as a flat list of marks for a template.
 
-Flat, since specs may nest deeper than templates can call themselves.
+The list is flat because specs may nest deeper than templates can recurse.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from kraftwire_generator.guide.pages import Part
-from kraftwire_generator.guide.wire_forms import Form, WireField, WireStruct
+from kraftwire_generator.guide.pages import PagePart
+from kraftwire_generator.guide.wire_forms import WireField, WireForm, WireStruct
 
-MarkKind = Literal[
+DiagramMarkKind = Literal[
     "field", "struct", "struct end", "boxes", "boxes end", "no bytes", "no tags", "tags",
     "tags end", "tag", "tag end",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A box, or where one with others in it begins or ends; `field` is what a box shows."""
+class DiagramMark:
+    """A box, or the start or end of a box with others in it; `field` is what a box shows."""
 
-    kind: MarkKind
+    kind: DiagramMarkKind
     field: WireField | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FrameBox:
-    """What stands before a message on the wire: a field of the frame, or a whole header."""
+    """Something before a message on the wire: a field of the frame, or a whole header."""
 
     name: str
     size: str
@@ -36,36 +36,38 @@ class FrameBox:
     body: WireStruct | None = None
 
 
-def diagram(body: WireStruct) -> Iterator[Mark]:
-    """The marks of a struct and of all within it."""
-    waiting: list[Mark | WireField | WireStruct] = [body]
+def diagram(body: WireStruct) -> Iterator[DiagramMark]:
+    """Yield the marks of a struct and of everything in it."""
+    waiting: list[DiagramMark | WireField | WireStruct] = [body]
     while waiting:
         match waiting.pop():
-            case Mark() as mark:
+            case DiagramMark() as mark:
                 yield mark
             case WireField(body=None) as field:
-                yield Mark("field", field)
+                yield DiagramMark("field", field)
             case WireField(body=WireStruct() as inner) as field:
-                yield Mark("struct", field)
-                waiting += [Mark("struct end"), inner]
+                yield DiagramMark("struct", field)
+                waiting += [DiagramMark("struct end"), inner]
             case WireStruct() as struct:
-                yield Mark("boxes")
-                waiting += [Mark("boxes end"), *reversed(_inside(struct))]
+                yield DiagramMark("boxes")
+                waiting += [DiagramMark("boxes end"), *reversed(_inside(struct))]
 
 
-def _inside(struct: WireStruct) -> list[Mark | WireField | WireStruct]:
+def _inside(struct: WireStruct) -> list[DiagramMark | WireField | WireStruct]:
     if not struct.has_tag_section:
-        return [*struct.fields] if struct.fields else [Mark("no bytes")]
+        return [*struct.fields] if struct.fields else [DiagramMark("no bytes")]
     if not struct.tagged:
-        return [*struct.fields, Mark("no tags")]
+        return [*struct.fields, DiagramMark("no tags")]
     tagged = [
-        item for field in struct.tagged for item in (Mark("tag", field), field, Mark("tag end"))
+        item
+        for field in struct.tagged
+        for item in (DiagramMark("tag", field), field, DiagramMark("tag end"))
     ]
-    return [*struct.fields, Mark("tags"), *tagged, Mark("tags end")]
+    return [*struct.fields, DiagramMark("tags"), *tagged, DiagramMark("tags end")]
 
 
-def frame_boxes(part: Part, form: Form) -> list[FrameBox]:
-    """What comes before a message on the wire, or in the key or value of a stored record."""
+def frame_boxes(part: PagePart, form: WireForm) -> list[FrameBox]:
+    """Return what comes before a message on the wire, or in a stored record."""
     match part.spec.type:
         case "request" | "response":
             name = f"{part.spec.type.capitalize()} header {form.header_version}"

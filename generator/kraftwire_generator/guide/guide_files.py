@@ -1,9 +1,8 @@
-"""The guide on the disk: write what changed, delete pages that no message has any more.
+"""Writes the guide to disk, and deletes pages of earlier runs that no message needs any more.
 
-A file is ours when an earlier run listed it in the manifest and it still carries our mark.
-Whatever else lies in the directory is somebody's own: it is never deleted, and where it stands
-in the way of a page, nothing is written at all. Names that differ in case alone may be the
-same file: what goes is deleted before anything is written.
+A file belongs to the guide if an earlier run listed it in the manifest and it still carries our
+marker. All other files are foreign: they are never deleted, and if one is in the way of a page,
+nothing is written at all.
 """
 
 from __future__ import annotations
@@ -11,66 +10,53 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from kraftwire_generator.console import CouldNotDoIt, shown_path
 from kraftwire_generator.guide.renderer import MARKER
+from kraftwire_generator.output.file_changes import FOREIGN, FileChanges
 
 MANIFEST = "kraftwire-guide.json"
 _OUR_NAMES = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)?\.(?:html|css|js)")
 _MARK_WITHIN = 200
 
 
-@dataclass(frozen=True, slots=True)
-class GuideChanges:
-    """What differs between a guide and the disk; paths are relative to the directory."""
-
-    written: tuple[str, ...]
-    removed: tuple[str, ...]
-    unchanged: int
-
-
-def find_changes(directory: Path, files: Mapping[str, str]) -> GuideChanges:
-    """Compare a guide with the disk; `CouldNotDoIt` names a foreign file in the way."""
+def find_changes(directory: Path, files: Mapping[str, str]) -> FileChanges:
+    """Compare a guide with the disk; raise `CouldNotDoIt` if a foreign file is in the way."""
     known = _manifest(directory)
     ours = {name.lower() for name in known}
+    # A file that goes may be the same as one that comes under a name in another case.
     going = {name.lower() for name in known if name not in files}
-    written: list[str] = []
+    written: dict[Path, str] = {}
     for name, text in files.items():
         data = _read(directory / name)
         if data == text.encode() and name.lower() not in going:
             continue
         if data and (name.lower() not in ours or not _has_mark(data)):
-            problem = "kraftwire docs did not write this file and leaves it; move it or rename it"
-            raise CouldNotDoIt(f"{shown_path(directory / name)}: {problem}")
-        written.append(name)
-    removed = [name for name in known if name not in files and _is_ours(directory, name)]
-    return GuideChanges(tuple(written), tuple(removed), len(files) - len(written))
+            raise CouldNotDoIt(f"{shown_path(directory / name)}: {FOREIGN}")
+        written[directory / name] = text
+    stale = (directory / name for name in known if name not in files)
+    removed = tuple(path for path in stale if _may_be_deleted(path))
+    return FileChanges(written, removed, len(files) - len(written))
 
 
-def apply_changes(directory: Path, files: Mapping[str, str], changes: GuideChanges) -> None:
+def write_guide(directory: Path, files: Mapping[str, str], changes: FileChanges) -> None:
     """Bring the disk up to date.
 
-    The manifest goes first and names what is about to be written too, so that a run that is
-    cut short leaves nothing behind that the next one would not know.
+    The manifest is written first and already names the new files, so that the next run
+    recognises all files of a run that was interrupted.
     """
     directory.mkdir(parents=True, exist_ok=True)
     _write_manifest(directory, {*files, *_manifest(directory)})
-    for name in changes.removed:
-        (directory / name).unlink()
-    for name in changes.written:
-        path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(files[name], encoding="utf-8", newline="\n")
-    for folder in sorted({(directory / name).parent for name in changes.removed} - {directory}):
+    changes.apply()
+    for folder in sorted({path.parent for path in changes.removed} - {directory}):
         if not any(folder.iterdir()):
             folder.rmdir()
     _write_manifest(directory, set(files))
 
 
 def _manifest(directory: Path) -> list[str]:
-    """The files that an earlier run wrote; only names that it could have given."""
+    """Return the files that an earlier run wrote, ignoring names that no run would choose."""
     path = directory / MANIFEST
     data = _read(path)
     if data is None:
@@ -93,12 +79,10 @@ def _write_manifest(directory: Path, names: set[str]) -> None:
         path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _is_ours(directory: Path, name: str) -> bool:
-    """True for a file that may be deleted; one behind a link lies elsewhere and may not."""
-    path = directory / name
-    if path.parent.is_symlink() or path.is_symlink():
-        return False
-    return _has_mark(_read(path) or b"")
+def _may_be_deleted(path: Path) -> bool:
+    # A file behind a link is elsewhere and not ours.
+    is_link = path.parent.is_symlink() or path.is_symlink()
+    return not is_link and _has_mark(_read(path) or b"")
 
 
 def _has_mark(data: bytes) -> bool:
@@ -106,7 +90,6 @@ def _has_mark(data: bytes) -> bool:
 
 
 def _read(path: Path) -> bytes | None:
-    """The bytes on disk; None where there is no file."""
     try:
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):

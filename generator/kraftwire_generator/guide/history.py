@@ -1,51 +1,50 @@
-"""What changed from one version of a message to the next, in words.
+"""Describes what changed from one version of a message to the next.
 
-Fields are compared struct by struct, where both versions have the struct: what lies below a
-field that came or went is told with it. That a version is the first flexible one is told once
-and not of every length in it.
+Fields are compared struct by struct if both versions have the struct. The fields of a struct
+that was added or removed are listed with it. The first flexible version is mentioned once, not
+for every length in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
-from kraftwire_generator.guide.wire_forms import Form, WireField, WireStruct
-from kraftwire_generator.language.spec import MessageSpec
+from kraftwire_generator.guide.wire_forms import WireField, WireForm, WireStruct
+from kraftwire_generator.language.spec import MessageSpec, field_path
 from kraftwire_generator.language.versions import VersionRange
-
-Kind = Literal["added", "removed", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
 class VersionChange:
-    """One change; `path` is the field's, empty for the message as a whole."""
+    """One change; `path` is the field's path, empty for the whole message."""
 
-    kind: Kind
+    kind: Literal["added", "removed", "changed"]
     path: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """What came with a version, and for which versions it held."""
+    """What changed with the first of some equal versions."""
 
     versions: VersionRange
     changes: tuple[VersionChange, ...]
     is_first: bool
 
 
-def history(spec: MessageSpec, forms: tuple[Form, ...]) -> tuple[HistoryEntry, ...]:
-    """An entry for each form, in ascending order."""
-    entries: list[HistoryEntry] = []
-    for place, form in enumerate(forms):
-        changes = tuple(_changes(spec, forms[place - 1], form)) if place else ()
-        entries.append(HistoryEntry(form.versions, changes, is_first=not place))
-    return tuple(entries)
+def history(spec: MessageSpec, forms: tuple[WireForm, ...]) -> tuple[HistoryEntry, ...]:
+    """Return an entry for each form, in ascending order."""
+    later = (
+        HistoryEntry(new.versions, tuple(_changes(spec, old, new)), is_first=False)
+        for old, new in pairwise(forms)
+    )
+    return (*(HistoryEntry(form.versions, (), is_first=True) for form in forms[:1]), *later)
 
 
-def _changes(spec: MessageSpec, old: Form, new: Form) -> Iterator[VersionChange]:
+def _changes(spec: MessageSpec, old: WireForm, new: WireForm) -> Iterator[VersionChange]:
     if new.flexible != old.flexible:
         yield VersionChange("changed", "", _flexible_text(spec, new))
     elif new.header_version != old.header_version:
@@ -59,7 +58,7 @@ def _changes(spec: MessageSpec, old: Form, new: Form) -> Iterator[VersionChange]
             yield from _field_changes(before[name][1], struct, path, old, new)
 
 
-def _flexible_text(spec: MessageSpec, new: Form) -> str:
+def _flexible_text(spec: MessageSpec, new: WireForm) -> str:
     text = "flexible from here on: compact lengths, and a tag section at the end of every struct"
     if new.header_version is None:
         return text
@@ -67,7 +66,7 @@ def _flexible_text(spec: MessageSpec, new: Form) -> str:
 
 
 def _structs(body: WireStruct) -> dict[str, tuple[str, WireStruct]]:
-    """The structs of a version by name, each with the path of the field that shows it."""
+    """Return the structs of a version by name, each with the path of the field that shows it."""
     found = {"": ("", body)}
     for field in body.rows():
         if field.body is not None:
@@ -76,13 +75,13 @@ def _structs(body: WireStruct) -> dict[str, tuple[str, WireStruct]]:
 
 
 def _field_changes(
-    old: WireStruct, new: WireStruct, path: str, old_form: Form, new_form: Form
+    old: WireStruct, new: WireStruct, path: str, old_form: WireForm, new_form: WireForm
 ) -> Iterator[VersionChange]:
     before = {field.spec.name: field for field in (*old.fields, *old.tagged)}
     after = {field.spec.name: field for field in (*new.fields, *new.tagged)}
     became_flexible = old_form.flexible != new_form.flexible
     for name in dict.fromkeys((*after, *before)):
-        here = f"{path}.{name}" if path else name
+        here = field_path(path, name)
         if name not in before:
             yield VersionChange("added", here, _whole(after[name]))
         elif name not in after:
@@ -94,7 +93,7 @@ def _field_changes(
 
 
 def _whole(field: WireField) -> str:
-    """A field that came or went, with the names of the fields that came or went with it."""
+    """Describe an added or removed field, with the names of the fields in it."""
     text = field.type.text if field.tag is None else f"{field.type.text}, tag {field.tag}"
     if field.body is None:
         return text

@@ -1,9 +1,9 @@
-"""From spec sets to the pages of the guide: which messages share a page, and in which group.
+"""Sorts the messages of spec sets into pages, and the pages into groups.
 
-A page holds a request with its response, or the key of a stored record with its value, or
-one message. Requests and responses belong together by name, keys and values by record id
-within their module; what has no partner, or more than one, has a page of its own. Error codes
-have one of their own too, where the set names them.
+A page shows a request with its response, the key of a stored record with its value, or a single
+message. Requests and responses are paired by name, keys and values by record id within their
+module. A message with no partner, or several, gets its own page. If the set has error codes,
+they get a page as well.
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ from pathlib import Path
 from kraftwire_generator.checks.spec_set import SpecSet
 from kraftwire_generator.checks.structs import ResolvedMessage
 from kraftwire_generator.guide.history import HistoryEntry, history
-from kraftwire_generator.guide.wire_forms import Form, WireStruct, wire_forms, wire_struct
+from kraftwire_generator.guide.wire_forms import WireForm, WireStruct, wire_forms, wire_struct
 from kraftwire_generator.language.names import capitalize_first
 from kraftwire_generator.language.spec import MessageSpec
 from kraftwire_generator.language.versions import VersionRange
-from kraftwire_generator.parser.draft_origin import Origin, read_origin
+from kraftwire_generator.parser.draft_origin import DraftOrigin, read_origin
 from kraftwire_generator.parser.error_codes import read_error_codes
 from kraftwire_generator.parser.set_settings import ERROR_CODES_FILE
 
-ERROR_CODES_PAGE = "error-codes.html"
-"""No message is called that: their names are letters and digits."""
+ERROR_CODES_PAGE = "error-codes.html"  # no message has this name, which has a dash
 
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9_-]+")
 _HEADER_NAMES = {"request": "RequestHeader", "response": "ResponseHeader"}
@@ -34,19 +33,19 @@ _ROLES = {"coordinator-key": "key", "coordinator-value": "value"}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One message of a page; `anchor` starts the ids of everything that belongs to it.
+class PagePart:
+    """One message of a page; every id in it starts with `anchor`.
 
-    `headers` are the fields of the header versions that its forms have, by number, as far as
-    the set has a message for them. `origin` is where a draft comes from.
+    `headers` has the fields of the header versions that its forms need, by number, if the set
+    has a message for them. `origin` is the origin of a draft.
     """
 
     anchor: str
     spec: MessageSpec
-    forms: tuple[Form, ...]
+    forms: tuple[WireForm, ...]
     history: tuple[HistoryEntry, ...]
     headers: dict[int, WireStruct]
-    origin: Origin | None
+    origin: DraftOrigin | None
 
     @property
     def flexible(self) -> VersionRange:
@@ -55,10 +54,10 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class GuidePage:
     """One file of the guide; `number` is the API key or the record id.
 
-    The parts of an API have their versions in common, so that one choice shows both.
+    The parts of an API share their versions, so that one choice shows both.
     """
 
     name: str
@@ -66,54 +65,51 @@ class Page:
     kind: str
     number: int | None
     module: str
-    parts: tuple[Part, ...]
+    parts: tuple[PagePart, ...]
 
     @property
     def is_api(self) -> bool:
-        """True for requests and responses."""
         return self.kind == "API"
 
     @property
     def is_removed(self) -> bool:
-        """True where no version is left."""
+        """Whether no version is valid any more."""
         return not any(part.forms for part in self.parts)
 
-    def part(self, message_type: str) -> Part | None:
-        """The part with a message of that type."""
+    def part(self, message_type: str) -> PagePart | None:
         return next((part for part in self.parts if part.spec.type == message_type), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PageGroup:
     """Pages under one heading of the overview."""
 
     title: str
     anchor: str
-    pages: tuple[Page, ...]
+    pages: tuple[GuidePage, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GuideSet:
-    """One spec set: the name of its folder, what `set.toml` says, and its pages in groups.
+    """One spec set: the name of its folder, and its pages in groups.
 
-    `error_codes` are number and name, and empty where the set has no list of them.
+    `error_codes` has number and name of each, and is empty if the set does not list them.
     """
 
     folder: str
     spec_set: SpecSet
-    groups: tuple[Group, ...]
+    groups: tuple[PageGroup, ...]
     message_count: int
     error_codes: tuple[tuple[int, str], ...]
 
     @property
-    def pages(self) -> Iterator[Page]:
-        """Every page."""
+    def pages(self) -> Iterator[GuidePage]:
         for group in self.groups:
             yield from group.pages
 
 
 def guide_set(spec_set: SpecSet, folder: str) -> GuideSet:
-    """The pages of a set; `SpecError` tells what is wrong with its error codes."""
+    """Return the pages of a set; raise `SpecError` if its error codes are bad."""
     has_codes = (spec_set.directory / ERROR_CODES_FILE).exists()
     taken: set[str] = set()
     headers = {
@@ -121,16 +117,17 @@ def guide_set(spec_set: SpecSet, folder: str) -> GuideSet:
         for _, message in spec_set.messages
         if message.spec.type == "header"
     }
-    groups: dict[str, list[Page]] = {}
+    groups: dict[str, list[GuidePage]] = {}
     for group, name, messages in _sorted(spec_set):
-        page = _page(name, messages, unique_name(name, taken), spec_set.draft, headers)
+        is_draft = spec_set.settings.draft
+        page = _page(name, messages, unique_name(name, taken), is_draft, headers)
         groups.setdefault(group, []).append(page)
     anchors: set[str] = set()
     return GuideSet(
         folder,
         spec_set,
         tuple(
-            Group(title, f"{folder}-{unique_name(title, anchors)}", tuple(pages))
+            PageGroup(title, f"{folder}-{unique_name(title, anchors)}", tuple(pages))
             for title, pages in groups.items()
         ),
         len(spec_set.messages),
@@ -139,7 +136,7 @@ def guide_set(spec_set: SpecSet, folder: str) -> GuideSet:
 
 
 def unique_name(text: str, taken: set[str]) -> str:
-    """The text as the name of a file or an anchor, unlike those in `taken`, which it joins.
+    """Return the text as a file name or anchor that is not in `taken`, and add it there.
 
     Names that differ in case alone are the same file on some systems.
     """
@@ -156,20 +153,20 @@ _Messages = tuple[tuple[str, ResolvedMessage], ...]
 
 
 def _sorted(spec_set: SpecSet) -> list[tuple[str, str, _Messages]]:
-    """Group, name and messages of every page, in the order of the overview."""
-    logs = {module: log for log, module in spec_set.records.items()}
+    """Return group, name and messages of every page, in the order of the overview."""
+    logs = {module: log for log, module in spec_set.settings.records.items()}
     found: list[tuple[tuple[int, str, int, str], str, str, _Messages]] = []
     for messages in _shared_pages(spec_set.messages):
         module, first = messages[0][0], messages[0][1].spec
         name = _page_name([message.spec for _, message in messages])
-        place, group = _group(first, logs.get(module, module or spec_set.title), module)
+        place, group = _group(first, logs.get(module, module or spec_set.settings.title), module)
         key = 0 if first.api_key is None else first.api_key
         found.append(((place, group, key, name), group, name, messages))
     return [item[1:] for item in sorted(found, key=lambda item: item[0])]
 
 
 def _group(spec: MessageSpec, log: str, module: str) -> tuple[int, str]:
-    """The heading that a message stands under, and the place of that heading."""
+    """Return the heading of a message, after the rank of that heading."""
     match spec.type:
         case "request" | "response":
             return (0, "APIs") if spec.valid_versions else (5, "Removed APIs")
@@ -182,13 +179,13 @@ def _group(spec: MessageSpec, log: str, module: str) -> tuple[int, str]:
 
 
 def _shared_pages(messages: _Messages) -> Iterator[_Messages]:
-    """The messages page by page."""
+    """Yield the messages page by page."""
     pages: dict[tuple[str, ...], list[tuple[str, ResolvedMessage]]] = {}
     for module, message in messages:
         pages.setdefault(_partners(module, message.spec), []).append((module, message))
     for shared in pages.values():
         types = [message.spec.type for _, message in shared]
-        if len(set(types)) < len(types):  # only a draft says one thing twice
+        if len(set(types)) < len(types):  # only a draft has two messages of one kind
             yield from ((item,) for item in shared)
         else:
             order = ("request", "response", "coordinator-key", "coordinator-value")
@@ -197,7 +194,7 @@ def _shared_pages(messages: _Messages) -> Iterator[_Messages]:
 
 
 def _partners(module: str, spec: MessageSpec) -> tuple[str, ...]:
-    """What the messages of one page have in common."""
+    """Return the key that the messages of one page share."""
     match spec.type:
         case "request" | "response":
             return "API", module, _stem(spec), str(spec.api_key)
@@ -208,7 +205,7 @@ def _partners(module: str, spec: MessageSpec) -> tuple[str, ...]:
 
 
 def _stem(spec: MessageSpec) -> str:
-    """The name of an API, of which requests and responses are named."""
+    """Return the name that the request and response of an API share."""
     name = capitalize_first(spec.name)
     return name.removesuffix(capitalize_first(spec.type)) or name
 
@@ -228,10 +225,10 @@ def _page(
     file: str,
     is_draft: bool,
     headers: dict[str, ResolvedMessage],
-) -> Page:
+) -> GuidePage:
     module, first = messages[0]
     kinds = {"request": "API", "response": "API", "header": "header", "data": "message"}
-    return Page(
+    return GuidePage(
         name=name,
         file=f"{file}.html",
         kind=kinds.get(first.spec.type, "record"),
@@ -241,12 +238,14 @@ def _page(
     )
 
 
-def _part(message: ResolvedMessage, is_draft: bool, headers: dict[str, ResolvedMessage]) -> Part:
+def _part(
+    message: ResolvedMessage, is_draft: bool, headers: dict[str, ResolvedMessage]
+) -> PagePart:
     spec = message.spec
     forms = wire_forms(message)
     header = headers.get(_HEADER_NAMES.get(spec.type, ""))
     numbers = {form.header_version for form in forms if form.header_version is not None}
-    return Part(
+    return PagePart(
         anchor=_ROLES.get(spec.type, spec.type),
         spec=spec,
         forms=forms,
@@ -260,8 +259,8 @@ def _part(message: ResolvedMessage, is_draft: bool, headers: dict[str, ResolvedM
     )
 
 
-def shared_versions(parts: Sequence[Part]) -> list[VersionRange]:
-    """The versions of some parts, newest first, in spans in which none of them changes."""
+def shared_versions(parts: Sequence[PagePart]) -> list[VersionRange]:
+    """Return the versions of some parts, newest first, in spans in which none of them changes."""
     forms = [form.versions for part in parts for form in part.forms]
     edges = sorted({edge for form in forms for edge in (form.lowest, form.highest + 1)})
     spans = [

@@ -1,8 +1,8 @@
-"""From the pages of the guide to the texts of its files, by jinja2 templates that escape all.
+"""Renders the pages of the guide with jinja2 templates that escape every string.
 
-Texts come from specs that nobody has looked at. They reach HTML escaped, without characters
-that steer a terminal or turn the direction of the text, and never as part of an address:
-those are made by `pages.unique_name`.
+Strings come from untrusted specs. In HTML they are escaped, and have no control characters or
+characters that change the text direction. Addresses never contain them; `pages.unique_name`
+makes those.
 """
 
 from __future__ import annotations
@@ -17,21 +17,27 @@ import jinja2
 
 from kraftwire_generator.console import count_text
 from kraftwire_generator.guide.diagram import diagram, frame_boxes
-from kraftwire_generator.guide.pages import ERROR_CODES_PAGE, GuideSet, Page, Part, shared_versions
+from kraftwire_generator.guide.pages import (
+    ERROR_CODES_PAGE,
+    GuidePage,
+    GuideSet,
+    PagePart,
+    shared_versions,
+)
 from kraftwire_generator.guide.search_index import search_index
 from kraftwire_generator.guide.wire_forms import WireField
-from kraftwire_generator.guide.wire_type import default_text
+from kraftwire_generator.guide.wire_type import field_default
 from kraftwire_generator.language.spec import FieldSpec
 from kraftwire_generator.language.spec import MessageSpec
 from kraftwire_generator.language.versions import VersionRange
+from kraftwire_generator.output.environment import template_environment
 from kraftwire_generator.printing import printable_lines
 
 ASSETS = "assets"
 MARKER = "Written by kraftwire docs; do not edit it, run that again."
 _HERE = Path(__file__).parent
-_UNITS = (("Ms", "milliseconds"), ("Nanos", "nanoseconds"), ("Bytes", "bytes"))
-_WITH_UNITS = frozenset({"int16", "int32", "uint32", "int64"})
 
+# What the values of fields with a known entity type are.
 ENTITY_TYPES = {
     "brokerId": "the id of a broker or controller",
     "groupId": "the name of a group",
@@ -39,68 +45,54 @@ ENTITY_TYPES = {
     "topicName": "the name of a topic",
     "transactionalId": "the name that a producer gives its transactions",
 }
-"""What the values of fields with a known entity type are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class VersionChoice:
     """Parts of a page whose versions are chosen together.
 
-    `targets` are the spans to choose from, newest first, each with the anchor to go to.
-    `anchors` are those that have to be made: in which form (part, lowest version) which.
+    `targets` has the spans to choose from, newest first, each with the anchor it leads to.
+    `anchors` has the extra anchors of each form, by the form's part and lowest version.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[PagePart, ...]
     targets: tuple[tuple[VersionRange, str], ...]
     anchors: Mapping[tuple[str, int], Sequence[str]]
 
 
 def guide_files(sets: Sequence[GuideSet], title: str) -> Iterator[tuple[str, str]]:
-    """Every file of the guide: its path below the directory, with slashes, and its text."""
-    environment = _environment()
-    environment.globals["guide_title"] = title
-    environment.globals["marker"] = MARKER
+    """Yield path (with slashes) and text of every file of the guide."""
+    environment = _environment(title)
+
+    def render(name: str, **values: object) -> str:
+        text = environment.get_template(f"{name}.html.jinja").render(values)
+        return re.sub(r"\n\s*", "\n", text)  # without indentation and empty lines
+
     for name in ("guide.css", "guide.js"):
         text = (_HERE / "static" / name).read_text(encoding="utf-8")
         yield f"{ASSETS}/{name}", f"/* {MARKER} */\n{text}"
     yield f"{ASSETS}/search-index.js", f"/* {MARKER} */\n{search_index(sets)}"
-    yield "index.html", _tidy(
-        environment.get_template("index.html.jinja").render(root="", sets=sets)
-    )
-    yield "types.html", _tidy(
-        environment.get_template("types.html.jinja").render(root="", entity_types=ENTITY_TYPES)
-    )
-    page_template = environment.get_template("page.html.jinja")
-    codes_template = environment.get_template("error_codes.html.jinja")
+    yield "index.html", render("index", root="", sets=sets)
+    yield "types.html", render("types", root="", entity_types=ENTITY_TYPES)
     shipped = _shipped_pages(sets)
     for item in sets:
+        here = {"root": "../", "item": item}
         if item.error_codes:
-            yield f"{item.folder}/{ERROR_CODES_PAGE}", _tidy(
-                codes_template.render(root="../", item=item)
-            )
+            yield f"{item.folder}/{ERROR_CODES_PAGE}", render("error_codes", **here)
         for page in item.pages:
-            text = page_template.render(
-                root="../", item=item, page=page, choices=_choices(page), shipped=shipped
-            )
-            yield f"{item.folder}/{page.file}", _tidy(text)
+            text = render("page", **here, page=page, choices=_choices(page), shipped=shipped)
+            yield f"{item.folder}/{page.file}", text
 
 
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "templates"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=True,
-        finalize=_visible,
-    )
+def _environment(title: str) -> jinja2.Environment:
+    environment = template_environment(_HERE / "templates", autoescape=True, finalize=_visible)
     environment.globals |= {
+        "guide_title": title,
+        "marker": MARKER,
         "diagram": diagram,
         "frame_boxes": frame_boxes,
-        "versions_text": versions_text,
         "notes": field_notes,
-        "default_text": default_text,
+        "default_text": field_default,
         "field_versions": field_versions,
         "count_text": count_text,
         "holds_error_code": holds_error_code,
@@ -111,87 +103,67 @@ def _environment() -> jinja2.Environment:
 
 
 def _visible(value: object) -> object:
-    """Texts without control characters; what a template has made is one already."""
+    """Escape control characters, except in the output of a template, which has none."""
     if not isinstance(value, str) or hasattr(value, "__html__") or value.isprintable():
         return value
     return printable_lines(value)
 
 
-def _tidy(text: str) -> str:
-    """Without the indentation and the empty lines of the templates."""
-    return re.sub(r"\n\s*", "\n", text)
-
-
-def versions_text(versions: VersionRange) -> str:
-    """Versions with their noun."""
-    if not versions:
-        return "no version"
-    return f"version{'s' if versions.lowest < versions.highest else ''} {versions}"
-
-
 def field_versions(field: WireField, message: MessageSpec) -> str:
-    """The versions that a field has of those of the message; empty where it has them all."""
+    """Return the versions of a field, or the empty string if it has all of the message's."""
     valid = message.valid_versions
     return "" if field.spec.versions.covers(valid) else str(field.spec.versions)
 
 
 def field_notes(field: WireField, message: MessageSpec) -> list[str]:
-    """What else there is to know of a field."""
+    """Return notes about the values of a field."""
     spec = field.spec
-    notes: list[str] = []
-    notes += _unit(spec)
+    notes = [spec.unit] if spec.unit else []
     if spec.entity_type:
         meaning = ENTITY_TYPES.get(spec.entity_type)
         notes.append(f"{spec.entity_type}: {meaning}" if meaning else spec.entity_type)
     if spec.map_key:
-        notes.append("part of the key: no two elements have the same")
+        notes.append("part of the key, which is unique among the elements")
     if spec.ignorable and not spec.versions.covers(message.valid_versions):
-        notes.append("dropped where a version lacks it")
+        notes.append("dropped in versions that lack it")
     return notes
 
 
 def holds_error_code(spec: FieldSpec) -> bool:
-    """Whether the name and the type of a field say that it holds an error code."""
+    """Whether a field holds an error code, by its name and type."""
     return spec.name.endswith("ErrorCode") and str(spec.type) == "int16"
 
 
 def int16_hex(number: int) -> str:
-    """The bytes of an int16."""
+    """Return the bytes of an int16 in hexadecimal."""
     return number.to_bytes(2, signed=True).hex(" ")
 
 
-def _unit(spec: FieldSpec) -> list[str]:
-    """The unit that the name says a number is in."""
-    if str(spec.type) not in _WITH_UNITS:
-        return []
-    return [unit for suffix, unit in _UNITS if spec.name.endswith(suffix)]
-
-
-def _choices(page: Page) -> list[Choice]:
+def _choices(page: GuidePage) -> list[VersionChoice]:
     groups = [page.parts] if page.is_api else [(part,) for part in page.parts]
     return [_choice(parts) for parts in groups if any(part.forms for part in parts)]
 
 
-def _choice(parts: tuple[Part, ...]) -> Choice:
+def _choice(parts: tuple[PagePart, ...]) -> VersionChoice:
     spans = shared_versions(parts)
     if len(parts) == 1:
         targets = tuple((span, f"{parts[0].anchor}-v{span.lowest}") for span in spans)
-        return Choice(parts, targets, {})
+        return VersionChoice(parts, targets, {})
     anchors: dict[tuple[str, int], list[str]] = {}
     for span in spans:
         part = next(part for part in parts if span.lowest in part.spec.valid_versions)
         place = bisect_right(part.forms, span.lowest, key=lambda form: form.versions.lowest) - 1
         form = part.anchor, part.forms[place].versions.lowest
         anchors.setdefault(form, []).append(f"v{span.lowest}")
-    return Choice(parts, tuple((span, f"v{span.lowest}") for span in spans), anchors)
+    return VersionChoice(parts, tuple((span, f"v{span.lowest}") for span in spans), anchors)
 
 
 def _shipped_pages(sets: Sequence[GuideSet]) -> dict[str, str]:
-    """The addresses of the messages of released sets, as seen from another page."""
+    """Return the addresses of messages in released sets, relative to another page."""
     return {
         part.spec.name: f"../{item.folder}/{page.file}#{part.anchor}"
         for item in reversed(sets)
-        if not item.spec_set.draft
+        if not item.spec_set.settings.draft
         for page in item.pages
         for part in page.parts
     }

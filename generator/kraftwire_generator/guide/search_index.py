@@ -1,7 +1,7 @@
-"""The search index: a script that holds pages, messages, fields and error codes as data.
+"""The search index: a script with pages, messages, fields and error codes as data.
 
-A script and no JSON file, since a page that was opened from a disk may load the one and not
-the other. `static/guide.js` reads it.
+It is a script because browsers do not let a page opened from disk load JSON. `static/guide.js`
+reads it.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from kraftwire_generator.guide.pages import ERROR_CODES_PAGE, GuideSet, Page, Part
+from kraftwire_generator.guide.pages import ERROR_CODES_PAGE, GuidePage, GuideSet, PagePart
 from kraftwire_generator.printing import printable
 
 
 def search_index(sets: Sequence[GuideSet]) -> str:
-    """The text of the script.
+    """Return the text of the script.
 
-    `pages` has the address, the number and a line about each page; `messages` the name, the
-    page and the anchor of each message; `fields` the same of each field, by its path, in the
-    newest version that has it; `errors` the name, the page and the number of error codes.
+    `pages` has address, number and a description of each page; `messages` has name, page and
+    anchor of each message; `fields` has the same of each field, by its path, in the newest
+    version that has it; `errors` has name, page and number of each error code.
     """
     pages: list[tuple[str, int | None, str]] = []
     messages: list[tuple[str, int, str]] = []
@@ -28,7 +28,7 @@ def search_index(sets: Sequence[GuideSet]) -> str:
         if item.error_codes:
             errors += [(name, len(pages), number) for number, name in item.error_codes]
             pages.append(
-                (f"{item.folder}/{ERROR_CODES_PAGE}", None, printable(item.spec_set.title))
+                (f"{item.folder}/{ERROR_CODES_PAGE}", None, printable(item.spec_set.settings.title))
             )
         for page in item.pages:
             place = len(pages)
@@ -43,14 +43,14 @@ def search_index(sets: Sequence[GuideSet]) -> str:
     return f"globalThis.kraftwireGuide={text};\n"
 
 
-def _about(item: GuideSet, page: Page) -> str:
+def _about(item: GuideSet, page: GuidePage) -> str:
     number = {"API": "API key", "record": "record id"}.get(page.kind)
     what = page.kind if page.number is None or number is None else f"{number} {page.number}"
-    return f"{what}, {printable(item.spec_set.title)}"
+    return f"{what}, {printable(item.spec_set.settings.title)}"
 
 
-def _newest(part: Part) -> dict[str, str]:
-    """The path of every field with the id of its row in the newest form that has it."""
+def _newest(part: PagePart) -> dict[str, str]:
+    """Return the path of every field, with the id of its row in the newest form that has it."""
     return {
         field.path: f"{part.anchor}-v{form.versions.lowest}.{field.path}"
         for form in part.forms

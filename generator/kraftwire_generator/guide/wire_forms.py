@@ -1,37 +1,35 @@
-"""What each version of a message has on the wire; versions that are alike share one form.
+"""Lists the fields that each version of a message has on the wire; equal versions share a form.
 
 Rules:
-- fields stand in wire order: ordinary ones as they are declared, then the tagged ones by tag;
-- a form shows the fields of a struct once. A second use of a common struct points to the
-  first, since common structs can make up far more paths than there are structs;
-- a message whose forms have too many fields together is refused, not cut short.
+- fields are in wire order: ordinary ones as declared, then tagged ones by tag;
+- a form shows the fields of a struct once. A second use of a common struct points to the first,
+  since common structs can form far more paths than there are structs;
+- a message whose forms have too many fields in total is refused, not truncated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kraftwire_generator.checks.structs import ResolvedMessage, struct_name
+from kraftwire_generator.checks.structs import ResolvedMessage
 from kraftwire_generator.errors import Finding, SpecError
 from kraftwire_generator.guide.wire_type import WireType, wire_type
-from kraftwire_generator.language.header_versions import header_versions
-from kraftwire_generator.language.spec import FieldSpec
+from kraftwire_generator.language.header_versions import header_version, header_versions
+from kraftwire_generator.language.spec import FieldSpec, field_path
 from kraftwire_generator.language.versions import VersionRange
-from kraftwire_generator.plan.conditions import split_cases
-from kraftwire_generator.plan.field_code import bounds
 
 MOST_FIELDS = 20_000
-"""The most fields that all forms of one message may have; Kafka's largest has 237."""
+"""The limit on the fields of all forms of one message; Kafka's largest has 237."""
 
 
 @dataclass(frozen=True, slots=True)
 class WireField:
     """A field in one version.
 
-    `path` is made of spec names and unique within the form. `tag` is None for an ordinary
-    field. `body` are the fields of its struct, None for a primitive and where `same_as`, the
-    path of a field of the same struct, has them already.
+    `path` consists of spec names and is unique within the form. `tag` is None for an ordinary
+    field. `body` has the fields of its struct; it is None for a primitive, and for a struct that
+    is shown at the field `same_as` already.
     """
 
     spec: FieldSpec
@@ -45,14 +43,14 @@ class WireField:
 
 @dataclass(frozen=True, slots=True)
 class WireStruct:
-    """A struct in one version: its ordinary fields, and its tag section where it has one."""
+    """A struct in one version: its ordinary fields, and its tag section if it has one."""
 
     fields: tuple[WireField, ...]
     tagged: tuple[WireField, ...]
     has_tag_section: bool
 
     def rows(self) -> Iterator[WireField]:
-        """Every field below, in wire order, parents before children."""
+        """Yield every field at any depth, in wire order, parents before children."""
         waiting = [*reversed((*self.fields, *self.tagged))]
         while waiting:
             field = waiting.pop()
@@ -62,8 +60,8 @@ class WireStruct:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """What neighbouring versions have in common on the wire, headers included."""
+class WireForm:
+    """Neighbouring versions that are equal on the wire, headers included."""
 
     versions: VersionRange
     body: WireStruct
@@ -72,41 +70,41 @@ class Form:
     deprecated: bool
 
 
-def wire_forms(message: ResolvedMessage) -> tuple[Form, ...]:
-    """The forms of a message in ascending order; none where no version is valid."""
+def wire_forms(message: ResolvedMessage) -> tuple[WireForm, ...]:
+    """Return the forms of a message in ascending order; none if no version is valid."""
     spec = message.spec
-    headers = header_versions(spec)
-    ranges = [spec.flexible_versions, spec.deprecated_versions, *(body for body, _ in headers)]
+    headers = (body for body, _ in header_versions(spec))
+    ranges = [spec.flexible_versions, spec.deprecated_versions, *headers]
     for fields in (spec.fields, *(struct.fields for struct in message.structs.values())):
-        ranges += [item for field in fields for item in bounds(field, spec.valid_versions)]
+        ranges += [bound for field in fields for bound in field.bounds]
     fields_shown = 0
-
-    def facts(version: int) -> tuple[tuple[WireStruct, bool, int | None, bool]]:
-        nonlocal fields_shown
-        body = wire_struct(message, version)
-        fields_shown += sum(1 for _ in body.rows())
+    forms: list[WireForm] = []
+    for span in spec.valid_versions.split(ranges):
+        version = span.lowest
+        form = WireForm(
+            span,
+            wire_struct(message, version),
+            version in spec.flexible_versions,
+            header_version(spec, version),
+            version in spec.deprecated_versions,
+        )
+        fields_shown += sum(1 for _ in form.body.rows())
         if fields_shown > MOST_FIELDS:
-            problem = f"its versions have more than {MOST_FIELDS} fields together; use fewer"
+            problem = f"its versions have more than {MOST_FIELDS} fields in total; use fewer"
             raise SpecError([Finding(spec.file, spec.line, "", problem)])
-        header = next((number for within, number in headers if version in within), None)
-        return ((body, version in spec.flexible_versions, header, _deprecated(message, version)),)
-
-    cases = split_cases(spec.valid_versions, ranges, facts)
-    pairs = zip(cases.spans, cases.actions, strict=True)
-    return tuple(Form(versions, *found[0]) for versions, found in pairs)
+        if forms and replace(form, versions=forms[-1].versions) == forms[-1]:
+            span = VersionRange(forms.pop().versions.lowest, span.highest)
+        forms.append(replace(form, versions=span))
+    return tuple(forms)
 
 
 def wire_struct(message: ResolvedMessage, version: int) -> WireStruct:
-    """The fields that one version of a message has."""
-    return _Walk(message, version).struct(message.spec.fields, "", 0)
+    """Return the fields that one version of a message has."""
+    return _StructWalk(message, version).struct(message.spec.fields, "", 0)
 
 
-def _deprecated(message: ResolvedMessage, version: int) -> bool:
-    return version in message.spec.deprecated_versions
-
-
-class _Walk:
-    """Goes once through the structs of a message, in one version."""
+class _StructWalk:
+    """Walks the structs of a message once, in one version."""
 
     def __init__(self, message: ResolvedMessage, version: int) -> None:
         self._structs = message.structs
@@ -115,24 +113,19 @@ class _Walk:
         self._places: dict[str, str] = {}
 
     def struct(self, fields: tuple[FieldSpec, ...], path: str, depth: int) -> WireStruct:
-        """A struct whose fields stand below `path`."""
-        there = [field for field in fields if self._version in field.versions]
-        ordinary: list[WireField] = []
-        tagged: list[WireField] = []
-        for field in there:
-            if self._version not in field.tagged_versions:
-                ordinary.append(self._field(field, path, depth, None))
-        if self._flexible:
-            there.sort(key=lambda field: field.tag or 0)
-            for field in there:
-                if self._version in field.tagged_versions:
-                    tagged.append(self._field(field, path, depth, field.tag))
-        return WireStruct(tuple(ordinary), tuple(tagged), self._flexible)
+        ordinary = [field for field in fields if field.is_ordinary_in(self._version)]
+        tagged = [field for field in fields if self._flexible and field.is_tagged_in(self._version)]
+        tagged.sort(key=lambda field: field.tag or 0)
+        return WireStruct(
+            tuple(self._field(field, path, depth, None) for field in ordinary),
+            tuple(self._field(field, path, depth, field.tag) for field in tagged),
+            self._flexible,
+        )
 
     def _field(self, spec: FieldSpec, path: str, depth: int, tag: int | None) -> WireField:
-        path = f"{path}.{spec.name}" if path else spec.name
+        path = field_path(path, spec.name)
         form = wire_type(spec, self._version, flexible=self._flexible, tagged=tag is not None)
-        name = struct_name(spec.type)
+        name = spec.struct_name
         if name is None:
             return WireField(spec, path, depth, form, tag)
         first = self._places.setdefault(name, path)

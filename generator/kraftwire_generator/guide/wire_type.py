@@ -1,8 +1,8 @@
-"""How one field is written in one version: the name of its type, its size, and its default.
+"""Describes how one field is written in one version: the name of its type, and its size.
 
-Names of types are those of Kafka's protocol guide (`COMPACT_NULLABLE_STRING`), with one rule
-for all: COMPACT where the length is an unsigned varint, NULLABLE where null can be written.
-Every function is total over the field types.
+Type names are those of Kafka's protocol guide (`COMPACT_NULLABLE_STRING`), under one rule:
+COMPACT if the length is an unsigned varint, NULLABLE if null can be written. Every function is
+total over the field types.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from kraftwire_generator.language.defaults import default_text, default_value
 from kraftwire_generator.language.field_types import Array, Primitive, Struct
 from kraftwire_generator.language.spec import FieldSpec
-from kraftwire_generator.plan.field_code import FieldCode
 
 FIXED_BYTES = {
     "bool": 1,
@@ -32,11 +32,11 @@ _CLASSIC_LENGTH = {"string": "int16", "bytes": "int32", "records": "int32"}
 
 @dataclass(frozen=True, slots=True)
 class WireType:
-    """A field on the wire of one version.
+    """A field's type in one version.
 
-    `struct` is the name of its struct or its elements' struct, empty for primitives; `label`
-    is what comes before it. `size` says in words what its bytes are, `bytes_fixed` how many
-    there are, 0 where that depends on the value.
+    `struct` is the name of its struct or its elements' struct, empty for primitives; `label` is
+    the rest of the type. `size` describes its bytes in words. `bytes_fixed` is their number, or 0
+    if it depends on the value.
     """
 
     label: str
@@ -48,12 +48,12 @@ class WireType:
 
     @property
     def text(self) -> str:
-        """The type in full."""
+        """The whole type."""
         return f"{self.label} {self.struct}".strip()
 
 
 def wire_type(spec: FieldSpec, version: int, *, flexible: bool, tagged: bool) -> WireType:
-    """The form of a field that a version has; `flexible` is what the version is."""
+    """Return the type of a field in a version; `flexible` says whether the version is flexible."""
     nullable = version in spec.nullable_versions
     own = spec.flexible_versions
     compact = flexible and (own is None or version in own)
@@ -78,7 +78,7 @@ def wire_type(spec: FieldSpec, version: int, *, flexible: bool, tagged: bool) ->
 
 
 def _element(element: Primitive | Struct, *, flexible: bool) -> tuple[str, str, str]:
-    """The struct of an array's elements, or the name of their type; and the size of each."""
+    """Return the struct of an array's elements, or their type name; and the size of each."""
     match element:
         case Struct(name):
             return name, "", name
@@ -94,7 +94,6 @@ def _prefixed(name: str, *, compact: bool, nullable: bool) -> str:
 
 
 def _length(classic: str, *, compact: bool, nullable: bool) -> str:
-    """How the length n is written."""
     if compact:
         return "uvarint n + 1 (0: null)" if nullable else "uvarint n + 1"
     return f"{classic} n (-1: null)" if nullable else f"{classic} n"
@@ -110,24 +109,11 @@ def _bytes_text(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 
 
-def default_text(spec: FieldSpec) -> str:
-    """The default as a person would write it; empty for a struct, which has those of its fields."""
-    code = FieldCode(spec, "")
-    default = code.default
-    if default is None:
-        return "not sent" if code.is_optional_struct else "null"
+def field_default(spec: FieldSpec) -> str:
+    """Return the default as a person would write it; a struct has only those of its fields."""
+    if spec.is_optional_struct:
+        return "not sent"
+    default = default_value(spec)
     if default == ():
         return "[]" if isinstance(spec.type, Array) else ""
-    match default:
-        case bool():
-            return "true" if default else "false"
-        case int() | float():
-            return str(default)
-        case bytes():
-            return "empty"  # the language has no other default
-        case UUID():
-            return str(default) if default.int else "zero"
-        case str():
-            return f'"{default}"'
-        case _:
-            raise TypeError(f"no text for the default {default!r}")
+    return "zero" if default == UUID(int=0) else default_text(default)

@@ -1,15 +1,14 @@
-"""Reads the constants of a Java enum out of its class file; no Java is needed.
+"""Reads the constants of a Java enum from its class file, without Java.
 
-Rules: only as much of a class file is read as it takes to find one method's bytecode, and
-only the bytecode that javac writes for enum constants is understood. Whatever is wrong with
-the bytes is a `ValueError` that names the offset.
+It parses only what leads to one method's bytecode, and understands only the bytecode that javac
+writes for enum constants. Anything else raises `ValueError` with the offset.
 
 javac puts every constant of an enum at the start of `<clinit>`, each as
 
     new, dup, ldc <name>, push <ordinal>, push <first argument>, ..., invokespecial, putstatic
 
-where a push is iconst_m1 to iconst_5, bipush, sipush or ldc of an int. Kafka's error codes
-are such an enum: the first argument is the code.
+A push is iconst_m1 to iconst_5, bipush, sipush, or ldc of an int. Kafka's error codes are such an
+enum, whose first argument is the code.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ _MAGIC = 0xCAFEBABE
 
 # Tags of the constant pool (JVM specification, table 4.4-A).
 _UTF8, _INTEGER, _LONG, _DOUBLE, _CLASS, _STRING = 1, 3, 5, 6, 7, 8
-_REFERENCES = (_CLASS, _STRING, 16, 19, 20)  # these hold the index of a text
+_REFERENCES = (_CLASS, _STRING, 16, 19, 20)  # these hold the index of a string
 _SKIPPED_SIZES = dict.fromkeys((4, 9, 10, 11, 12, 17, 18), 4) | {_LONG: 8, _DOUBLE: 8, 15: 3}
 
 _ACONST_NULL, _ICONST_M1, _ICONST_5, _BIPUSH, _SIPUSH, _LDC, _LDC_W = 1, 2, 8, 16, 17, 18, 19
 _DUP, _PUTSTATIC, _INVOKESPECIAL, _INVOKESTATIC, _INVOKEDYNAMIC, _NEW = 89, 179, 183, 184, 186, 187
 
 
-class _Reader:
-    """Big-endian numbers out of bytes, each checked against the end."""
+class _ByteReader:
+    """Reads big-endian numbers, each checked against the end of the bytes."""
 
     def __init__(self, data: bytes, start: int = 0, end: int | None = None) -> None:
         self.data = data
@@ -40,8 +39,8 @@ class _Reader:
         start = self.offset
         if size > self.end - start:
             raise ValueError(
-                f"the class file ends too early: {size} bytes wanted at offset {start}, "
-                f"{self.end - start} left"
+                f"the class file ends too early: it needs {size} bytes at offset {start}, "
+                f"{self.end - start} are left"
             )
         self.offset = start + size
         return self.data[start : self.offset]
@@ -52,28 +51,28 @@ class _Reader:
 
 @dataclass(slots=True)
 class _ConstantPool:
-    """The constants by index: text and ints as they are, references as (tag, index)."""
+    """The constants by index: strings and ints, and references as (tag, index)."""
 
     entries: dict[int, str | int | tuple[int, int]] = field(default_factory=dict)
 
     def text(self, index: int, offset: int) -> str:
-        """A text constant, behind a class or string reference if `index` is one."""
+        """Return a string constant, following a class or string reference."""
         entry = self.entries.get(index)
         if isinstance(entry, tuple) and entry[0] in (_CLASS, _STRING):
             entry = self.entries.get(entry[1])
         if isinstance(entry, str):
             return entry
-        raise ValueError(f"constant {index}, used at offset {offset}, is no text")
+        raise ValueError(f"constant {index}, used at offset {offset}, is not a string")
 
     def loaded(self, index: int, offset: int) -> str | int:
-        """What `ldc` of a constant pushes: an int or a string."""
+        """Return what `ldc` of a constant pushes: an int or a string."""
         entry = self.entries.get(index)
         return entry if isinstance(entry, int) else self.text(index, offset)
 
 
 def enum_constants(data: bytes) -> list[tuple[str, int]]:
-    """The constants of an enum with their first int argument, in the order of the source."""
-    reader = _Reader(data)
+    """Return the constants of an enum with their first int argument, in source order."""
+    reader = _ByteReader(data)
     if reader.number(4) != _MAGIC:
         raise ValueError("not a Java class file: it does not start with cafebabe at offset 0")
     reader.take(4)  # the class file's version
@@ -91,7 +90,7 @@ def enum_constants(data: bytes) -> list[tuple[str, int]]:
     raise ValueError(f"no static initialiser before offset {reader.offset}: not an enum")
 
 
-def _read_constant_pool(reader: _Reader) -> _ConstantPool:
+def _read_constant_pool(reader: _ByteReader) -> _ConstantPool:
     pool = _ConstantPool()
     count = reader.number(2)
     index = 1
@@ -99,7 +98,7 @@ def _read_constant_pool(reader: _Reader) -> _ConstantPool:
         offset = reader.offset
         tag = reader.number(1)
         if tag == _UTF8:
-            # Java's own encoding differs from UTF-8 in code points that no name here has.
+            # Java's modified UTF-8 differs only in code points that no name here has.
             pool.entries[index] = reader.take(reader.number(2)).decode("utf-8", "replace")
         elif tag == _INTEGER:
             pool.entries[index] = reader.number(4, signed=True)
@@ -113,8 +112,8 @@ def _read_constant_pool(reader: _Reader) -> _ConstantPool:
     return pool
 
 
-def _read_member(reader: _Reader, pool: _ConstantPool) -> tuple[str, _Reader | None]:
-    """A field's or method's name, and its bytecode if it has any."""
+def _read_member(reader: _ByteReader, pool: _ConstantPool) -> tuple[str, _ByteReader | None]:
+    """Return a field's or method's name, and its bytecode if it has any."""
     reader.take(2)  # access flags
     name = pool.text(reader.number(2), reader.offset - 2)
     reader.take(2)  # the descriptor
@@ -129,17 +128,19 @@ def _read_member(reader: _Reader, pool: _ConstantPool) -> tuple[str, _Reader | N
     return name, code
 
 
-def _bytecode(data: bytes, start: int, end: int) -> _Reader:
-    attribute = _Reader(data, start, end)
+def _bytecode(data: bytes, start: int, end: int) -> _ByteReader:
+    attribute = _ByteReader(data, start, end)
     attribute.take(4)  # the sizes of stack and locals
     size = attribute.number(4)
     first = attribute.offset
     attribute.take(size)
-    return _Reader(data, first, attribute.offset)
+    return _ByteReader(data, first, attribute.offset)
 
 
-def _walk_constants(code: _Reader, pool: _ConstantPool, own_name: str) -> Iterator[tuple[str, int]]:
-    """Read constants until something else than `new <the enum itself>` begins."""
+def _walk_constants(
+    code: _ByteReader, pool: _ConstantPool, own_name: str
+) -> Iterator[tuple[str, int]]:
+    """Yield constants until anything other than `new <the enum itself>` begins."""
     while code.offset < code.end:
         start = code.offset
         if code.number(1) != _NEW or not _is_own(pool.text(code.number(2), start), own_name):
@@ -156,12 +157,12 @@ def _walk_constants(code: _Reader, pool: _ConstantPool, own_name: str) -> Iterat
 
 
 def _is_own(class_name: str, own_name: str) -> bool:
-    """True for the enum and for the classes of constants that have a body."""
+    """Whether the class is the enum, or that of a constant with a body."""
     return class_name == own_name or class_name.startswith(own_name + "$")
 
 
-def _read_pushes(code: _Reader, pool: _ConstantPool) -> list[str | int | None]:
-    """What one constant's bytecode pushes, up to its `putstatic`."""
+def _read_pushes(code: _ByteReader, pool: _ConstantPool) -> list[str | int | None]:
+    """Return what one constant's bytecode pushes, up to its `putstatic`."""
     pushed: list[str | int | None] = []
     while True:
         offset = code.offset

@@ -2,12 +2,12 @@
 
 A repository's own settings can name commands, and so can attributes, hooks and the user's
 environment. Invariants:
-- git reads objects and refs. It starts no other program: no transport (so a missing object is
+- git reads objects and refs, and starts no other program: no transport (so a missing object is
   not fetched), no hook, no file system monitor, no diff, pager, filter or ssh command.
-- Settings of the user, of the system and of `GIT_*` variables are not read, except for
-  `safe.directory`, with which a user trusts a repository that belongs to someone else.
-- Replacement refs and grafts are ignored: a commit has the content that its id stands for.
-- Time (`GIT_SECONDS`), output and git's own memory are bounded, and nothing is left running.
+- Settings of the user, the system and `GIT_*` variables are ignored, except `safe.directory`, with
+  which a user trusts a repository that belongs to someone else.
+- Replacement refs and grafts are ignored: a commit has the content that its id names.
+- Time (`GIT_SECONDS`), output and git's own memory are bounded, and no process is left running.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _VARIABLES = {
 
 
 class GitError(Exception):
-    """git failed, or went beyond a limit; the text says which."""
+    """git failed or exceeded a limit; the message says which."""
 
 
 def run_git(
@@ -67,7 +67,7 @@ def run_git(
     """Return what `git ARGUMENTS` prints in `directory`; raise `GitError` if it fails.
 
     A bare repository is read only if `directory` is that repository and is named `*.git`.
-    Otherwise a folder of files that looks like one would stand in for the checkout around it.
+    Otherwise a folder that looks like a bare repository could replace the checkout around it.
     """
     bare = directory.absolute().name.endswith(".git") and (directory / "HEAD").is_file()
     settings = (
@@ -124,7 +124,7 @@ def _output(
         try:
             output, complaint = _drain(process, largest_output)
         except BaseException:
-            # The whole group: what git started may keep the pipes open.
+            # The whole group: programs that git started may keep the pipes open.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             raise
@@ -136,7 +136,7 @@ def _output(
 
 
 def _drain(process: subprocess.Popen[bytes], largest_output: int) -> tuple[bytes, bytes]:
-    """Return the output, and the end of what git complains about, once git has ended."""
+    """Wait for git to end; return its output, and the end of its diagnostics."""
     deadline = time.monotonic() + GIT_SECONDS
     assert process.stdout is not None
     assert process.stderr is not None
@@ -160,7 +160,7 @@ def _drain(process: subprocess.Popen[bytes], largest_output: int) -> tuple[bytes
 
 
 def _read_chunk(pipe: IO[bytes], into: bytearray) -> bool:
-    """Append what the pipe has now; False at its end."""
+    """Append the available bytes of a pipe; return False at its end."""
     chunk = os.read(pipe.fileno(), _CHUNK)
     into += chunk
     return bool(chunk)

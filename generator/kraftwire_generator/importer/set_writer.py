@@ -1,14 +1,14 @@
-"""Imports the facts of Kafka's message specs into a spec set that this project owns.
+"""Imports the facts of Kafka's message specs into a spec set; the entry point is `import_specs`.
 
 Rules:
 - everything is read and checked before the first byte is written;
-- an import replaces each module that its sources hold, as a whole; other modules of the set
-  stay as they are, with the release they came from, unless a source is a whole source tree;
-- set.toml says the release; a module from another release stands in its [modules] table, so
-  that one set can hold what was published piecemeal;
-- only a folder that an import wrote (its set.toml starts with `MARKER`) is written again,
-  and only its module folders lose files; nothing outside of it is touched;
-- the same sources give the same bytes, and a file whose bytes stay is not rewritten.
+- an import replaces each module in its sources as a whole. Other modules of the set keep their
+  files and release, unless a source is a whole source tree;
+- set.toml names the release. Modules from another release are in its [modules] table, so that
+  one set can hold modules that were published one by one;
+- an existing folder is written only if an import wrote it (its set.toml starts with `MARKER`).
+  Only its module folders lose files, and nothing outside it changes;
+- the same sources give the same bytes, and files that do not change are not rewritten.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kraftwire_generator.errors import Finding, SpecError
+from kraftwire_generator.errors import Finding, raise_errors
 from kraftwire_generator.importer.sources import (
     MODULE_NAME,
     RELEASE,
@@ -45,14 +45,14 @@ _RECORD_MODULES = {
     "transaction": "transaction-coordinator",
 }
 
-# Braces of JSON; strings and comments match too, so that braces inside them do not.
+# Braces of JSON. Strings and comments match too, so that braces inside them do not count.
 _BRACES = re.compile(r'[{}]|"(?:\\.?|[^"\\])*+(?:"|\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _MESSAGE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,127}")
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleReport:
-    """One module of the set; `imported` is False where it stayed from an earlier import."""
+class ModuleImport:
+    """One module of the set; `imported` is False if an earlier import wrote it."""
 
     module: str
     specs: int
@@ -62,10 +62,10 @@ class ModuleReport:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did; the files are paths within the set, in order."""
+    """The result of an import; files are sorted paths within the set."""
 
     release: str
-    modules: tuple[ModuleReport, ...]
+    modules: tuple[ModuleImport, ...]
     changed: tuple[str, ...]
     removed: tuple[str, ...]
     unchanged: tuple[str, ...]
@@ -80,17 +80,16 @@ class _Module:
 
 
 def import_specs(sources: Sequence[str], out: Path) -> ImportReport:
-    """Write the specs of `sources` into the set `out`; `SpecError` when that cannot be."""
+    """Write the specs of `sources` into the set `out`; raise `SpecError` if that fails."""
     read = [read_source(source) for source in sources]
     modules = _modules(read)
     if not modules:
-        raise SourceError(", ".join(sources), "there are no message specs in it; name other jars")
+        raise SourceError(", ".join(sources), "it has no message specs; name other jars")
     try:
         return _write(read, modules, out)
     except OSError as error:
-        raise SourceError(
-            str(out), f"it cannot be written ({error}); mend that, try again"
-        ) from None
+        problem = f"it cannot be written ({error}); fix that and try again"
+        raise SourceError(str(out), problem) from None
 
 
 def _write(read: list[Source], modules: Mapping[str, _Module], out: Path) -> ImportReport:
@@ -110,17 +109,17 @@ def _write(read: list[Source], modules: Mapping[str, _Module], out: Path) -> Imp
     if codes is not None:
         files[ERROR_CODES_FILE] = _error_codes_toml(codes)
     files[SETTINGS_FILE] = _set_toml(releases)
-    # Removing comes first: where case does not count, the old file may bear the new one's name.
+    # Delete first: if the file system ignores case, an old file may have a new one's name.
     stale = _stale_files(out, replaced, files) if earlier else []
     for path in stale:
         (out / path).unlink()
-    # set.toml is written before the specs: should this be interrupted, the next import knows
-    # the folder for its own.
+    # set.toml is written before the specs, so that the next import recognises the folder even
+    # if this one is interrupted.
     order = sorted(files, key=lambda path: (path != SETTINGS_FILE, path))
     changed = [path for path in order if _write_if_changed(out, path, files[path])]
     return ImportReport(
         release=_newest_release(releases.values()),
-        modules=tuple(_module_reports(modules, out, kept)),
+        modules=tuple(_module_imports(modules, out, kept)),
         changed=tuple(sorted(changed)),
         removed=tuple(stale),
         unchanged=tuple(sorted(files.keys() - set(changed))),
@@ -129,18 +128,18 @@ def _write(read: list[Source], modules: Mapping[str, _Module], out: Path) -> Imp
     )
 
 
-def _module_reports(
+def _module_imports(
     modules: Mapping[str, _Module], out: Path, kept: Mapping[str, str]
-) -> Iterable[ModuleReport]:
+) -> Iterable[ModuleImport]:
     for name in sorted({*modules, *kept}):
         if name in modules:
-            yield ModuleReport(name, len(modules[name].specs), modules[name].release)
+            yield ModuleImport(name, len(modules[name].specs), modules[name].release)
         else:
-            yield ModuleReport(name, len(_spec_files(out, name)), kept[name], imported=False)
+            yield ModuleImport(name, len(_spec_files(out, name)), kept[name], imported=False)
 
 
 def _modules(sources: list[Source]) -> dict[str, _Module]:
-    """Every module of the sources with its parsed specs, by name."""
+    """Return every module of the sources with its parsed specs, by name."""
     specs: dict[str, list[MessageSpec]] = defaultdict(list)
     releases: dict[str, str] = {}
     findings: list[Finding] = []
@@ -150,16 +149,14 @@ def _modules(sources: list[Source]) -> dict[str, _Module]:
             if release != source.release:
                 raise SourceError(
                     source.name,
-                    f"{text.module} is there in two releases, {release} and {source.release}; "
+                    f"{text.module} comes in two releases, {release} and {source.release}; "
                     "name one of the two sources",
                 )
             spec, problems = parse_published(text)
             findings += problems
             if spec is not None:
                 specs[text.module].append(spec)
-    errors = [finding for finding in findings if finding.severity == "error"]
-    if errors:
-        raise SpecError(errors)
+    raise_errors(findings)
     return {
         module: _Module(releases[module], tuple(sorted(found, key=lambda spec: spec.name)))
         for module, found in sorted(specs.items())
@@ -167,10 +164,10 @@ def _modules(sources: list[Source]) -> dict[str, _Module]:
 
 
 def parse_published(text: SpecText) -> tuple[MessageSpec | None, list[Finding]]:
-    """Return a spec as some release published it, and what is wrong with it.
+    """Return a spec as a release published it, and its problems.
 
-    Both are empty for JSON of another kind. Kafka 3.9 published specs that repeat a key; its
-    own generator takes the last one, and so does this.
+    Both are empty for JSON that is not a spec. Kafka 3.9 published specs that repeat a key; here,
+    as in its own generator, the last one counts.
     """
     try:
         value = parse_json(_outermost_object(text.text), last_key_counts=True)
@@ -178,17 +175,14 @@ def parse_published(text: SpecText) -> tuple[MessageSpec | None, list[Finding]]:
         return None, [Finding(text.origin, error.line, "", error.message)]
     if not isinstance(value, JsonObject) or not {"type", "validVersions"} & value.members.keys():
         return None, []
-    if "flexibleVersions" not in value.members:  # until 2.8 the key could be left out
+    if "flexibleVersions" not in value.members:  # optional until 2.8
         value.members["flexibleVersions"] = "none"
         value.key_lines["flexibleVersions"] = value.line
     return message_of(value, text.origin)
 
 
 def _outermost_object(text: str) -> str:
-    """Return the text without surplus brackets at its end.
-
-    Kafka 2.8 published a spec with such brackets: its reader stopped after the object.
-    """
+    """Strip surplus brackets at the end, with which Kafka 2.8 published a spec."""
     depth = 0
     for token in _BRACES.finditer(text):
         if token[0] == "{":
@@ -204,23 +198,22 @@ def _outermost_object(text: str) -> str:
 def _check_folders(modules: Iterable[str], out: Path) -> None:
     for module in modules:
         if not (out / module).resolve().is_relative_to(out.resolve()):
-            raise SourceError(str(out / module), "it leads out of the set; remove that link")
+            raise SourceError(str(out / module), "it leads outside the set; remove that link")
 
 
 def _check_unique_names(modules: Mapping[str, _Module], out: Path, kept: Iterable[str]) -> None:
-    """Messages must differ in more than case: some file systems cannot tell them apart."""
+    """Refuse messages whose names differ only in case: some file systems ignore case."""
     origins = {path.stem.lower(): str(path) for module in kept for path in _spec_files(out, module)}
     findings: list[Finding] = []
     for spec in (spec for module in modules.values() for spec in module.specs):
         if not _MESSAGE_NAME.fullmatch(spec.name):
-            problem = "is no message name; write letters and digits, a letter first"
+            problem = "is not a message name; write letters and digits, a letter first"
             findings.append(Finding(spec.file, spec.line, "", f"{spec.name[:40]!r} {problem}"))
         first = origins.setdefault(spec.name.lower(), spec.file)
         if first != spec.file:
             problem = f"{spec.name} is also in {first}; leave one of the two sources out"
             findings.append(Finding(spec.file, spec.line, "", problem))
-    if findings:
-        raise SpecError(findings)
+    raise_errors(findings)
 
 
 def _spec_files(out: Path, module: str) -> list[Path]:
@@ -228,13 +221,13 @@ def _spec_files(out: Path, module: str) -> list[Path]:
 
 
 def _stale_files(out: Path, modules: Iterable[str], files: Mapping[str, str]) -> list[str]:
-    """Spec files of the replaced modules that the sources do not have."""
+    """Return the spec files of replaced modules that the sources no longer have."""
     found = (f"{module}/{path.name}" for module in modules for path in _spec_files(out, module))
     return sorted(path for path in found if path not in files)
 
 
 def _write_if_changed(out: Path, path: str, text: str) -> bool:
-    """Write a file of the set in one step; False when it has these bytes already."""
+    """Write a file of the set atomically; return False if it has these bytes already."""
     target = out / path
     target.parent.mkdir(parents=True, exist_ok=True)
     data = text.encode()
@@ -249,7 +242,7 @@ def _write_if_changed(out: Path, path: str, text: str) -> bool:
 
 
 def _newest_release(releases: Iterable[str]) -> str:
-    """The highest release; a snapshot or candidate comes before the release itself."""
+    """Return the highest release; snapshots and candidates precede the release itself."""
     return max(releases, key=_release_order)
 
 
@@ -261,7 +254,7 @@ def _release_order(release: str) -> tuple[list[int], bool, str]:
 
 
 def _set_toml(releases: Mapping[str, str]) -> str:
-    """The text of `set.toml`, from the release of every module."""
+    """Return the text of `set.toml`, given the release of every module."""
     release = _newest_release(releases.values())
     lines = [
         MARKER,
@@ -279,21 +272,20 @@ def _set_toml(releases: Mapping[str, str]) -> str:
 
 
 def _pairs(table: Mapping[str, str]) -> list[str]:
-    # Keys and values are module names and releases: nothing in them needs an escape.
+    # Keys and values are module names and releases, which need no escapes.
     return [f'{key} = "{value}"' for key, value in table.items()]
 
 
 def _error_codes_toml(codes: Mapping[str, int]) -> str:
-    """The text of `error_codes.toml`, in numeric order."""
     lines = [MARKER, "[error_codes]"]
     lines += [f"{name} = {code}" for name, code in sorted(codes.items(), key=lambda item: item[1])]
     return "\n".join(lines) + "\n"
 
 
 def _read_module_releases(out: Path) -> dict[str, str]:
-    """The modules that an earlier import left in `out`, each with its release.
+    """Return the modules that earlier imports wrote to `out`, each with its release.
 
-    Empty where there is no set yet; a set that was written by hand is an error.
+    Empty if no set exists yet. Raises `SourceError` for a set that was written by hand.
     """
     path = out / SETTINGS_FILE
     if not path.exists():
@@ -302,10 +294,10 @@ def _read_module_releases(out: Path) -> dict[str, str]:
         text = path.read_text(encoding="utf-8")
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SourceError(str(path), f"it cannot be read ({error}); delete or mend it") from None
+        raise SourceError(str(path), f"it cannot be read ({error}); delete or fix it") from None
     if not text.startswith(MARKER):
         raise SourceError(
-            str(path), "no import wrote this set, so none overwrites it; choose another --out"
+            str(path), "no import wrote this set, so none will overwrite it; choose another --out"
         )
     release, modules = table.get("release"), table.get("modules")
     modules = modules if isinstance(modules, dict) else {}

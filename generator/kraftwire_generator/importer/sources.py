@@ -1,12 +1,12 @@
-"""Finds Kafka's message specs and error codes in a jar, a source tree or a git revision.
+"""Reads Kafka's message specs and error codes from a jar, a source tree or a git revision.
 
-Rules: nothing is written, and no program is run but git (`git_process`). A source is untrusted:
-only entries of the expected paths are read, each up to `LARGEST_FILE`, all up to
-`LARGEST_SOURCE`. What a source cannot give is a `SourceError`, a sentence that names the source.
+Nothing is written, and no program except git (`git_process`) is run. Sources are untrusted: only
+entries at expected paths are read, each up to `LARGEST_FILE`, all up to `LARGEST_SOURCE`. Every
+problem is a `SourceError` that names the source.
 
-The three kinds of source are three containers with the same methods, `sizes` and `read`.
-Where things lie in them is in the two `_Layout`s: published jars hold the specs of one
-module at their root, source trees hold every module in a folder.
+Each kind of source is a container with the methods `sizes` and `read`. The two `_SourceLayout`s
+say where files are: a published jar has the specs of one module at its root, a source tree has a
+folder per module.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LARGEST_LISTING = 64 * 2**20
 MODULE_NAME = re.compile(r"[a-z][a-z-]*")
 RELEASE = re.compile(r"[0-9][0-9A-Za-z.+_-]{0,63}")
 
-# Modules that Kafka has since split up, and where their specs live today.
+# Specs in modules that Kafka has split up since, and their modules today.
 _MOVED_SPECS = {
     ("core", "GroupMetadataKey"): "group-coordinator",
     ("core", "GroupMetadataValue"): "group-coordinator",
@@ -54,7 +54,7 @@ _JAVA_CONSTANT = re.compile(r"^[ \t]+([A-Z][A-Z0-9_]*)\(\s*(-?[0-9]+)\s*,", re.M
 
 
 class SourceError(SpecError):
-    """A source that cannot be imported; the text names it and says what to do."""
+    """A source cannot be imported; the message names it and says what to do."""
 
     def __init__(self, source: str, message: str) -> None:
         super().__init__([Finding(source, 1, "", message)])
@@ -67,7 +67,7 @@ class SourceError(SpecError):
 
 @dataclass(frozen=True, slots=True)
 class SpecText:
-    """One spec file: the module it belongs to today, where it was found, and its text."""
+    """One spec file: its module today, where it was found, and its text."""
 
     module: str
     origin: str
@@ -76,9 +76,9 @@ class SpecText:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What one source holds; `error_codes` is None where it has no list of them.
+    """The contents of one source; `error_codes` is None if it does not list them.
 
-    `is_whole` is True for a source tree: it holds every module that its release has.
+    `is_whole` is True for a source tree, which has every module of its release.
     """
 
     name: str
@@ -89,8 +89,8 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
-    """Where one kind of source keeps things; `spec_path` has a group `name`."""
+class _SourceLayout:
+    """Where one kind of source has its files; `spec_path` has a group `name`."""
 
     spec_path: re.Pattern[str]
     errors_path: str
@@ -121,19 +121,19 @@ def read_source(source: str) -> Source:
         raise SourceError(source, f"it cannot be read ({error}); check its permissions") from None
     raise SourceError(
         source,
-        "there is no such file or directory; name a jar, a directory, or PATH@REVISION of a "
+        "the file or directory does not exist; name a jar, a directory, or PATH@REVISION of a "
         "git checkout",
     )
 
 
 def is_published_jar(file_name: str) -> bool:
-    """True for a name that Kafka's jars have, those with sources, tests or docs aside."""
+    """Whether a file is named like Kafka's jars, except those with sources, tests or docs."""
     match = _JAR_NAME.fullmatch(file_name)
     return match is not None and not match["classifier"]
 
 
 def check_sizes(source: str, sizes: Mapping[str, int]) -> None:
-    """Raise `SourceError` if files to read, by path, are larger than a source of specs has."""
+    """Raise `SourceError` if the files to read are larger than specs can be."""
     for path, size in sizes.items():
         if size > LARGEST_FILE:
             raise SourceError(
@@ -141,7 +141,7 @@ def check_sizes(source: str, sizes: Mapping[str, int]) -> None:
             )
     if sum(sizes.values()) > LARGEST_SOURCE:
         raise SourceError(
-            source, f"its specs have more than {LARGEST_SOURCE} bytes together; name a part of it"
+            source, f"its specs have more than {LARGEST_SOURCE} bytes in total; name a part of it"
         )
 
 
@@ -150,13 +150,13 @@ def _java_constants(text: bytes) -> list[tuple[str, int]]:
     return [(name, int(code)) for name, code in found]
 
 
-_JAR_LAYOUT = _Layout(
+_JAR_LAYOUT = _SourceLayout(
     re.compile(_SPEC_PATH),
     f"{_ERRORS_PATH}.class",
     enum_constants,
     re.compile(r"kafka/kafka(?:-[a-z]+)?-version\.properties|META-INF/MANIFEST\.MF"),
 )
-_TREE_LAYOUT = _Layout(
+_TREE_LAYOUT = _SourceLayout(
     re.compile(rf"(?P<module>{MODULE_NAME.pattern})/src/main/resources/{_SPEC_PATH}"),
     f"clients/src/main/java/{_ERRORS_PATH}.java",
     _java_constants,
@@ -169,7 +169,7 @@ def _read_jar(source: str, path: Path) -> Source:
     if match is None or match["classifier"]:
         raise SourceError(
             source,
-            "the file name does not tell which of Kafka's modules this is; name it as published, "
+            "the file name does not say which of Kafka's modules this is; name it as published, "
             "such as kafka-clients-4.4.0.jar",
         )
     reader = _Contents(source, _Jar(source, path), _JAR_LAYOUT)
@@ -181,23 +181,23 @@ def _read_tree(source: str, container: _Container) -> Source:
     if not found.specs:
         raise SourceError(
             source,
-            "it holds no message specs; they lie under <module>/src/main/resources/common/message "
+            "it has no message specs; they are in <module>/src/main/resources/common/message "
             "in Kafka's source tree; name the top of that tree, or jars one by one",
         )
-    # A sparse checkout lacks modules; what it lacks must not vanish from the set.
+    # A sparse checkout lacks modules, which must not be removed from the set.
     return replace(found, is_whole=any(spec.module == "clients" for spec in found.specs))
 
 
 @dataclass(slots=True)
 class _Contents:
-    """Picks specs, error codes and release out of a container."""
+    """Picks specs, error codes and release from a container."""
 
     name: str
     container: _Container
-    layout: _Layout
+    layout: _SourceLayout
 
     def source(self, release: str | None, module: str | None) -> Source:
-        """Everything the container has; `release` and `module` where the file name tells."""
+        """Return all contents; `release` and `module` are given if the file name has them."""
         layout = self.layout
         sizes = self.container.sizes()
         spec_paths = sorted(path for path in sizes if layout.spec_path.fullmatch(path))
@@ -258,7 +258,7 @@ class _Contents:
         return found
 
     def _fail(self, path: str, problem: str) -> NoReturn:
-        raise SourceError(f"{self.name}:{path}", f"{problem}; get the source anew")
+        raise SourceError(f"{self.name}:{path}", f"{problem}; get the source again")
 
 
 class _Directory:
@@ -287,7 +287,7 @@ class _Directory:
 
 
 class _Jar:
-    """A zip file; what it says about its sizes is not believed."""
+    """A zip file, whose stated sizes are not trusted."""
 
     def __init__(self, source: str, path: Path) -> None:
         self._source = source
@@ -321,39 +321,39 @@ class _Jar:
             zlib.error,
         ) as error:
             raise SourceError(
-                self._source, f"it cannot be read as a jar ({error}); download it anew"
+                self._source, f"it cannot be read as a jar ({error}); download it again"
             ) from None
 
 
 class GitRevision:
     """One revision of a git repository, read without a checkout.
 
-    Content is asked for by object id, never by path: a path is the repository's own text.
+    Contents are requested by object id, never by path, since paths are untrusted text.
     """
 
     def __init__(self, source: str, repository: str, revision: str) -> None:
         self._source = source
         self._repository = Path(repository)
-        wanted = f"{revision}^{{commit}}"
-        found = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", wanted)
+        commit = f"{revision}^{{commit}}"
+        found = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", commit)
         self._commit = found.decode().strip()
 
     def prefix(self) -> str:
-        """Where in the repository its directory lies: empty, or a path that ends in a slash."""
+        """Return the directory's path in the repository: empty, or ending in a slash."""
         return self._git("rev-parse", "--show-prefix").decode("utf-8", "replace").rstrip("\n")
 
     def sizes(self) -> dict[str, int]:
-        """Every file of the revision with its size; 0 for a file whose content is missing."""
+        """Return every file of the revision with its size; 0 if its content is missing."""
         return {path: size for path, (_, size) in self._files.items()}
 
     def read(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """The contents of files, by path from the top of the repository."""
+        """Return the contents of files, by path from the top of the repository."""
         files = {path: self._files[path] for path in paths}
         sizes = {path: size for path, (_, size) in files.items()}
         check_sizes(self._source, sizes)
-        wanted = "".join(f"{name}\n" for name, _ in files.values())
+        object_ids = "".join(f"{name}\n" for name, _ in files.values())
         limit = sum(sizes.values()) + 200 * len(sizes)  # a header each
-        output = self._git("cat-file", "--batch", stdin=wanted.encode(), largest_output=limit)
+        output = self._git("cat-file", "--batch", stdin=object_ids.encode(), largest_output=limit)
         found: dict[str, bytes] = {}
         start = 0
         for path, (name, _) in files.items():
@@ -381,8 +381,8 @@ class GitRevision:
         for line in listing.decode("utf-8", "replace").split("\0")[:-1]:
             facts, _, path = line.partition("\t")
             mode, _, name, size = facts.split()
-            if mode.startswith("100"):  # a file: no link, no submodule
-                # Without the object git writes BAD.
+            if mode.startswith("100"):  # a file, not a link or submodule
+                # git prints BAD instead of the size if the object is missing.
                 found[path] = name, int(size) if size.isdecimal() else 0
         return found
 

@@ -1,8 +1,8 @@
-"""`MessageSpec` -> the JSON of a spec file, with the facts and nothing else.
+"""Writes a `MessageSpec` as the JSON of a spec file, with its facts and nothing else.
 
-Rules: equal specs give equal bytes; keys come in one order; keys whose value is the
-language's default are left out, and so are `about` and comments. A field without sub-fields
-takes one line. Reading the text back gives the same spec, but for `about`, `file` and lines.
+Equal specs give equal bytes. Keys have a fixed order; keys with the language's default are left
+out, and so are `about` and comments. A field without sub-fields takes one line. Parsing the text
+gives the same spec, except for `about`, `file` and lines.
 """
 
 from __future__ import annotations
@@ -10,25 +10,27 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from kraftwire_generator.language.spec import FieldSpec, MessageSpec, StructSpec
-from kraftwire_generator.language.versions import VersionRange
+from kraftwire_generator.language.spec import FieldSpec, MessageSpec
 
 _Facts = dict[str, object]
 
 
 def spec_to_json(spec: MessageSpec) -> str:
-    """The text of a spec file that says what `spec` says."""
+    """Return the text of a spec file for `spec`."""
     members = [f'"{key}": {_inline(value)}' for key, value in message_facts(spec).items()]
     if spec.fields or spec.valid_versions:
         members.append(_block('"fields": [', _field_items(spec.fields, "    "), "  ]"))
     if spec.common_structs:
-        items = _struct_items(spec.common_structs, "    ")
-        members.append(_block('"commonStructs": [', items, "  ]"))
+        structs = (
+            _item({"name": struct.name, "versions": str(struct.versions)}, struct.fields, "    ")
+            for struct in spec.common_structs
+        )
+        members.append(_block('"commonStructs": [', structs, "  ]"))
     return "{\n" + ",\n".join(f"  {member}" for member in members) + "\n}\n"
 
 
 def message_facts(spec: MessageSpec) -> _Facts:
-    """What a message says of itself, by key; its fields and structs aside."""
+    """Return the keys of a message with their values, except its fields and structs."""
     facts: _Facts = {}
     if spec.api_key is not None:
         facts["apiKey"] = spec.api_key
@@ -49,13 +51,12 @@ def message_facts(spec: MessageSpec) -> _Facts:
 
 
 def field_facts(field: FieldSpec) -> _Facts:
-    """What a field says of itself, by key; its own fields aside."""
+    """Return the keys of a field with their values, except its own fields."""
     facts: _Facts = {"name": field.name, "type": str(field.type), "versions": str(field.versions)}
-    ranges: list[tuple[str, VersionRange]] = [
-        ("nullableVersions", field.nullable_versions),
-        ("taggedVersions", field.tagged_versions),
-    ]
-    facts |= {key: str(versions) for key, versions in ranges if versions}
+    if field.nullable_versions:
+        facts["nullableVersions"] = str(field.nullable_versions)
+    if field.tagged_versions:
+        facts["taggedVersions"] = str(field.tagged_versions)
     if field.tag is not None:
         facts["tag"] = field.tag
     if field.flexible_versions is not None:
@@ -70,18 +71,11 @@ def field_facts(field: FieldSpec) -> _Facts:
 
 
 def _field_items(fields: Sequence[FieldSpec], indent: str) -> Iterator[str]:
-    for field in fields:
-        yield _item(field_facts(field), field.fields, indent)
-
-
-def _struct_items(structs: Sequence[StructSpec], indent: str) -> Iterator[str]:
-    for struct in structs:
-        facts: _Facts = {"name": struct.name, "versions": str(struct.versions)}
-        yield _item(facts, struct.fields, indent)
+    return (_item(field_facts(field), field.fields, indent) for field in fields)
 
 
 def _item(facts: _Facts, fields: Sequence[FieldSpec], indent: str) -> str:
-    """One object of a list: on one line, or with its fields on lines of their own."""
+    """Return one object of a list: on one line, or with each field on a separate line."""
     members = ", ".join(f'"{key}": {_inline(value)}' for key, value in facts.items())
     if not fields:
         return f"{indent}{{ {members} }}"

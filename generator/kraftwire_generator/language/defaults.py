@@ -1,8 +1,7 @@
-"""What a field holds when nobody has set it.
+"""The value of a field that nobody set, by the rules of Kafka's generator.
 
-`default_value` turns the text of a spec's `default` into a Python value, by the rules of
-Kafka's generator. An absent default and an empty one mean the same. Java prints integers
-into its source as they stand, hence a leading 0 makes them octal here as well.
+An absent default and an empty one mean the same. Kafka's generator copies integers into Java
+source, so a leading 0 makes a number octal here as well.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ _UUID = re.compile(r"([A-Za-z0-9_-]{22})(?:==)?")
 
 
 def default_value(field: FieldSpec) -> object:
-    """The field's default: bool, int, float, str, bytes, uuid.UUID or None.
+    """Return the field's default: bool, int, float, str, bytes, uuid.UUID or None.
 
-    For an array or struct, () stands for an empty array or a struct of defaults.
-    `ValueError` says what to write instead.
+    () means an empty array or a struct of defaults. Raises `ValueError` that says what to write
+    instead.
     """
     text = field.default or ""
     nullable = field.nullable_versions.covers(field.versions)
@@ -43,8 +42,8 @@ def default_value(field: FieldSpec) -> object:
     if name == "bytes":
         return _null_or_empty(field, nullable, empty=b"")
     if name == "records":
-        # Java's default is always null; a message of defaults must encode, so ours is null
-        # only where it may be.
+        # Java's default is always null, which some messages cannot encode. A message of defaults
+        # must encode here, so the default is null only if every version allows null.
         return _null_or_empty(field, nullable, empty=None if nullable else b"")
     if name == "string":
         return _null_or_empty(field, nullable, empty="") if text == "null" else text
@@ -55,6 +54,22 @@ def default_value(field: FieldSpec) -> object:
     if name == "uuid":
         return _uuid(text)
     return _integer(text, name)
+
+
+def initial_value(field: FieldSpec) -> object:
+    """Return the value of the attribute in a new instance: None for a struct that is not sent."""
+    return None if field.is_optional_struct else default_value(field)
+
+
+def default_text(value: object) -> str:
+    """Return a default other than () as a person would write it."""
+    if value is None:
+        return "null"
+    if value == b"":
+        return "empty"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _null_or_empty(field: FieldSpec, nullable: bool, empty: object) -> object:

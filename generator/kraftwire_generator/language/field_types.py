@@ -1,7 +1,7 @@
 """The types a field can have: primitives, structs, and arrays of either.
 
-`parse_type` reads the text of a spec's `type`; everything after it works on the three
-classes here and never looks at type text again.
+`parse_type` parses the text of a spec's `type`. Everything after it works on the three classes
+here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STRUCT_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """A type that holds no other: one of `PRIMITIVES`."""
+    """One of `PRIMITIVES`."""
 
     name: str
 
@@ -35,7 +35,7 @@ class Primitive:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A struct, by the name it has within its message."""
+    """A struct, by its name within the message."""
 
     name: str
 
@@ -57,12 +57,12 @@ FieldType = Primitive | Struct | Array
 
 
 def element_of(field_type: FieldType) -> Primitive | Struct:
-    """What an array holds; any other type itself."""
+    """Return the element type of an array, or any other type unchanged."""
     return field_type.element if isinstance(field_type, Array) else field_type
 
 
 def parse_type(text: str) -> FieldType:
-    """Read a field type, spaces aside; `ValueError` says what to write instead."""
+    """Parse a field type; raise `ValueError` that says what to write instead."""
     text = text.strip(" \t\r\n")
     if not text.startswith("[]"):
         return _parse_element(text)

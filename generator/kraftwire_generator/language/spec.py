@@ -1,7 +1,7 @@
-"""A message spec as its file says it, one dataclass per JSON object and one field per key.
+"""A message spec as its file states it: one dataclass per JSON object, one attribute per key.
 
-Nothing is derived here: absent keys hold the language's defaults, and `line` is where the
-object starts in the file, counted from 1.
+Absent keys have the language's defaults. `line` is where the object starts in the file,
+counted from 1.
 """
 
 from __future__ import annotations
@@ -10,20 +10,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from kraftwire_generator.language.field_types import FieldType
+from kraftwire_generator.language.field_types import FieldType, Struct, element_of
 from kraftwire_generator.language.versions import VersionRange
 
 MessageType = Literal[
     "request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value"
 ]
 
+# Units that the last word of a field's name states.
+_UNITS = (("Ms", "milliseconds"), ("Nanos", "nanoseconds"), ("Bytes", "bytes"))
+_TYPES_WITH_UNIT = ("int16", "int32", "uint32", "int64")
+
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
     """One field of a message or struct.
 
-    `versions` already has the language's fallback to `tagged_versions`. `default` is the
-    spec's text (numbers and booleans as JSON writes them), None when the key is absent.
+    `versions` already falls back to `tagged_versions`, as the language has it. `default` is the
+    spec's text (numbers and booleans as JSON writes them), None if the key is absent.
     `flexible_versions` is None unless the field overrides its message's.
     """
 
@@ -43,10 +47,43 @@ class FieldSpec:
     fields: tuple[FieldSpec, ...] = ()
     line: int = 1
 
+    @property
+    def struct_name(self) -> str | None:
+        """The struct that the field, or each element of its array, is; None for primitives."""
+        element = element_of(self.type)
+        return element.name if isinstance(element, Struct) else None
+
+    @property
+    def is_optional_struct(self) -> bool:
+        """Whether the field is a tagged struct without null, whose None means `not sent`."""
+        is_tagged_struct = isinstance(self.type, Struct) and bool(self.tagged_versions)
+        return is_tagged_struct and not self.nullable_versions
+
+    @property
+    def unit(self) -> str:
+        """The unit that the name of a number states, or the empty string."""
+        if str(self.type) not in _TYPES_WITH_UNIT:
+            return ""
+        return next((unit for suffix, unit in _UNITS if self.name.endswith(suffix)), "")
+
+    @property
+    def bounds(self) -> tuple[VersionRange, ...]:
+        """The ranges at whose ends the field's form can change."""
+        own = () if self.flexible_versions is None else (self.flexible_versions,)
+        return (self.versions, self.nullable_versions, self.tagged_versions, *own)
+
+    def is_tagged_in(self, version: int) -> bool:
+        """Whether the field goes into the tag section."""
+        return version in self.versions and version in self.tagged_versions
+
+    def is_ordinary_in(self, version: int) -> bool:
+        """Whether the field is written in order, outside the tag section."""
+        return version in self.versions and version not in self.tagged_versions
+
 
 @dataclass(frozen=True, slots=True)
 class StructSpec:
-    """A struct: one of `commonStructs`, or one defined inline by a field."""
+    """A struct: one of `commonStructs`, or one that a field defines inline."""
 
     name: str
     versions: VersionRange
@@ -58,8 +95,8 @@ class StructSpec:
 class MessageSpec:
     """One spec file.
 
-    `header_versions` is the newer dialect's `headerVersions`: pairs of body versions and
-    header version, in ascending order; None when the key is absent.
+    `header_versions` is `headerVersions` (KIP-1313): pairs of body versions and header version,
+    ascending; None if the key is absent.
     """
 
     name: str
@@ -77,11 +114,14 @@ class MessageSpec:
     line: int = 1
 
 
-def walk_fields(
-    fields: tuple[FieldSpec, ...], path: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], FieldSpec]]:
-    """Every field with its path of spec names, parents before children."""
+def field_path(parent: str, name: str) -> str:
+    """Return the path of a field below `parent`, which is empty for the message itself."""
+    return f"{parent}.{name}" if parent else name
+
+
+def walk_fields(fields: tuple[FieldSpec, ...], parent: str = "") -> Iterator[tuple[str, FieldSpec]]:
+    """Yield every field with its path, parents before children."""
     for field in fields:
-        here = (*path, field.name)
-        yield here, field
-        yield from walk_fields(field.fields, here)
+        path = field_path(parent, field.name)
+        yield path, field
+        yield from walk_fields(field.fields, path)

@@ -1,13 +1,15 @@
 """Version ranges as specs write them: `none`, `3`, `1-4`, `2+`.
 
-A range is a pair of inclusive bounds. `2+` ends at 32767, the highest version a
-16-bit field can name. The empty range is `VersionRange.NONE` and prints as `none`.
+A range is a pair of inclusive bounds. `2+` ends at 32767, the highest version that a 16-bit
+field can hold. The empty range is `VersionRange.NONE` and prints as `none`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 HIGHEST_VERSION = 32767
@@ -18,7 +20,7 @@ _RANGE = re.compile(rf"({_NUMBER})(?:(\+)|-({_NUMBER}))?")
 
 @dataclass(frozen=True, slots=True)
 class VersionRange:
-    """The versions from `lowest` to `highest`, both included; empty when `highest` is lower."""
+    """The versions from `lowest` to `highest`, both included; empty if `highest` is lower."""
 
     lowest: int
     highest: int
@@ -27,7 +29,7 @@ class VersionRange:
 
     @classmethod
     def parse(cls, text: str) -> VersionRange:
-        """Read a range as a spec writes it; `ValueError` says what is wrong with the text."""
+        """Parse a range as a spec writes it; raise `ValueError` that says what is wrong."""
         text = text.strip(" \t\r\n")
         if text == "none":
             return cls.NONE
@@ -59,20 +61,25 @@ class VersionRange:
 
     @property
     def is_open(self) -> bool:
-        """True for ranges such as `2+`, which hold for every later version."""
+        """Whether every later version belongs to the range, as in `2+`."""
         return bool(self) and self.highest == HIGHEST_VERSION
 
+    @property
+    def with_noun(self) -> str:
+        """The range after its noun: `version 3`, `versions 1-4`."""
+        return f"version{'' if self.lowest == self.highest else 's'} {self}"
+
     def covers(self, other: VersionRange) -> bool:
-        """True when every version of `other` is in this range; the empty range always is."""
+        """Whether every version of `other` is in this range; true of the empty range."""
         return not other or (self.lowest <= other.lowest and other.highest <= self.highest)
 
     def intersect(self, other: VersionRange) -> VersionRange:
-        """The versions that both ranges have."""
+        """Return the versions that both ranges have."""
         both = VersionRange(max(self.lowest, other.lowest), min(self.highest, other.highest))
         return both if both else VersionRange.NONE
 
     def subtract(self, other: VersionRange) -> VersionRange | None:
-        """This range without `other`; None where the rest would be two ranges."""
+        """Return this range without `other`, or None if the rest would be two ranges."""
         if not self.intersect(other):
             return self
         below = VersionRange(self.lowest, other.lowest - 1)
@@ -80,6 +87,14 @@ class VersionRange:
         if below and above:
             return None
         return below or above or VersionRange.NONE
+
+    def split(self, bounds: Iterable[VersionRange]) -> list[VersionRange]:
+        """Cut this range wherever one of the bounds starts or ends."""
+        starts = {self.lowest}
+        for bound in filter(None, bounds):
+            starts |= {start for start in (bound.lowest, bound.highest + 1) if start in self}
+        edges = [*sorted(starts), self.highest + 1]
+        return [VersionRange(start, end - 1) for start, end in pairwise(edges)] if self else []
 
 
 VersionRange.NONE = VersionRange(0, -1)

@@ -1,7 +1,7 @@
-"""Slips that drafts of specs have time and again, told in the words of what was meant.
+"""Reports mistakes that drafts make again and again, in terms of what was meant.
 
-Each is mended in the object that was read, so that the generator's own rules, which come
-after, judge the rest and do not tell it again in other words.
+Each is also fixed in the object that was read, so that the generator's rules, which run
+afterwards, do not report it a second time.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from kraftwire_generator.errors import Finding, Severity
 from kraftwire_generator.language.field_types import PRIMITIVES
+from kraftwire_generator.language.spec import field_path
 from kraftwire_generator.parser.json_text import JsonObject
 from kraftwire_generator.parser.message_parser import FIELD_KEYS, MESSAGE_KEYS, STRUCT_KEYS
 
@@ -21,18 +22,15 @@ _BRACKETED = re.compile(r"\[\s*([A-Za-z][A-Za-z0-9]*)\s*\]")
 _LIKENESS = 0.8
 
 
-def mend_slips(message: JsonObject, file: str, *, sure_of_keys: bool = True) -> list[Finding]:
-    """Mend the slips of a message; what they were.
-
-    Keys are left alone where nobody can be `sure_of_keys`.
-    """
-    mender = _Mender(file, sure_of_keys)
-    mender.message(message)
-    return mender.findings
+def fix_mistakes(message: JsonObject, file: str, *, sure_of_keys: bool = True) -> list[Finding]:
+    """Fix the mistakes of a message and report them; keys only if the caller is sure of them."""
+    fixer = _MistakeFixer(file, sure_of_keys)
+    fixer.message(message)
+    return fixer.findings
 
 
 def fill_in(objects: Sequence[JsonObject], message: JsonObject) -> None:
-    """Give objects that `...` leaves incomplete the keys that a spec cannot do without."""
+    """Add required keys to objects that `...` leaves incomplete."""
     for source in objects:
         if source is message:
             missing = {"validVersions": "none", "flexibleVersions": "none", "type": "data"}
@@ -43,12 +41,12 @@ def fill_in(objects: Sequence[JsonObject], message: JsonObject) -> None:
 
 
 def has_placeholder(message: JsonObject) -> bool:
-    """True where text such as TBD or N stands in place of the API key."""
+    """Whether the API key is text such as TBD or N."""
     key = message.members.get("apiKey")
     return isinstance(key, str) and not _NUMBER.fullmatch(key)
 
 
-class _Mender:
+class _MistakeFixer:
     def __init__(self, file: str, sure_of_keys: bool) -> None:
         self._file = file
         self._sure_of_keys = sure_of_keys
@@ -68,10 +66,10 @@ class _Mender:
                 self._object(child, known, "")
 
     def _object(self, source: JsonObject, known: Sequence[str], parent: str) -> None:
-        """A field, or a common struct, and the fields in it."""
+        """Check a field or a common struct, and the fields in it."""
         name = source.members.get("name")
         here = name if isinstance(name, str) else "?"
-        path = f"{parent}.{here}" if parent else here
+        path = field_path(parent, here)
         self._misspelt_keys(source, known, path)
         if known is FIELD_KEYS:
             self._bracketed_type(source, path)
@@ -85,7 +83,7 @@ class _Mender:
             absent = [name for name in known if name not in source.members]
             near = difflib.get_close_matches(key[:40], absent, n=1, cutoff=_LIKENESS)
             if near:
-                self._report(source, key, path, f"there is no key {key!r}; write {near[0]!r}")
+                self._report(source, key, path, f"{key!r} is not a key; write {near[0]!r}")
                 source.members[near[0]] = source.members.pop(key)
                 source.key_lines[near[0]] = source.key_lines.pop(key)
 
@@ -109,25 +107,25 @@ class _Mender:
         match = _BRACKETED.fullmatch(text.strip()) if isinstance(text, str) else None
         if match:
             meant = f"[]{match[1]}"
-            self._report(source, "type", path, f"{text!r} is no type; write {meant!r} for an array")
+            self._report(
+                source, "type", path, f"{text!r} is not a type; write {meant!r} for an array"
+            )
             source.members["type"] = meant
 
     def _doubtful_type(self, source: JsonObject, path: str, name: str) -> None:
-        """A warning: a name that says what its value is, and a type that says otherwise."""
+        """Warn if the name and the type of a field contradict each other."""
         text = source.members.get("type")
         if not isinstance(text, str) or text not in PRIMITIVES:
             return
         if name.endswith(("Uuid", "UUID")) and text != "uuid":
-            self._report(
-                source, "type", path, f"{name} is of type {text}; write uuid", severity="warning"
-            )
+            self._report(source, "type", path, f"{name} is of type {text}; write uuid", "warning")
         elif name.endswith("Id") and text in ("bool", "float64"):
             advice = "an id is an integer, a string or a uuid"
             self._report(source, "type", path, f"{name} is of type {text}; {advice}", "warning")
 
 
 def objects_in(source: JsonObject, key: str) -> list[JsonObject]:
-    """The objects under a key, which may hold one or a list of them."""
+    """Return the objects under a key, which may hold one or a list of them."""
     value = source.members.get(key)
     items = value if isinstance(value, list) else [value]
     return [item for item in items if isinstance(item, JsonObject)]

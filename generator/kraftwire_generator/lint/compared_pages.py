@@ -1,9 +1,8 @@
-"""Specs of a wiki's "Versions Compared" page: merged words read as their newer half.
+"""Splits the words that a wiki's "Versions Compared" page merged, and keeps the newer halves.
 
-Such a page runs a removed word and the added one together without a mark. What a word
-should be often tells the two apart: keys, types, versions and numbers are taken from short
-lists, and names from the names that the page has elsewhere. A word is split only on
-evidence, so that an ordinary one stays whole; what cannot be split stays as it is.
+Such a page shows a removed word and the added one together without a mark. What a word should be
+often separates the two: keys, types, versions and numbers come from short lists, names from the
+rest of the page. A word is split only on such evidence.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _PRIMITIVES = sorted(PRIMITIVES, key=len, reverse=True)
 
 @dataclass(frozen=True, slots=True)
 class MergedWord:
-    """A word of the page, and the newer half that it was read as."""
+    """A word of the page, and the newer half that it is read as."""
 
     line: int
     word: str
@@ -53,25 +52,25 @@ class MergedWord:
 
     @property
     def misspelt_key(self) -> str:
-        """The older half of two keys where it is no key, which the newer one then mends."""
+        """The older half of two merged keys, if it is not a key itself."""
         older = self.word.removesuffix(self.read_as)
         return older if self.is_key and older not in _ALL_KEYS else ""
 
 
 def names_in(texts: Iterable[str]) -> Counter[str]:
-    """The names of fields, messages and structs in blocks, and how often each occurs."""
+    """Count the names of fields, messages and structs in blocks."""
     return Counter(first or second for text in texts for first, second in _NAMED.findall(text))
 
 
 def read_newer_words(message: JsonObject, names: Counter[str]) -> list[MergedWord]:
-    """Put the newer half in place of every merged word of a message; those that were split."""
-    reader = _Reader(names)
+    """Replace every merged word of a message with its newer half, and return those words."""
+    reader = _WordReader(names)
     reader.message(message)
     return reader.merged
 
 
-class _Reader:
-    """Changes objects in place and remembers what it changed."""
+class _WordReader:
+    """Changes objects in place, and collects what it changed."""
 
     def __init__(self, names: Counter[str]) -> None:
         self._names = names
@@ -108,14 +107,14 @@ class _Reader:
         self._fields(source)
 
     def _keys(self, source: JsonObject, known: Sequence[str]) -> bool:
-        """Rename merged keys; True where there was one."""
+        """Rename merged keys; return whether any key was merged."""
         found = False
         for key in list(source.members):
             newer = _newer_key(key, known) if len(key) <= _LONGEST_WORD else key
             if newer != key:
                 value, line = source.members.pop(key), source.key_lines.pop(key)
                 if isinstance(value, list) and newer not in _LISTS and len(value) == 1:
-                    value = value[0]  # the older key had a list, of which a bracket is left
+                    value = value[0]  # the older key had a list, whose bracket remained
                 source.members[newer] = value
                 source.key_lines[newer] = line
                 self.merged.append(MergedWord(line, key, newer, is_key=True))
@@ -152,7 +151,7 @@ class _Reader:
         return text
 
     def _fits(self, text: str) -> bool:
-        """True for versions that the message has, in their usual spelling."""
+        """Whether these are versions that the message has, in their usual spelling."""
         found = _range(text)
         if found is None or self._valid is None or _LEADING_ZERO.match(text):
             return False
@@ -183,7 +182,7 @@ class _Reader:
         return text
 
     def _name(self, text: str, has_merged: bool) -> str:
-        """The newer of two names; the text where nothing says that there are two."""
+        """Return the newer of two names, or the text if nothing indicates two."""
         if self._names[text] >= _OFTEN:
             return text
         text = _VERSIONS_BEFORE.sub("", text, count=1)
@@ -196,7 +195,7 @@ class _Reader:
                 if known and newer in self._names:
                     return newer
         if is_doubled:
-            # The newer name starts at a word that the older one has too.
+            # The newer name starts with a word that the older one contains.
             for older, newer in reversed(splits):
                 count = len(_WORDS.split(older))
                 if words[count] in words[:count]:
@@ -205,7 +204,7 @@ class _Reader:
 
 
 def _splits(text: str) -> list[tuple[str, str]]:
-    """The ways to cut a name in two between words, the longest second half first."""
+    """Return the ways to cut a name in two between words, the longest second half first."""
     words = _WORDS.split(text)
     return [("".join(words[:at]), "".join(words[at:])) for at in range(1, len(words))]
 
@@ -215,12 +214,12 @@ def _newer_key(key: str, known: Sequence[str]) -> str:
         return key
     newer = _newest(key, known)
     older = key.removesuffix(newer)
-    # An older half may itself be misspelt, by a letter at its end.
+    # The older half may be misspelt itself, by its last letter.
     return newer if older[:-1] and any(name.startswith(older[:-1]) for name in _ALL_KEYS) else key
 
 
 def _newest(text: str, known: Sequence[str]) -> str:
-    """The longest of the known words that the text ends in; the text where there is none."""
+    """Return the longest known word that the text ends in, or the whole text."""
     ends = [word for word in known if text.endswith(word)]
     return max(ends, key=len, default=text)
 

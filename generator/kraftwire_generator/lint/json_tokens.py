@@ -1,10 +1,9 @@
-"""Text that means to be JSON -> tokens and the slips among them, whatever the text.
+"""Splits text that is almost JSON into tokens, and reports mistakes in strings and spaces.
 
-The strict reader is `json_text`; this one serves `lint`, which must go on after a slip. It
-knows what people and wikis do to strings and spaces: line breaks inside a string, a quote
-forgotten on either side, curly and single quotes, no-break spaces, words without quotes,
-comments with #, and `...` for what is left out. The time it takes grows with the text's
-length and nothing else.
+The strict reader is `parser.json_text`; this one serves `lint`, which continues after a mistake.
+It knows what people and wikis do: line breaks inside a string, a missing quote on either side,
+curly and single quotes, no-break spaces, words without quotes, comments with #, and `...` for
+omissions. It accepts any text, in time linear in its length.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from typing import Literal
 
 TokenKind = Literal["{", "}", "[", "]", ",", ":", "text", "bare", "..."]
 
-SlipKind = Literal[
+MistakeKind = Literal[
     "plain",
-    "placeholder",  # in place of an API key; the rule for those tells it better
-    "space",  # a slip wherever it stands
-    "merge",  # may also be what a page leaves that runs removed and added words together
-    "lost",  # the structure of what follows is a guess
+    "placeholder",  # instead of an API key; a rule of its own reports it better
+    "space",  # a mistake anywhere
+    "merge",  # may also be an artefact of a page that merges removed and added words
+    "lost",  # the structure of the following text is a guess
 ]
 
 _MOST_LINES_OF_A_STRING = 20
@@ -53,30 +52,30 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Slip:
-    """What strict reading refuses, with a sentence that says what to write.
+class SyntaxMistake:
+    """Something that strict reading refuses, with a message that says what to write.
 
-    `opened_on` is the line of the bracket that the sentence is about, where it is not `line`.
+    `opened_on` is the line of the opening bracket if the message is about a bracket.
     """
 
     at: int
     line: int
     message: str
-    kind: SlipKind = "plain"
+    kind: MistakeKind = "plain"
     opened_on: int | None = None
 
 
-def tokenize(text: str, slips: list[Slip]) -> Iterator[Token]:
-    """The tokens of the text, in order; slips of strings and spaces are added to `slips`."""
-    return _Tokenizer(text, slips).tokens()
+def tokenize(text: str, mistakes: list[SyntaxMistake]) -> Iterator[Token]:
+    """Yield the tokens of the text in order, and add mistakes to `mistakes`."""
+    return _Tokenizer(text, mistakes).tokens()
 
 
 class _Tokenizer:
-    """`_at` is the position of the next character, `_line` its line."""
+    """`_at` is the position of the next character; `_line` is the line of `_counted`."""
 
-    def __init__(self, text: str, slips: list[Slip]) -> None:
+    def __init__(self, text: str, mistakes: list[SyntaxMistake]) -> None:
         self._text = text
-        self._slips = slips
+        self._slips = mistakes
         self._at = 1 if text.startswith("\ufeff") else 0
         self._line = 1
         self._counted = 0
@@ -103,8 +102,8 @@ class _Tokenizer:
         self._counted = self._at
         return self._line
 
-    def _slip(self, message: str, kind: SlipKind = "plain") -> None:
-        self._slips.append(Slip(self._at, self._count_lines(), message, kind))
+    def _report(self, message: str, kind: MistakeKind = "plain") -> None:
+        self._slips.append(SyntaxMistake(self._at, self._count_lines(), message, kind))
 
     def _end_of_line(self) -> int:
         if self._line_end < self._at:
@@ -113,7 +112,7 @@ class _Tokenizer:
         return self._line_end
 
     def _skip_space(self) -> bool:
-        """Step over spaces and comments; False at the end of the text."""
+        """Skip spaces and comments; return False at the end of the text."""
         while self._at < len(self._text):
             if space := _SPACE.match(self._text, self._at):
                 self._at = space.end()
@@ -123,12 +122,12 @@ class _Tokenizer:
             elif self._text.startswith("//", self._at):
                 self._at = self._end_of_line()
             elif self._text.startswith("#", self._at):
-                self._slip("# starts no comment; write // instead")
+                self._report("# does not start a comment; write // instead")
                 self._at = self._end_of_line()
             elif self._text.startswith("/*", self._at):
                 end = self._text.find("*/", self._at + 2)
                 if end < 0:
-                    self._slip("this comment has no end; close it with */")
+                    self._report("this comment has no end; close it with */")
                 self._at = len(self._text) if end < 0 else end + 2
             else:
                 return True
@@ -138,9 +137,9 @@ class _Tokenizer:
         line = self._count_lines()
         if line != self._odd_space_line:
             self._odd_space_line = line
-            name = "a no-break space" if char == "\xa0" else "a character that is no plain space"
-            self._slip(
-                f"{name} (U+{ord(char):04X}) stands among the spaces; write plain spaces", "space"
+            name = "a no-break space" if char == "\xa0" else "a character that is not a plain space"
+            self._report(
+                f"{name} (U+{ord(char):04X}) is among the spaces; write plain spaces", "space"
             )
 
     def _string(self, quote: str) -> str:
@@ -148,10 +147,10 @@ class _Tokenizer:
             pattern = _STRING
         elif quote == "'":
             pattern = _SINGLE_STRING
-            self._slip("strings stand in double quotes, not in single ones")
+            self._report("strings are written in double quotes, not in single ones")
         else:
             pattern = _CURLY_STRING
-            self._slip('curly quotes are no quotes in JSON; write "')
+            self._report('JSON has no curly quotes; write "')
         self._at += 1
         match = pattern.match(self._text, self._at)
         if match is None:
@@ -159,7 +158,7 @@ class _Tokenizer:
         content = match.group()[:-1]
         body = content.rstrip(" \t")
         if body.endswith(",") and self._text[match.end() : match.end() + 1].isalpha():
-            self._slip("a string has no end; close it with a double quote before the comma")
+            self._report("a string has no end; close it with a double quote before the comma")
             self._at += len(body) - 1
             return body[:-1]
         value = self._unescape(content)
@@ -171,15 +170,15 @@ class _Tokenizer:
             try:
                 value: str = json.loads(f'"{content}"', strict=False)
             except ValueError:
-                self._slip("a backslash starts an escape such as \\n; write \\\\ for a backslash")
+                self._report("a backslash starts an escape such as \\n; write \\\\ for a backslash")
                 return content
             return value
         if any(char < " " for char in content):
-            self._slip("a string holds a tab or other control character; write \\t or \\u0000")
+            self._report("a string holds a tab or other control character; write \\t or \\u0000")
         return content
 
     def _string_without_end(self) -> str:
-        """A string that its line does not close: one with line breaks, or a quote forgotten."""
+        """Return a string that its line does not close: it has line breaks, or lacks its end."""
         start, end = self._at, self._end_of_line()
         parts = [self._text[start:end].strip()]
         here = end + 1
@@ -191,18 +190,18 @@ class _Tokenizer:
                 break
             close = piece.find('"')
             if close >= 0:
-                self._slip("a string runs over several lines; write it in one line")
+                self._report("a string continues over several lines; write it on one line")
                 self._at = here + close + 1
                 return " ".join([*parts, piece[:close].strip()])
             parts.append(piece.strip())
             here = stop + 1
-        self._slip("a string has no end; close it with a double quote")
+        self._report("a string has no end; close it with a double quote")
         content = self._text[start:end].rstrip(" \t\r,}]")
         self._at = start + len(content)
         return content
 
     def _bare(self, start: int, line: int) -> Token:
-        """A run of characters outside quotes: a number, a constant, or what lacks quotes."""
+        """Return the token of characters without quotes: a number, a constant, or a bad string."""
         match = _BARE.match(self._text, start)
         run = match.group() if match else self._text[start]
         comment = run.find("//", 1)
@@ -211,7 +210,7 @@ class _Tokenizer:
         end = start + len(run)
         follows_quote = comment < 0 and not run[-1].isspace() and self._text.startswith('"', end)
         if follows_quote and _AFTER_STRING.match(self._text, end + 1):
-            self._slip(
+            self._report(
                 f"{run[:40]!r} lacks its opening quote; put a double quote before it",
                 "merge",
             )

@@ -1,17 +1,17 @@
-"""A JSON object read in spite of its slips, for `lint` alone; `json_text` is the strict reader.
+"""Reads a JSON object in spite of its mistakes; `parser.json_text` is the strict reader.
 
-Every slip is told once, with its line, and then mended in the likeliest way, so that what
-follows can still be judged as a spec. Where a bracket does not fit the one it should close,
-either it is one too many or another is missing: the reader takes what leaves the rest of
-the text balanced. Whatever the text, there is an answer, in time linear in its length.
+Every mistake is reported once, with its line, and fixed in the likeliest way, so that the rest
+can still be checked as a spec. If a bracket does not match, either it is surplus or another is
+missing; the reader chooses what leaves the rest of the text balanced. It accepts any text, in
+time linear in its length.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, dropwhile
 
-from kraftwire_generator.lint.json_tokens import Slip, SlipKind, Token, tokenize
+from kraftwire_generator.lint.json_tokens import MistakeKind, SyntaxMistake, Token, tokenize
 from kraftwire_generator.parser.json_text import (
     CONSTANTS,
     DEEPEST_NESTING,
@@ -27,23 +27,23 @@ _CLOSERS = {"{": "}", "[": "]"}
 
 
 @dataclass
-class Reading:
-    """What was read: the object, None where there is none, its slips in order of the text.
+class LenientReading:
+    """The object, if the text has one, and the mistakes in order.
 
-    `elided_lines` are those of `...`, and `elided` the objects that one of them stands in;
-    `stops_short` is true where the text ends in the middle of a value or list.
+    `elided_lines` has the lines with `...`, and `elided` the objects that contain one.
+    `stops_short` is true if the text ends in the middle of a value or list.
     """
 
     value: JsonObject | None = None
-    slips: list[Slip] = field(default_factory=list)
+    mistakes: list[SyntaxMistake] = field(default_factory=list)
     elided_lines: list[int] = field(default_factory=list)
     elided: list[JsonObject] = field(default_factory=list)
     stops_short: bool = False
 
 
 @dataclass
-class _Frame:
-    """An open bracket: what is being filled, and what may come next in it."""
+class _OpenBracket:
+    """An open bracket: the value being filled, and what may come next in it."""
 
     bracket: str
     value: JsonObject | list[JsonValue]
@@ -54,40 +54,30 @@ class _Frame:
     after_comma: bool = False
 
 
-def read_leniently(text: str) -> Reading:
-    """The first object of the text, as well as it can be read."""
-    reading = Reading()
-    tokens = _without_doubled_braces(tokenize_all(text, reading.slips), reading.slips)
-    _Reader(tokens, reading).run()
-    reading.slips.sort(key=lambda slip: slip.at)
+def read_leniently(text: str) -> LenientReading:
+    """Read the first object of the text as well as possible."""
+    reading = LenientReading()
+    tokens: list[Token] = []
+    from_object = dropwhile(lambda token: token.kind != "{", tokenize(text, reading.mistakes))
+    for token in from_object:
+        # No object starts with an object: of `{ {`, the second brace counts.
+        if token.kind == "{" and tokens and tokens[-1].kind == "{":
+            first = tokens.pop()
+            mistake = SyntaxMistake(first.at, first.line, "{ is doubled; remove one", "merge")
+            reading.mistakes.append(mistake)
+        tokens.append(token)
+    _ObjectReader(tokens, reading).run()
+    reading.mistakes.sort(key=lambda mistake: mistake.at)
     return reading
 
 
-def tokenize_all(text: str, slips: list[Slip]) -> list[Token]:
-    """All tokens from the first opening brace on."""
-    tokens = list(tokenize(text, slips))
-    start = next((index for index, token in enumerate(tokens) if token.kind == "{"), len(tokens))
-    return tokens[start:]
+class _ObjectReader:
+    """Consumes tokens one by one; open brackets are on a stack, never a recursion."""
 
-
-def _without_doubled_braces(tokens: list[Token], slips: list[Slip]) -> list[Token]:
-    """No object starts with an object: of `{ {` the second brace counts."""
-    kept: list[Token] = []
-    for token in tokens:
-        if token.kind == "{" and kept and kept[-1].kind == "{":
-            slips.append(Slip(kept[-1].at, kept[-1].line, "{ stands twice; remove one", "merge"))
-            kept.pop()
-        kept.append(token)
-    return kept
-
-
-class _Reader:
-    """Consumes tokens one by one; the open brackets are a stack, never a recursion."""
-
-    def __init__(self, tokens: list[Token], reading: Reading) -> None:
+    def __init__(self, tokens: list[Token], reading: LenientReading) -> None:
         self._tokens = tokens
         self._reading = reading
-        self._stack: list[_Frame] = []
+        self._stack: list[_OpenBracket] = []
         self._last = tokens[0] if tokens else None  # the token before the current one
         steps = [(t.kind in _CLOSERS) - (t.kind in _OPENERS) for t in reversed(tokens)]
         self._balance = [*reversed(list(accumulate(steps, initial=0)))]
@@ -95,13 +85,13 @@ class _Reader:
     def run(self) -> None:
         for index, token in enumerate(self._tokens):
             if self._reading.value is not None and not self._stack:
-                text = "the spec ends before this; remove it, or a bracket above is one too many"
-                self._slip(token, text, "merge")
+                text = "the spec ends before this; remove it, or a surplus bracket above"
+                self._report(token, text, "merge")
                 return
             if token.kind in _CLOSERS:
                 if len(self._stack) >= DEEPEST_NESTING:
                     text = f"nested more than {DEEPEST_NESTING} levels deep; use fewer levels"
-                    self._slip(token, text, "lost")
+                    self._report(token, text, "lost")
                     return
                 self._open(token)
             elif token.kind in _OPENERS:
@@ -117,22 +107,22 @@ class _Reader:
             self._last = token
         self._end()
 
-    def _slip(
+    def _report(
         self,
         token: Token,
         text: str,
-        kind: SlipKind = "plain",
+        kind: MistakeKind = "plain",
         opened_on: int | None = None,
     ) -> None:
-        slip = Slip(token.at, token.line, text, kind, opened_on)
-        self._reading.slips.append(slip)
+        mistake = SyntaxMistake(token.at, token.line, text, kind, opened_on)
+        self._reading.mistakes.append(mistake)
 
-    def _slip_before(self, token: Token, text: str, kind: SlipKind = "plain") -> None:
-        """A slip to mend at the end of the token before this one."""
-        self._slip(self._last or token, text, kind)
+    def _report_before(self, token: Token, text: str, kind: MistakeKind = "plain") -> None:
+        """Report a mistake to fix at the end of the previous token."""
+        self._report(self._last or token, text, kind)
 
     def _put(self, value: JsonValue) -> None:
-        """Store a value where the innermost bracket wants it."""
+        """Store a value in the innermost bracket."""
         frame = self._stack[-1]
         if isinstance(frame.value, list):
             frame.value.append(value)
@@ -149,7 +139,7 @@ class _Reader:
             self._put(value)
         elif isinstance(value, JsonObject):
             self._reading.value = value
-        self._stack.append(_Frame(token.kind, value, token.line))
+        self._stack.append(_OpenBracket(token.kind, value, token.line))
 
     def _open(self, token: Token) -> None:
         if not self._stack:
@@ -157,36 +147,36 @@ class _Reader:
             return
         frame = self._stack[-1]
         if isinstance(frame.value, list) and token.kind == "[":
-            self._slip(token, "no list holds a list; remove this [", "lost")
+            self._report(token, "a list cannot hold a list; remove this [", "lost")
             return
         if isinstance(frame.value, list):
             self._want_comma(token)
         elif frame.state == "colon":
-            self._slip_before(token, f"a colon is missing after {frame.key!r}; add it")
+            self._report_before(token, f"a colon is missing after {frame.key!r}; add it")
         elif frame.state != "value":
             self._open_among_keys(token)
             return
         self._push(token)
 
     def _open_among_keys(self, token: Token) -> None:
-        """A bracket in a key's place: the one before it was closed too early, or not closed."""
+        """Handle a bracket instead of a key: the one before it was closed too early, or never."""
         frame = self._stack[-1]
         outer = self._stack[-2].value if len(self._stack) > 1 else None
         assert isinstance(frame.value, JsonObject)
         last = frame.value.members.get(frame.key)
         if token.kind == "{" and isinstance(last, list):
-            text = f"the ] before this closes {frame.key[:40]} too early; move it behind"
-            self._slip_before(token, text, "lost")
-            self._stack.append(_Frame("[", last, token.line))
+            text = f"the ] before this closes {frame.key[:40]} too early; move it back"
+            self._report_before(token, text, "lost")
+            self._stack.append(_OpenBracket("[", last, token.line))
             self._push(token)
         elif token.kind == "{" and isinstance(outer, list) and frame.value.members:
             text = "} and a comma are missing after this; add them"
-            self._slip_before(token, text, "lost")
+            self._report_before(token, text, "lost")
             self._stack.pop()
             self._push(token)
         else:
-            text = f"{token.kind} stands where a key should; remove it"
-            self._slip(token, text, "lost")
+            text = f"{token.kind} is in the place of a key; remove it"
+            self._report(token, text, "lost")
 
     def _close(self, index: int, token: Token) -> None:
         frame = self._stack[-1]
@@ -202,35 +192,35 @@ class _Reader:
             missing = _CLOSERS[frame.bracket]
             text = f"{missing} is missing before this {token.kind}; add it"
             fits = open_if_closed == 0
-            self._slip(token, text, "merge" if fits else "lost", frame.line)
+            self._report(token, text, "merge" if fits else "lost", frame.line)
             self._stack.pop()
             self._finish(token)
         else:
-            self._slip(token, f"this {token.kind} closes nothing; remove it", "merge")
+            self._report(token, f"this {token.kind} closes nothing; remove it", "merge")
 
     def _finish(self, token: Token) -> None:
-        """Close the innermost bracket with the token that fits it."""
+        """Close the innermost bracket with its matching token."""
         frame = self._stack[-1]
         if frame.after_comma and frame.state == "item":
-            self._slip_before(token, f"a comma stands before {token.kind}; remove it")
+            self._report_before(token, f"a comma comes before {token.kind}; remove it")
         self._lost_key(token)
         self._stack.pop()
 
     def _lost_key(self, token: Token) -> None:
-        """A key that has no value here."""
+        """Report a key that has no value."""
         frame = self._stack[-1]
         if frame.state in ("colon", "value"):
             text = f"the key {frame.key[:40]!r} has no value; add one, or remove it"
-            self._slip(token, text, "lost")
+            self._report(token, text, "lost")
             frame.state = "comma"
 
     def _comma(self, token: Token) -> None:
         frame = self._stack[-1]
         self._lost_key(token)
         if frame.state != "comma" and frame.after_comma:
-            self._slip(token, "a comma stands twice; remove one", "merge")
+            self._report(token, "a comma is doubled; remove one", "merge")
         elif frame.state != "comma" and not self._reading.elided_lines:
-            self._slip(token, "a comma stands before the first item; remove it", "merge")
+            self._report(token, "a comma comes before the first item; remove it", "merge")
         frame.state = "item"
         frame.after_comma = True
 
@@ -239,7 +229,7 @@ class _Reader:
         if frame.state == "colon":
             frame.state = "value"
         else:
-            self._slip(token, "a colon stands after no key; remove it", "merge")
+            self._report(token, "a colon follows no key; remove it", "merge")
 
     def _elision(self, token: Token) -> None:
         frame = self._stack[-1]
@@ -251,7 +241,7 @@ class _Reader:
 
     def _want_comma(self, token: Token) -> None:
         if self._stack[-1].state == "comma":
-            self._slip_before(token, "a comma is missing after this; add it")
+            self._report_before(token, "a comma is missing after this; add it")
 
     def _next_kind(self, index: int) -> str:
         return self._tokens[index + 1].kind if index + 1 < len(self._tokens) else ""
@@ -270,7 +260,7 @@ class _Reader:
         elif names_key:
             self._key(token)
         elif frame.state == "colon":
-            self._slip_before(token, f"a colon is missing after {frame.key!r}; add it")
+            self._report_before(token, f"a colon is missing after {frame.key!r}; add it")
             self._put(self._value(token))
         elif frame.state == "item" and not token.is_half and token.kind == "text":
             self._key_without_colon(index, token)
@@ -282,13 +272,13 @@ class _Reader:
         self._lost_key(token)
         self._want_comma(token)
         if token.kind == "bare":
-            self._slip(token, f'a key stands in double quotes; write "{token.text[:40]}"')
+            self._report(token, f'a key is written in double quotes; write "{token.text[:40]}"')
         if isinstance(frame.value, JsonObject) and token.text in frame.value.members:
-            self._slip(token, repeated_key(token.text, frame.value), "merge")
+            self._report(token, repeated_key(token.text, frame.value), "merge")
         frame.key, frame.key_line, frame.state = token.text, token.line, "colon"
 
     def _key_without_colon(self, index: int, token: Token) -> None:
-        """A string in a key's place that no colon follows."""
+        """Handle a string instead of a key, without a colon after it."""
         frame = self._stack[-1]
         following = self._next_kind(index)
         next_but_one = self._next_kind(index + 1)
@@ -297,38 +287,38 @@ class _Reader:
         else:
             is_doubled = next_but_one == ":"
             text = f"the key {token.text[:40]!r} has no value; add one, or remove it"
-            self._slip(token, text, "merge" if is_doubled else "lost")
+            self._report(token, text, "merge" if is_doubled else "lost")
             frame.state = "comma" if following == "," else frame.state
 
     def _second_value(self, token: Token) -> None:
-        """A value beside the last one: of two the later counts, if it can be told to be one."""
+        """Handle a second value of a key: the later one counts."""
         frame = self._stack[-1]
         if isinstance(frame.value, JsonObject) and frame.key in frame.value.members:
             earlier = frame.value.members[frame.key]
             text = f"{frame.key} has a second value, {token.text[:40]!r}; remove one of the two"
-            self._slip(token, text, "merge")
+            self._report(token, text, "merge")
             later = self._value(token)
             if token.is_half and isinstance(earlier, str) and earlier.startswith("[]"):
                 later = "[]" + token.text.removeprefix("[]")
             self._put(later)
         else:
             text = f"{token.text[:40]!r} belongs to no key; remove it"
-            self._slip(token, text, "lost")
+            self._report(token, text, "lost")
 
     def _key_in_list(self, index: int, token: Token) -> None:
-        """A key outside braces: its object was closed too early, not opened, or this is no list."""
+        """Handle a key in a list: its object was closed too early or not opened, or [ is wrong."""
         frame = self._stack[-1]
         items = frame.value
         last = items[-1] if isinstance(items, list) and items else None
         if isinstance(last, JsonObject):
-            text = f"}} closes {_name(last)} too early; write a comma in its place"
-            self._slip_before(token, text, "lost")
-            self._stack.append(_Frame("{", last, last.line))
+            text = f"}} closes {_name(last)} too early; replace it with a comma"
+            self._report_before(token, text, "lost")
+            self._stack.append(_OpenBracket("{", last, last.line))
         elif not items and len(self._stack) + 1 + self._balance[index] <= 0:
-            self._slip(token, "{ is missing before this; add it", "lost")
+            self._report(token, "{ is missing before this; add it", "lost")
             self._push(Token("{", "{", token.at, token.line))
         else:
-            self._slip(token, "[ opens a list that ends nowhere; remove it", "merge")
+            self._report(token, "[ opens a list that never ends; remove it", "merge")
             self._stack.pop()
             outer = self._stack[-1]
             if isinstance(outer.value, JsonObject):
@@ -350,11 +340,11 @@ class _Reader:
         frame = self._stack[-1]
         is_placeholder = frame.key == "apiKey" and any(map(str.isalpha, token.text))
         text = f'{token.text[:40]} is not JSON; write "{token.text[:40]}"'
-        self._slip(token, text, "placeholder" if is_placeholder else "plain")
+        self._report(token, text, "placeholder" if is_placeholder else "plain")
         return token.text
 
     def _end(self) -> None:
-        """The end of the text, where all brackets should be closed."""
+        """Report brackets that are still open at the end of the text."""
         if not self._tokens or not self._stack:
             return
         last = self._tokens[-1]
@@ -362,7 +352,7 @@ class _Reader:
         missing = " ".join(_CLOSERS[frame.bracket] for frame in reversed(self._stack))
         opened = self._stack[-1].line
         text = f"the end lacks {missing[:40]}; add what closes the open brackets"
-        self._slip(last, text, "lost" if self._reading.stops_short else "plain", opened)
+        self._report(last, text, "lost" if self._reading.stops_short else "plain", opened)
 
 
 def _name(value: JsonObject) -> str:

@@ -1,11 +1,11 @@
-"""An HTML page -> its lines of text, each with the line of the source it starts on.
+"""Extracts the lines of text of an HTML page, each with its line in the source.
 
-Only what a reader of the page sees, and what a wiki keeps for showing it: the code blocks
-that Confluence puts into CDATA sections and into scripts of type `syntaxhighlighter`. Where
-a compared page marks removed words (`diff-html-removed`), they are left out.
+The text is what a reader of the page sees, plus the code blocks that Confluence keeps in CDATA
+sections and in scripts of type `syntaxhighlighter`. Words that a compared page marks as removed
+(`diff-html-removed`) are left out.
 
-`html.parser` takes quadratic time over tags and comments that have no end, and pages are
-untrusted; the scan here passes over each character once.
+Pages are untrusted, and `html.parser` takes quadratic time on tags and comments without an end.
+This scan reads each character once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from html import unescape
 PageLine = tuple[int, str]
 
 _HTML = re.compile(r"<(?:!doctype|html|head|body|div|p|pre|table|span|h[1-6]|ac:)\b", re.IGNORECASE)
-# Quoted values may hold a >; no part goes beyond the next <, so that no text is read twice.
+# Quoted values may contain a >. No part goes beyond the next <, so that no text is read twice.
 _TAG = re.compile(
     r"""<(/?)([A-Za-z][A-Za-z0-9:-]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+(?=>)|[^<>]*+)>"""
 )
@@ -32,7 +32,7 @@ _REMOVED = "diff-html-removed"
 
 
 def looks_like_html(text: str, file: str) -> bool:
-    """True where the file is named so, or its text starts with a tag of HTML."""
+    """Whether the file name or the start of the text is that of HTML."""
     if file.lower().endswith((".html", ".htm", ".xhtml")):
         return True
     start = text.lstrip("\ufeff \t\r\n")[:1000]
@@ -40,13 +40,13 @@ def looks_like_html(text: str, file: str) -> bool:
 
 
 def html_lines(text: str) -> tuple[list[PageLine], bool]:
-    """The lines that the page shows, and whether it marks removed words."""
-    reader = _Reader(text)
+    """Return the lines that the page shows, and whether it marks removed words."""
+    reader = _PageReader(text)
     reader.read()
     return reader.lines, reader.has_marks
 
 
-class _Reader:
+class _PageReader:
     """`_counted` and `_line` are the last position whose line is known, and that line."""
 
     def __init__(self, text: str) -> None:
@@ -61,18 +61,17 @@ class _Reader:
         self.has_marks = False
 
     def read(self) -> None:
-        """Fill `lines` and `has_marks`."""
         at = 0
         while at < len(self._text):
             start = self._text.find("<", at)
             start = len(self._text) if start < 0 else start
-            # An indent of &nbsp; is how wikis show code, not what the code has.
+            # Wikis show indented code with &nbsp;, which is not in the code itself.
             self._show(unescape(_NO_BREAK_SPACE.sub(" ", self._text[at:start])), at)
             at = self._markup(start)
         self._end_line()
 
     def _markup(self, start: int) -> int:
-        """Take in what stands at a <; the position after it."""
+        """Process the markup at a <; return the position after it."""
         if self._text.startswith("<!--", start):
             return self._end_of("-->", start)
         if self._text.startswith("<![CDATA[", start):
@@ -87,7 +86,7 @@ class _Reader:
         return tag.end()
 
     def _end_of(self, mark: str, start: int) -> int:
-        """The position after `mark`; the end of the text where it does not come."""
+        """Return the position after `mark`, or the end of the text if it is missing."""
         end = self._text.find(mark, start)
         return len(self._text) if end < 0 else end + len(mark)
 
@@ -110,7 +109,7 @@ class _Reader:
         if self._parts and (name in _CODE or _BREAKS.fullmatch(name)):
             self._end_line()
         if ends_code:
-            # Two blocks of code are two specs, whatever stands between them.
+            # Two blocks of code are two specs, whatever is between them.
             self.lines.append((self._line, "```"))
 
     def _line_at(self, position: int) -> int:
@@ -119,7 +118,7 @@ class _Reader:
         return self._line
 
     def _show(self, text: str, at: int) -> None:
-        """Add text that starts at a position of the source."""
+        """Add text that starts at a position of the source, unless it is hidden."""
         line = self._line_at(at)
         if not text or self._hidden or self._removed:
             return

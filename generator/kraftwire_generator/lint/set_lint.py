@@ -1,8 +1,8 @@
-"""The spec files of one folder -> what is wrong between them, such as two with one API key.
+"""Finds what is wrong between the spec files of one folder, such as two with one API key.
 
-The rules are those of `check_set`. A folder whose `set.toml` calls it released is judged as
-the generator judges it; any other is a draft, where these findings are warnings and a
-message may wait for its key. Files of the folder that nobody named count as partners.
+The rules are those of `check_set`. A folder whose `set.toml` declares it released is checked as
+the generator checks it. Any other folder is a draft: these findings are warnings there, and a
+message may still lack its key. Files in the folder that were not named count as partners.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WITHOUT_KEY = ("data", "header")
 
 
 def lint_together(specs: Iterable[MessageSpec]) -> list[Finding]:
-    """What is wrong between specs of the same folder; nothing is said of one alone."""
+    """Return what is wrong between specs of the same folder."""
     folders: dict[Path, list[MessageSpec]] = {}
     for spec in (spec for spec in specs if spec.file.endswith(".json")):
         folders.setdefault(Path(spec.file).parent, []).append(spec)
@@ -44,7 +44,7 @@ def _findings(folder: Path, specs: Sequence[MessageSpec]) -> list[Finding]:
 
 
 def _is_draft(folder: Path) -> bool:
-    """True unless the `set.toml` of the folder, or of the one around it, says otherwise."""
+    """Whether the `set.toml` of the folder or of its parent says so, or none exists."""
     for directory in (folder, folder.absolute().parent):
         if (directory / SETTINGS_FILE).is_file():
             settings, _ = read_settings(directory)

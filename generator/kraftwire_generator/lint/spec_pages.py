@@ -1,9 +1,9 @@
-"""A page, as text or HTML -> the spec blocks in it, with the lines that they stand on.
+"""Finds the spec blocks in a page of text or HTML, with their line numbers.
 
-A file that is nothing but a spec is one block. In a page a block starts at a line whose
-first character is {, or where a line such as `Request: {` opens it, if what follows has the
-keys of a message. It ends where its brackets are closed, or, since brackets may be wrong, at
-prose or the end of a code fence. Everything else is left alone, other JSON included.
+A file that is nothing but a spec is one block. In a page, a block starts at a line whose first
+character is {, or that ends like `Request: {`, if the keys of a message follow. It ends when its
+brackets are closed or, since brackets may be wrong, at prose or at the end of a code fence.
+Everything else is ignored, including other JSON.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ _MESSAGE_TYPE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """The text of a block, and for each of its lines the line of the page, from 1."""
+class SpecBlock:
+    """The text of a block, and the page's line number (from 1) of each of its lines."""
 
     text: str
     lines: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """The blocks of a page; `is_one_spec` is true where it is nothing but one.
+class SpecPage:
+    """The blocks of a page; `is_one_spec` is true if it is nothing but one.
 
-    `compared` is true of a wiki's "Versions Compared" page, which runs removed and added
-    words together without a mark. It also leaves `pieces` of specs behind: the end of a
-    block, parted from its beginning by prose.
+    `compared` is true of a wiki's "Versions Compared" page, which merges removed and added words
+    without a mark. Such a page may have `fragments` of specs: the end of a block, separated from
+    its beginning by prose.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[SpecBlock, ...]
     compared: bool = False
-    pieces: tuple[Block, ...] = ()
+    fragments: tuple[SpecBlock, ...] = ()
     is_one_spec: bool = False
 
 
-def read_page(text: str, file: str) -> Page:
-    """The blocks of a page; the whole of it where `file` is named *.json or holds one object."""
+def read_page(text: str, file: str) -> SpecPage:
+    """Return the blocks of a page; all of it is one if `file` is *.json or holds one object."""
     if file.endswith(".json") or _is_one_spec(text):
         count = text.count("\n") + 1
-        return Page((Block(text, range(1, count + 1)),), is_one_spec=True)
+        return SpecPage((SpecBlock(text, range(1, count + 1)),), is_one_spec=True)
     if looks_like_html(text, file):
         lines, has_marks = html_lines(text)
         return _page(lines, compared=_is_compared(lines) and not has_marks)
@@ -69,13 +69,13 @@ def read_page(text: str, file: str) -> Page:
     return _page(lines, compared=_is_compared(lines))
 
 
-def _page(lines: Sequence[PageLine], *, compared: bool) -> Page:
+def _page(lines: Sequence[PageLine], *, compared: bool) -> SpecPage:
     blocks = tuple(_blocks(lines))
-    return Page(blocks, compared, tuple(_pieces(lines, blocks)) if compared else ())
+    return SpecPage(blocks, compared, tuple(_fragments(lines, blocks)) if compared else ())
 
 
 def _is_one_spec(text: str) -> bool:
-    """True where an object starts the text, its last bracket ends it, and no other is a spec."""
+    """Whether the text is one object from its start to its end, with no other spec in it."""
     inner = text.strip(_SPACES + "\n")
     if not inner.startswith(("{", "//", "/*")) or not inner.endswith("}"):
         return False
@@ -90,7 +90,7 @@ def _is_compared(lines: Sequence[PageLine]) -> bool:
     return "Versions Compared" in head and any("This line was" in line for line in head)
 
 
-def _blocks(lines: Sequence[PageLine]) -> Iterator[Block]:
+def _blocks(lines: Sequence[PageLine]) -> Iterator[SpecBlock]:
     index = 0
     while index < len(lines):
         before = _before_block(lines[index][1])
@@ -100,26 +100,26 @@ def _blocks(lines: Sequence[PageLine]) -> Iterator[Block]:
         end = _end_of_block(lines, index, before)
         text = "\n".join(line for _, line in lines[index:end])[before:]
         if _MESSAGE_KEY.search(text) or _MESSAGE_TYPE.search(text):
-            yield Block(text, [number for number, _ in lines[index:end]])
+            yield SpecBlock(text, [number for number, _ in lines[index:end]])
         index = end
 
 
-def _pieces(lines: Sequence[PageLine], blocks: Iterable[Block]) -> Iterator[Block]:
-    """Runs of lines outside the blocks that look like fields of a spec."""
+def _fragments(lines: Sequence[PageLine], blocks: Iterable[SpecBlock]) -> Iterator[SpecBlock]:
+    """Yield runs of lines outside the blocks that look like fields of a spec."""
     inside = {number for block in blocks for number in block.lines}
-    piece: list[PageLine] = []
+    fragment: list[PageLine] = []
     for number, line in (*lines, (0, "")):
         if number not in inside and _GOES_ON.match(line.strip(_SPACES)):
-            piece.append((number, line))
+            fragment.append((number, line))
             continue
-        text = "\n".join(line for _, line in piece)
+        text = "\n".join(line for _, line in fragment)
         if '"versions"' in text:
-            yield Block(text, [number for number, _ in piece])
-        piece = []
+            yield SpecBlock(text, [number for number, _ in fragment])
+        fragment = []
 
 
 def _before_block(line: str) -> int | None:
-    """How much of the line stands before a block that starts on it; None where none does."""
+    """Return the length of the text before a block on this line; None if no block starts."""
     if _FENCE.match(line.lstrip(_SPACES)):
         return None
     if line.lstrip(_SPACES).startswith("{"):
@@ -129,7 +129,7 @@ def _before_block(line: str) -> int | None:
 
 
 def _end_of_block(lines: Sequence[PageLine], start: int, before: int) -> int:
-    """The index of the first line after the block that starts at `start`."""
+    """Return the index of the first line after the block that starts at `start`."""
     depth, open_string = 0, 0
     last = start
     for index in range(start, len(lines)):
@@ -148,7 +148,7 @@ def _end_of_block(lines: Sequence[PageLine], start: int, before: int) -> int:
 
 
 def _ends_block(line: str, open_string: int) -> bool:
-    """True for a fence, and for words that are no part of JSON."""
+    """Whether the line is a fence, or words that are not part of JSON."""
     if _FENCE.match(line):
         return True
     if not line or not line[0].isalpha() or 0 < open_string <= _MOST_LINES_OF_A_STRING:
@@ -157,7 +157,7 @@ def _ends_block(line: str, open_string: int) -> bool:
 
 
 def _scan(line: str, in_string: bool) -> tuple[int, bool]:
-    """How many more brackets a line opens than it closes, and whether it ends in a string."""
+    """Return by how many brackets a line changes the depth, and whether it ends in a string."""
     start = 0
     if in_string and not _GOES_ON.match(line):
         close = line.find('"')
@@ -166,11 +166,11 @@ def _scan(line: str, in_string: bool) -> tuple[int, bool]:
         start = close + 1
     depth = 0
     for match in _PIECE.finditer(line, start):
-        piece = match.group()
-        if piece in "{[":
+        mark = match.group()
+        if mark in "{[":
             depth += 1
-        elif piece in "}]":
+        elif mark in "}]":
             depth -= 1
-        elif piece == '"':
+        elif mark == '"':
             return depth, True
     return depth, False

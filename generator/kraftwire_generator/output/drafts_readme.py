@@ -1,9 +1,8 @@
-"""The README of a directory of spec sets: a table of every drafted message.
+"""Renders the README of a directory of spec sets: a table of every drafted message.
 
-Everything in it is read from the sets: names and versions from the specs, where a message
-comes from and what was corrected from the comments of its file (see spec_origin), and the
-key and the versions of what Kafka shipped from the released set beside it. So the file
-cannot say anything that the specs do not.
+Everything in it comes from the sets: names and versions from the specs, origins and corrections
+from the comments of the drafts (`draft_origin`), key and versions of Kafka's message from the
+released set beside them.
 """
 
 from __future__ import annotations
@@ -12,12 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import jinja2
-
 from kraftwire_generator.checks.spec_set import SpecSet, load_set
-from kraftwire_generator.errors import Finding, SpecError
+from kraftwire_generator.errors import Finding, SpecError, raise_errors
 from kraftwire_generator.language.spec import MessageSpec
-from kraftwire_generator.parser.draft_origin import Origin, read_origin
+from kraftwire_generator.output.environment import TEMPLATES, template_environment
+from kraftwire_generator.parser.draft_origin import DraftOrigin, read_origin
 
 README = "README.md"
 MARKER = "<!-- Written by `kraftwire specs table`; do not edit it, run that again. -->"
@@ -26,8 +24,8 @@ _TEMPLATE = "specs_readme.md.jinja"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One drafted message, as the table shows it."""
+class DraftMessage:
+    """One drafted message: a row of the table."""
 
     name: str
     file: str
@@ -38,70 +36,42 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """One draft set: its rows under the documents that they come from."""
+class DraftSet:
+    """One draft set: its messages under the documents that they come from."""
 
     name: str
     title: str
     base: str
     count: int
-    documents: Mapping[str, tuple[Row, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Released:
-    """One released set, which the README only counts."""
-
-    name: str
-    title: str
-    count: int
-
-
-def is_table(text: str) -> bool:
-    """True for a README that kraftwire has written, and may replace."""
-    return text.startswith(MARKER)
+    documents: Mapping[str, tuple[DraftMessage, ...]]
 
 
 def specs_table(directory: Path) -> str:
-    """The text of the directory's README; `SpecError` carries all that is wrong."""
+    """Return the text of the directory's README; raise `SpecError` with all problems."""
     sets = _load_sets(directory)
-    released = [item for item in sets if not item.draft]
+    released = [item for item in sets if not item.settings.draft]
     shipped = {message.spec.name: message.spec for item in released for _, message in item.messages}
     findings: list[Finding] = []
-    drafts = [_draft(item, shipped, findings) for item in sets if item.draft]
-    if findings:
-        raise SpecError(findings)
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - the output is Markdown; `_cell` escapes what enters it
-    )
+    drafts = [_draft(item, shipped, findings) for item in sets if item.settings.draft]
+    raise_errors(findings)
+    # The output is Markdown; `_cell` escapes what enters it.
+    environment = template_environment(TEMPLATES, autoescape=False)
     return environment.get_template(_TEMPLATE).render(
         marker=MARKER,
-        released=[Released(_name(item), item.title, _count(item)) for item in released],
-        shipped_title=released[0].title if released else "Kafka",
+        released=[(_name(item), item.settings.title, _count(item)) for item in released],
+        shipped_title=released[0].settings.title if released else "Kafka",
         drafts=drafts,
     )
 
 
 def _load_sets(directory: Path) -> list[SpecSet]:
-    """The sets in the sub-directories, in the order of their names."""
-    sets: list[SpecSet] = []
-    errors: list[Finding] = []
-    for child in sorted(path for path in directory.glob("*") if path.is_dir()):
-        spec_set, findings = load_set(child)
-        errors += [finding for finding in findings if finding.severity == "error"]
-        if spec_set is not None:
-            sets.append(spec_set)
-    if not sets and not errors:
+    """Load the sets in the sub-directories, in the order of their names."""
+    loaded = [load_set(child) for child in sorted(directory.glob("*")) if child.is_dir()]
+    raise_errors(finding for _, findings in loaded for finding in findings)
+    if not loaded:
         problem = "has no spec sets; name a directory with directories of specs in it"
-        errors.append(Finding(directory.as_posix(), 1, "", problem))
-    if errors:
-        raise SpecError(errors)
-    return sets
+        raise SpecError([Finding(directory.as_posix(), 1, "", problem)])
+    return [spec_set for spec_set, _ in loaded if spec_set is not None]
 
 
 def _name(spec_set: SpecSet) -> str:
@@ -109,12 +79,14 @@ def _name(spec_set: SpecSet) -> str:
 
 
 def _count(spec_set: SpecSet) -> int:
-    """How many messages become classes; a message without versions does not."""
+    """Count the messages that become classes; those without versions do not."""
     return sum(1 for _, message in spec_set.messages if message.spec.valid_versions)
 
 
-def _draft(spec_set: SpecSet, shipped: Mapping[str, MessageSpec], findings: list[Finding]) -> Draft:
-    documents: dict[str, list[Row]] = {}
+def _draft(
+    spec_set: SpecSet, shipped: Mapping[str, MessageSpec], findings: list[Finding]
+) -> DraftSet:
+    documents: dict[str, list[DraftMessage]] = {}
     for _, message in spec_set.messages:
         origin, problems = read_origin(Path(message.spec.file))
         findings += problems
@@ -122,30 +94,33 @@ def _draft(spec_set: SpecSet, shipped: Mapping[str, MessageSpec], findings: list
             findings += _contradictions(message.spec, origin, spec_set, shipped)
             rows = documents.setdefault(origin.document, [])
             rows.append(_row(message.spec, origin, spec_set.directory.parent, shipped))
-    return Draft(
+    return DraftSet(
         name=_name(spec_set),
-        title=spec_set.title,
-        base=spec_set.base_release or "",
+        title=spec_set.settings.title,
+        base=spec_set.settings.base_release or "",
         count=_count(spec_set),
         documents={name: tuple(documents[name]) for name in sorted(documents)},
     )
 
 
 def _contradictions(
-    spec: MessageSpec, origin: Origin, spec_set: SpecSet, shipped: Mapping[str, MessageSpec]
+    spec: MessageSpec, origin: DraftOrigin, spec_set: SpecSet, shipped: Mapping[str, MessageSpec]
 ) -> Iterable[Finding]:
-    """Where the comments of a spec differ from its set, or from the released set."""
-    if origin.base != spec_set.base_release:
-        problem = f"base {origin.base} is not the set's base_release, {spec_set.base_release}"
+    """Report where the comments of a spec contradict its set or the released set."""
+    base = spec_set.settings.base_release
+    if origin.base != base:
+        problem = f"base {origin.base} is not the set's base_release, {base}"
         yield Finding(spec.file, 1, "", problem)
     if origin.shipped_name is not None and origin.shipped_name not in shipped:
         problem = f"no released set here has {origin.shipped_name}; write what Kafka shipped"
         yield Finding(spec.file, 1, "", problem)
 
 
-def _row(spec: MessageSpec, origin: Origin, root: Path, shipped: Mapping[str, MessageSpec]) -> Row:
+def _row(
+    spec: MessageSpec, origin: DraftOrigin, root: Path, shipped: Mapping[str, MessageSpec]
+) -> DraftMessage:
     remarks = [f"from {origin.base}: {text}" for text in origin.from_base]
-    return Row(
+    return DraftMessage(
         name=spec.name,
         file=Path(spec.file).relative_to(root).as_posix(),
         versions=str(spec.valid_versions),
@@ -155,8 +130,8 @@ def _row(spec: MessageSpec, origin: Origin, root: Path, shipped: Mapping[str, Me
     )
 
 
-def _shipped(origin: Origin, shipped: Mapping[str, MessageSpec]) -> str:
-    """What Kafka shipped, with the key and the versions that the released set says."""
+def _shipped(origin: DraftOrigin, shipped: Mapping[str, MessageSpec]) -> str:
+    """Return what Kafka shipped, with key and versions from the released set."""
     spec = shipped.get(origin.shipped_name or "")
     if spec is None:
         return f"nothing: {origin.shipped}"
@@ -165,5 +140,5 @@ def _shipped(origin: Origin, shipped: Mapping[str, MessageSpec]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text as a cell of a Markdown table shows it."""
+    """Escape a string for a cell of a Markdown table."""
     return "".join(f"\\{char}" if char in "\\|[]<>*_`" else char for char in text)

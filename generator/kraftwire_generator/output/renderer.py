@@ -1,7 +1,7 @@
-"""From plans to Python source: jinja2 templates that only loop and print, then black.
+"""Renders plans as Python source: jinja2 templates that only loop and print, then black.
 
-Every file opens with a docstring by which `is_generated` knows what may be replaced or
-deleted.
+Every file starts with a docstring by which `is_generated` recognises files that may be replaced
+or deleted.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from black.mode import TargetVersion
 from black.parsing import InvalidInput
 
 from kraftwire_generator.errors import TemplateError
+from kraftwire_generator.output.environment import TEMPLATES, template_environment
 from kraftwire_generator.plan.literals import docstring_text, literal
 from kraftwire_generator.plan.plan_data import MessagePlan, PackagePlan
 
@@ -31,7 +32,7 @@ _RUNTIME_NAMES = frozenset(
     | {"ZERO_UUID", "fixed", "require_runtime"}
 )
 
-# What the expressions of a template can raise, apart from jinja2's own errors.
+# Exceptions that expressions in a template can raise, apart from jinja2's own.
 _TEMPLATE_FAILURES = (
     ArithmeticError,
     AttributeError,
@@ -43,31 +44,22 @@ _TEMPLATE_FAILURES = (
 
 
 def is_generated(text: str) -> bool:
-    """True for the text of a file that kraftwire has written, and may replace or delete."""
+    """Whether kraftwire wrote a file with this text, and may replace or delete it."""
     first = text.split("\n", 1)[0].rstrip("\r")
     return first.startswith('"""') and _MARKER in first and first.endswith(_MARKER_END)
 
 
 class Renderer:
-    """Renders plans with the project's templates, or with a user's before them."""
+    """Renders plans with the project's templates; a user's templates take precedence."""
 
     def __init__(self, templates: Path | None = None) -> None:
-        own = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-        loader: jinja2.BaseLoader = own
-        if templates is not None:
-            loader = jinja2.ChoiceLoader([jinja2.FileSystemLoader(templates), own])
-        self._environment = jinja2.Environment(
-            loader=loader,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-            autoescape=False,  # noqa: S701 - the output is Python; specs enter it as literals
-        )
+        folders = (TEMPLATES,) if templates is None else (templates, TEMPLATES)
+        # The output is Python; strings from specs enter it as literals.
+        self._environment = template_environment(*folders, autoescape=False)
         self._environment.filters["literal"] = literal
 
     def message(self, plan: MessagePlan) -> str:
-        """The source of a message's module."""
+        """Return the source of a message's module."""
         name = "message.py.jinja"
         body = self._render(name, plan=plan, runtime_version=RUNTIME_VERSION)
         with _naming(name):
@@ -75,7 +67,7 @@ class Renderer:
         return self._file(name, plan.message.class_name, plan.source, imports + body)
 
     def package(self, plan: PackagePlan) -> str:
-        """The source of a package's `__init__`."""
+        """Return the source of a package's `__init__`."""
         name = "package.py.jinja"
         return self._file(
             name, f"The messages of {plan.title}", "its specs", self._render(name, plan=plan)
@@ -84,7 +76,7 @@ class Renderer:
     def numbers(
         self, title: str, error_codes: list[tuple[int, str]], api_keys: list[tuple[int, str]]
     ) -> str:
-        """The source of the module that names error codes and API keys."""
+        """Return the source of the module that names error codes and API keys."""
         name = "numbers.py.jinja"
         body = self._render(name, error_codes=error_codes, api_keys=api_keys)
         return self._file(name, f"Names for the numbers of {title}", "its facts", body)
@@ -101,7 +93,7 @@ class Renderer:
 
     @staticmethod
     def _file(name: str, title: str, source: str, body: str) -> str:
-        """A whole file: the docstring by which `is_generated` knows it, and its body."""
+        """Return a whole file: the docstring that `is_generated` recognises, and the body."""
         header = docstring_text(f"{_one_line(title)}{_MARKER}{_one_line(source)}")
         with _naming(name):
             return format_source(f'"""{header}{_MARKER_END}\n{body}')
@@ -113,7 +105,7 @@ def _one_line(text: str) -> str:
 
 @contextmanager
 def _naming(template: str) -> Iterator[None]:
-    """Say which template it was that failed; those of users may hold anything."""
+    """Name the template in errors, since users' templates may contain anything."""
     try:
         yield
     except jinja2.TemplateError as error:
@@ -124,7 +116,7 @@ def _naming(template: str) -> Iterator[None]:
 
 
 def _imports(body: str) -> str:
-    """The import lines of a module: only what its code refers to."""
+    """Return the import lines of a module, with only the names that its code uses."""
     used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     names = ", ".join(sorted(used & _RUNTIME_NAMES))
     lines = [
@@ -132,7 +124,7 @@ def _imports(body: str) -> str:
         "from dataclasses import dataclass, field",
         "from typing import ClassVar, Self\n",
     ]
-    if names:  # a user's template may refer to none
+    if names:  # a user's template may use none
         lines.append(f"from kraftwire_wire.generated import ({names},)\n")
     return "\n".join(lines) + "\n"
 
@@ -143,5 +135,5 @@ def _black_mode() -> black.Mode:
 
 
 def format_source(source: str) -> str:
-    """Source as black writes it; the version of black is pinned, since the bytes depend on it."""
+    """Format with black, whose version is pinned because the bytes depend on it."""
     return black.format_str(source, mode=_black_mode())

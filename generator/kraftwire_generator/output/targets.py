@@ -1,4 +1,4 @@
-"""`[tool.kraftwire]` in pyproject.toml: which spec sets go into which packages.
+"""Reads `[tool.kraftwire]` in pyproject.toml: which spec sets go into which packages.
 
     [[tool.kraftwire.sets]]
     specs = "message_specs/kafka"                 # the set's directory
@@ -23,8 +23,8 @@ _KEYS = {"specs", "out", "package", "numbers"}
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """One spec set and the package that is generated from it."""
+class PackageTarget:
+    """A spec set and the package that is generated from it."""
 
     specs: Path
     out: Path
@@ -32,8 +32,8 @@ class Target:
     numbers: Path | None = None
 
 
-def find_targets(start: Path) -> tuple[Target, ...]:
-    """The targets of the nearest pyproject.toml at or above `start` that has any."""
+def find_targets(start: Path) -> tuple[PackageTarget, ...]:
+    """Return the targets of the nearest pyproject.toml at or above `start` that has any."""
     for directory in (start, *start.parents):
         file = directory / "pyproject.toml"
         if file.is_file():
@@ -44,7 +44,7 @@ def find_targets(start: Path) -> tuple[Target, ...]:
     raise SpecError([Finding(str(start), 1, "", message)])
 
 
-def _read(file: Path) -> tuple[Target, ...]:
+def _read(file: Path) -> tuple[PackageTarget, ...]:
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -61,8 +61,8 @@ def _read(file: Path) -> tuple[Target, ...]:
     return targets
 
 
-def _refuse_shared_files(file: Path, targets: tuple[Target, ...]) -> None:
-    """No run for one set may write or delete what belongs to another."""
+def _refuse_shared_files(file: Path, targets: tuple[PackageTarget, ...]) -> None:
+    """Refuse sets whose runs would write or delete files of one another."""
     outs = [os.path.normpath(target.out) for target in targets]
     if len(set(outs)) < len(outs):
         raise _problem(file, "two sets have one out; a package is generated from one set")
@@ -76,7 +76,7 @@ def _refuse_shared_files(file: Path, targets: tuple[Target, ...]) -> None:
         seen.add(numbers)
         folder = os.path.normpath(target.numbers.parent)
         if folder != out and folder in outs:
-            raise _problem(file, f"numbers of {target.package} lies in the out of another set")
+            raise _problem(file, f"numbers of {target.package} is in the out of another set")
 
 
 def _problem(file: Path, sentence: str) -> SpecError:
@@ -84,17 +84,17 @@ def _problem(file: Path, sentence: str) -> SpecError:
 
 
 def is_package_name(name: str) -> bool:
-    """True for a name that can be imported, such as `mine` or `company.messages`."""
+    """Whether the name can be imported, such as `mine` or `company.messages`."""
     return all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))
 
 
-def _target(file: Path, entry: dict[str, str]) -> Target:
+def _target(file: Path, entry: dict[str, str]) -> PackageTarget:
     missing = {"specs", "out", "package"} - set(entry)
     unknown = set(entry) - _KEYS
     if missing or unknown:
         what = [f"lacks {', '.join(sorted(missing))}"] if missing else []
-        what += [f"does not know {', '.join(sorted(unknown))}"] if unknown else []
-        rule = "it has specs, out, package and perhaps numbers"
+        what += [f"has the unknown keys {', '.join(sorted(unknown))}"] if unknown else []
+        rule = "its keys are specs, out, package and optionally numbers"
         raise _problem(file, f"an entry {' and '.join(what)}; {rule}")
     for key, value in entry.items():
         if not isinstance(value, str):
@@ -102,7 +102,7 @@ def _target(file: Path, entry: dict[str, str]) -> Target:
     if not is_package_name(entry["package"]):
         raise _problem(file, f"{entry['package']!r} is not the name of a package")
     numbers = entry.get("numbers")
-    return Target(
+    return PackageTarget(
         specs=file.parent / entry["specs"],
         out=file.parent / entry["out"],
         package=entry["package"],

@@ -2,14 +2,14 @@
 
     // KIP-856, section Vote, Response; base 3.4
     // from base 3.4: every field; what is new
-    // corrected: what the document has; what stands here
+    // corrected: what the document has; what the spec has
     // shipped: VoteResponse; how Kafka's message differs
 
-The first line names the document, the section in it, and the release that the draft builds
-on. `from base` names what the document leaves out, `corrected` comes once for each
-correction, `shipped` names Kafka's message or says `nothing`. A line that is indented
-further goes on with the one above. A draft has the first line and `shipped`, and no
-comments of other forms before its first brace.
+The first line names the document, its section, and the release that the draft builds on.
+`from base` names what the document leaves out, `corrected` appears once per correction,
+`shipped` names Kafka's message or says `nothing`. A line that is indented further continues the
+one above. The first line and `shipped` are required; no other comments may come before the
+first brace.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _FORMS = "the forms are: from base 3.4: ..., corrected: ..., shipped: ..."
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """What the comments of a spec say; `shipped_name` is None where Kafka shipped nothing."""
+class DraftOrigin:
+    """The comments of a draft; `shipped_name` is None if Kafka shipped nothing."""
 
     document: str
     section: str
@@ -40,8 +40,8 @@ class Origin:
     shipped: str
 
 
-def read_origin(file: Path) -> tuple[Origin | None, list[Finding]]:
-    """The origin that a spec file states, or what is wrong with its comments."""
+def read_origin(file: Path) -> tuple[DraftOrigin | None, list[Finding]]:
+    """Return the origin that a spec file states, or the problems of its comments."""
     comments = list(_comments(file.read_text(encoding="utf-8")))
     source = _SOURCE.fullmatch(comments[0][1]) if comments else None
     if source is None:
@@ -53,7 +53,7 @@ def read_origin(file: Path) -> tuple[Origin | None, list[Finding]]:
         entry = _ENTRY.fullmatch(text)
         expected = source["base"] if text.startswith("from base") else None
         if entry is None or entry["base"] != expected:
-            problem = f"a comment of no known form; {_FORMS}"
+            problem = f"this comment has no known form; {_FORMS}"
             findings.append(Finding(file.as_posix(), line, "", problem))
         else:
             texts[entry["kind"]].append(entry["text"])
@@ -63,7 +63,7 @@ def read_origin(file: Path) -> tuple[Origin | None, list[Finding]]:
     if findings:
         return None, findings
     name, _, shipped = texts["shipped"][0].partition("; ")
-    origin = Origin(
+    origin = DraftOrigin(
         document=source["document"],
         section=source["section"],
         base=source["base"],
@@ -76,7 +76,7 @@ def read_origin(file: Path) -> tuple[Origin | None, list[Finding]]:
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:
-    """The comments before the first brace, each with its line, on one line."""
+    """Yield the comments before the first brace with their line numbers, continuations joined."""
     whole, start = "", 0
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.startswith("//"):

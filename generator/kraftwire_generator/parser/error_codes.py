@@ -1,4 +1,4 @@
-"""`error_codes.toml`: the names of a set's error codes, which no spec has.
+"""`error_codes.toml`: the names of a set's error codes, which specs do not contain.
 
 [error_codes]
 NOT_CONTROLLER = 41
@@ -18,10 +18,7 @@ _INT16 = range(-0x8000, 0x8000)
 
 
 def read_error_codes(directory: Path) -> list[tuple[int, str]]:
-    """Number and name of each error code of a set, by number.
-
-    Raises `SpecError` where the file is missing or says something else.
-    """
+    """Return number and name of each error code, by number; raise `SpecError` for a bad file."""
     file = directory / ERROR_CODES_FILE
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("error_codes")
@@ -29,7 +26,7 @@ def read_error_codes(directory: Path) -> list[tuple[int, str]]:
         problem = f"cannot be read: {error}; `kraftwire specs import` writes this file"
         raise SpecError([Finding(file.as_posix(), 1, "", problem)]) from None
     if not isinstance(table, dict):
-        problem = "there is no table error_codes; `kraftwire specs import` writes it"
+        problem = "the table error_codes is missing; `kraftwire specs import` writes it"
         raise SpecError([Finding(file.as_posix(), 1, "", problem)])
     findings = [
         Finding(file.as_posix(), 1, name, "an error code is an int16 such as NOT_CONTROLLER = 41")

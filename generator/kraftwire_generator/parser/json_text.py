@@ -1,10 +1,10 @@
 """JSON as spec files write it: plain JSON plus `//` and `/* */` comments.
 
-`parse_json` turns text into Python values that remember what a spec needs to know of its
-text: every object has the line it starts on (from 1) and the line of each of its keys, and
-a number keeps its spelling, since a key that holds text takes `1.50` as "1.50". A byte-order
-mark is skipped; nothing else beyond JSON is accepted. Of two equal keys readers disagree which
-one counts, so they are an error. Whatever the text, the outcome is a value or a `JsonError`.
+`parse_json` returns Python values that remember their place in the text: every object has the
+line it starts on (from 1) and the line of each key. Numbers keep their spelling, because a key
+that holds a string reads `1.50` as "1.50". A byte-order mark is skipped. Repeated keys are an
+error, since JSON readers disagree about which one counts. Any text gives a value or a
+`JsonError`.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _STRING_HINTS = {  # by the second word of what the standard library says
 
 @dataclass(frozen=True, slots=True)
 class JsonNumber:
-    """A number as the text spells it."""
+    """A number in its original spelling."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class JsonObject:
-    """An object, the line it starts on and the line of each key."""
+    """An object, the line it starts on, and the line of each key."""
 
     members: dict[str, JsonValue]
     key_lines: dict[str, int]
@@ -50,7 +50,7 @@ JsonValue = JsonObject | JsonNumber | str | bool | None | list["JsonValue"]
 
 
 class JsonError(ValueError):
-    """Text that is not JSON: the line, and a sentence that says what to write."""
+    """The text is not JSON; the message says what to write on `line`."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -59,20 +59,20 @@ class JsonError(ValueError):
 
 
 def parse_json(text: str, *, last_key_counts: bool = False) -> JsonValue:
-    """Return the one value that the text holds; raise `JsonError` for anything else.
+    """Return the one value in the text; raise `JsonError` for anything else.
 
-    With `last_key_counts` an object may have a key more than once, as Java's reader has it.
+    With `last_key_counts`, repeated keys are allowed and the last one counts, as in Jackson.
     """
     return _Scanner(text, last_key_counts).document()
 
 
 def repeated_key(key: str, holder: JsonObject) -> str:
-    """Return what is wrong with a key that an object already has."""
+    """Return the message about a key that an object already has."""
     return f"the key {key[:40]!r} is also on line {holder.key_lines[key]}; remove one of the two"
 
 
 class _Scanner:
-    """A recursive descent over the text; `_at` is the position of the next character."""
+    """A recursive-descent parser; `_at` is the position of the next character."""
 
     def __init__(self, text: str, last_key_counts: bool) -> None:
         self._text = text
@@ -91,7 +91,7 @@ class _Scanner:
         return bisect_left(self._line_ends, position) + 1
 
     def _next(self) -> str:
-        """The next character that is neither space nor comment; "" at the end."""
+        """Skip spaces and comments; return the next character, or "" at the end."""
         match = _SPACE.match(self._text, self._at)
         if match:
             self._at = match.end()
@@ -127,7 +127,7 @@ class _Scanner:
         if word := _WORD.match(self._text, self._at):
             return self._constant(word.group())
         if char == "'":
-            raise self._error("strings stand in double quotes, not in single ones")
+            raise self._error("strings are written in double quotes, not in single ones")
         raise self._unexpected("a value")
 
     def _nested(self, parse: Callable[[], JsonValue]) -> JsonValue:
@@ -159,7 +159,7 @@ class _Scanner:
         more = self._next() != "}"
         while more:
             if self._next() != '"':
-                raise self._unexpected("a key in double quotes (no comma stands before })")
+                raise self._unexpected("a key in double quotes (no comma is allowed before })")
             line = self._line(self._at)
             key = self._string()
             if key in found.members and not self._last_key_counts:
@@ -177,14 +177,14 @@ class _Scanner:
         more = self._next() != "]"
         while more:
             if found and self._next() == "]":
-                raise self._error("no comma stands before ]; remove it")
+                raise self._error("no comma is allowed before ]; remove it")
             found.append(self._value())
             more = self._comma("]")
         self._at += 1
         return found
 
     def _comma(self, end: str) -> bool:
-        """Step over a comma; False, and no step, at the end of the object or array."""
+        """Skip a comma and return True; return False at the end of the object or array."""
         char = self._next()
         if char == end:
             return False

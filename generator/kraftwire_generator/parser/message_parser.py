@@ -1,9 +1,8 @@
-"""A spec file's text -> `MessageSpec`, one to one, with every problem of the text at once.
+"""Parses a spec file into a `MessageSpec`, and reports every problem of the text in one run.
 
-What is missing or cannot be read is reported, and stands in the spec as the value that
-raises the fewest follow-on findings, so that the later stages can look at the rest of the
-file. There is no spec only when the text is not JSON, not an object, or does not say which
-message of what type it is.
+A missing or unreadable key is reported and replaced by the value that causes the fewest
+follow-on findings, so that later steps can check the rest of the file. Only text that is not a
+JSON object, or has no valid `name` and `type`, gives no spec.
 """
 
 from __future__ import annotations
@@ -11,9 +10,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast, get_args
 
-from kraftwire_generator.errors import Finding
+from kraftwire_generator.errors import Finding, not_utf8
 from kraftwire_generator.language.field_types import FieldType, Primitive, parse_type
-from kraftwire_generator.language.spec import FieldSpec, MessageSpec, MessageType, StructSpec
+from kraftwire_generator.language.spec import (
+    FieldSpec,
+    MessageSpec,
+    MessageType,
+    StructSpec,
+    field_path,
+)
 from kraftwire_generator.language.versions import HIGHEST_VERSION, VersionRange
 from kraftwire_generator.parser.json_text import JsonError, JsonObject, parse_json
 from kraftwire_generator.parser.spec_object import SpecObject
@@ -51,31 +56,29 @@ FIELD_KEYS = (
     "fields",
 )
 
+NOT_REGULAR = "is not a regular file; replace it with one"
 _ALL_VERSIONS = VersionRange(0, HIGHEST_VERSION)
 _INT16 = (-(2**15), 2**15 - 1)
 _INT32 = (-(2**31), 2**31 - 1)
 
 
 def read_message(path: Path) -> tuple[MessageSpec | None, list[Finding]]:
-    """Parse a file; one that cannot be read is a finding like any other."""
+    """Parse a file; a file that cannot be read gives a finding."""
     file = path.as_posix()
     try:
         if path.exists() and not path.is_file():  # a pipe would never end
-            return None, [Finding(file, 1, "", "is no regular file; replace it with one")]
+            return None, [Finding(file, 1, "", NOT_REGULAR)]
         data = path.read_bytes()
     except OSError as error:
         return None, [Finding(file, 1, "", f"cannot be read: {error.strerror}")]
     try:
-        text = data.decode()
+        return parse_message(data.decode(), file)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        advice = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        return None, [Finding(file, line, "", advice)]
-    return parse_message(text, file)
+        return None, [not_utf8(file, data, error)]
 
 
 def parse_message(text: str, file: str) -> tuple[MessageSpec | None, list[Finding]]:
-    """The spec that the text holds, and everything that is wrong with the text."""
+    """Return the spec in the text, and all problems of the text."""
     try:
         value = parse_json(text)
     except JsonError as error:
@@ -86,7 +89,7 @@ def parse_message(text: str, file: str) -> tuple[MessageSpec | None, list[Findin
 
 
 def message_of(value: JsonObject, file: str) -> tuple[MessageSpec | None, list[Finding]]:
-    """The spec that a JSON object holds, and everything that is wrong with it."""
+    """Return the spec in a JSON object, and all its problems."""
     findings: list[Finding] = []
     return _message(SpecObject(value, "", file, findings), file), findings
 
@@ -142,7 +145,7 @@ def _listeners(source: SpecObject) -> tuple[str, ...]:
 
 
 def _header_versions(source: SpecObject) -> tuple[tuple[VersionRange, int], ...] | None:
-    """The `headerVersions` map, in ascending order of the body's versions; None if unreadable."""
+    """Return `headerVersions` in ascending order; None if any of it is unreadable."""
     value = source.source.members.get("headerVersions")
     if value is None:
         return None
@@ -169,10 +172,8 @@ def _header_versions(source: SpecObject) -> tuple[tuple[VersionRange, int], ...]
 
 
 def _common_structs(source: SpecObject) -> tuple[StructSpec, ...]:
-    return tuple(
-        _common_struct(source, index, value)
-        for index, value in enumerate(source.objects("commonStructs"))
-    )
+    objects = source.objects("commonStructs")
+    return tuple(_common_struct(source, index, value) for index, value in enumerate(objects))
 
 
 def _common_struct(source: SpecObject, index: int, value: JsonObject) -> StructSpec:
@@ -182,7 +183,7 @@ def _common_struct(source: SpecObject, index: int, value: JsonObject) -> StructS
     versions = struct.versions("versions", _ALL_VERSIONS)
     if versions is None:
         struct.report("a common struct needs versions; write for example 0+", "versions")
-    _versions(struct, "deprecatedVersions")  # without effect, but it must be a range
+    _versions(struct, "deprecatedVersions")  # has no effect, but it must be a range
     return StructSpec(
         name=name or f"Struct{index}",
         versions=_ALL_VERSIONS if versions is None else versions,
@@ -192,26 +193,24 @@ def _common_struct(source: SpecObject, index: int, value: JsonObject) -> StructS
 
 
 def _fields(source: SpecObject) -> tuple[FieldSpec, ...]:
-    return tuple(
-        _field(source, index, value) for index, value in enumerate(source.objects("fields"))
-    )
+    objects = source.objects("fields")
+    return tuple(_field(source, index, value) for index, value in enumerate(objects))
 
 
 def _field(parent: SpecObject, index: int, value: JsonObject) -> FieldSpec:
     here = _path_element(value, f"fields[{index}]")
-    source = parent.nested(value, f"{parent.path}.{here}" if parent.path else here)
+    source = parent.nested(value, field_path(parent.path, here))
     source.refuse_unknown_keys(FIELD_KEYS, "field")
     name = _required_text(source, "name", "field") or f"field{index}"
     field_type = _field_type(source)
     tagged = source.versions("taggedVersions", _ALL_VERSIONS)
     versions = source.versions("versions", _ALL_VERSIONS)
-    if versions is None:
-        versions = tagged
+    versions = tagged if versions is None else versions
     if versions is None:
         source.report("a field needs versions or taggedVersions; write for example 0+", "versions")
         versions = _ALL_VERSIONS
     fields = _fields(source)
-    # With no type to go by, whatever depends on the type is left out.
+    # Without a type, everything that depends on the type is left out.
     known = field_type is not None
     return FieldSpec(
         name=name,
@@ -244,7 +243,7 @@ def _field_type(source: SpecObject) -> FieldType | None:
 
 
 def _required_text(source: SpecObject, key: str, what: str) -> str | None:
-    """The text under the key; None, and one finding, where there is none."""
+    """Return the string of a key; report a missing or empty one and return None."""
     text = source.text(key)
     if text:
         return text

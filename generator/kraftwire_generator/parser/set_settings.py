@@ -1,4 +1,4 @@
-"""`set.toml`: what a spec set says about itself. The file and each of its keys may be absent.
+"""`set.toml`: the settings of a spec set. The file and each of its keys are optional.
 
 title = "Apache Kafka"
 release = "4.4.0"           # whose facts the specs hold
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kraftwire_generator.errors import Finding
+from kraftwire_generator.parser.message_parser import NOT_REGULAR
 
 SETTINGS_FILE = "set.toml"
 ERROR_CODES_FILE = "error_codes.toml"
@@ -34,15 +35,14 @@ _KINDS: dict[str, tuple[type, str]] = {
     "modules": (dict, "a table of releases in double quotes"),
     "control_records": (dict, "a table of numbers"),
 }
-_NUMBERS = ("control_records",)
 SHIPPED_CONTROL_TYPES = 7
-"""Kafka has given the types below this; drafts take theirs from above."""
+"""Kafka uses the control record types below this one; drafts use this one and above."""
 _ERROR_LINE = re.compile(r"\(at line ([0-9]+), ")
 
 
 @dataclass(frozen=True)
 class SetSettings:
-    """The contents of a `set.toml`; `text` is the whole of it, for the lines of findings."""
+    """The contents of a `set.toml`; `text` is the whole file, for the lines of findings."""
 
     title: str
     release: str = ""
@@ -55,24 +55,20 @@ class SetSettings:
 
 
 def read_settings(directory: Path) -> tuple[SetSettings, list[Finding]]:
-    """The set's settings; whatever is wrong with them is left at its default."""
+    """Read the settings of a set; keys with problems keep their defaults."""
     path = directory / SETTINGS_FILE
     title = directory.resolve().name
     if not path.exists():
         return SetSettings(title), []
     if not path.is_file():  # a pipe would never end
-        return SetSettings(title), [
-            Finding(path.as_posix(), 1, "", "is no regular file; replace it with one")
-        ]
+        return SetSettings(title), [Finding(path.as_posix(), 1, "", NOT_REGULAR)]
     try:
         text = path.read_bytes().decode()
         values = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         match = _ERROR_LINE.search(str(error))
-        problem = f"cannot be read as TOML: {error}"
-        return SetSettings(title), [
-            Finding(path.as_posix(), int(match[1]) if match else 1, "", problem)
-        ]
+        line, problem = int(match[1]) if match else 1, f"cannot be read as TOML: {error}"
+        return SetSettings(title), [Finding(path.as_posix(), line, "", problem)]
     problems = _problems(values)
     good = {
         key: value
@@ -87,7 +83,7 @@ def read_settings(directory: Path) -> tuple[SetSettings, list[Finding]]:
 
 
 def _problems(values: Mapping[str, object]) -> dict[tuple[str, ...], str]:
-    """What is wrong, by the path of its key."""
+    """Return the problem of each bad key, by the key's path."""
     found: dict[tuple[str, ...], str] = {}
     for key, value in values.items():
         if key not in _KINDS:
@@ -99,30 +95,29 @@ def _problems(values: Mapping[str, object]) -> dict[tuple[str, ...], str]:
         if not isinstance(value, kind):
             found[(key,)] = f"must be {description}"
         elif isinstance(value, dict):
-            wrong = _wrong_number if key in _NUMBERS else _wrong_text
-            found.update(
-                {(key, name): why for name, entry in value.items() if (why := wrong(entry))}
-            )
+            problem_of = _control_type_problem if key == "control_records" else _text_problem
+            problems = ((name, problem_of(entry)) for name, entry in value.items())
+            found |= {(key, name): problem for name, problem in problems if problem}
     return found
 
 
-def _wrong_text(entry: object) -> str:
+def _text_problem(entry: object) -> str:
     return "" if isinstance(entry, str) else "must be text in double quotes"
 
 
-def _wrong_number(entry: object) -> str:
-    """Types of control records are int16, and none of them is negative."""
+def _control_type_problem(entry: object) -> str:
+    """Control record types are int16 and not negative."""
     if type(entry) is int and SHIPPED_CONTROL_TYPES <= entry <= 0x7FFF:
         return ""
-    return f"must be a number from {SHIPPED_CONTROL_TYPES} to 0x7fff; Kafka has given those below"
+    return f"must be a number from {SHIPPED_CONTROL_TYPES} to 0x7fff; Kafka uses those below"
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int:
-    """The line that sets a key or opens its table; that of the table where the key is not seen."""
+    """Return the line that sets a key, or opens its table if the key is not found."""
     lines = text.splitlines()
     found = 0
     for key in path:
-        wanted = re.compile(rf"\s*\[?\s*[\"']?{re.escape(key)}[\"']?\s*[\]=.]")
+        setting = re.compile(rf"\s*\[?\s*[\"']?{re.escape(key)}[\"']?\s*[\]=.]")
         numbered = enumerate(lines[found:], start=found + 1)
-        found = next((number for number, line in numbered if wanted.match(line)), found)
+        found = next((number for number, line in numbered if setting.match(line)), found)
     return found or 1

@@ -1,7 +1,7 @@
 """One JSON object of a spec, its keys read as the types that the language gives them.
 
-Every reading method takes null for an absent key, reports what cannot be read, and returns
-a neutral value then, so that its caller goes on with the next key.
+Every reading method treats null like an absent key. If a value cannot be read, it reports a
+finding and returns a neutral value, so that the caller continues with the next key.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FALSE = ("false", "False", "FALSE", "")
 
 
 class SpecObject:
-    """A JSON object at `path` of `file`; what is wrong with it goes to `findings`."""
+    """A JSON object at `path` of `file`; problems are added to `findings`."""
 
     def __init__(self, source: JsonObject, path: str, file: str, findings: list[Finding]) -> None:
         self.source = source
@@ -30,16 +30,15 @@ class SpecObject:
         self._findings = findings
 
     def report(self, message: str, key: str = "") -> None:
-        """Add an error, at the line of `key` where the object has it."""
+        """Add an error, at the line of `key` if the object has that key."""
         line = self.source.key_lines.get(key, self.line)
         self._findings.append(Finding(self._file, line, self.path, message))
 
     def nested(self, source: JsonObject, path: str) -> SpecObject:
-        """An object inside this one."""
         return SpecObject(source, path, self._file, self._findings)
 
     def refuse_unknown_keys(self, known: Sequence[str], what: str) -> None:
-        """Report every key that is not one of `known`, with the nearest that is."""
+        """Report every key that is not in `known`, with the closest match."""
         for key in self.source.members:
             if key in known:
                 continue
@@ -48,11 +47,11 @@ class SpecObject:
             self.report(f"a {what} has no key {key!r}; {advice}", key)
 
     def has(self, key: str) -> bool:
-        """True when the key is there and not null."""
+        """Whether the key exists and is not null."""
         return self.source.members.get(key) is not None
 
     def text(self, key: str) -> str | None:
-        """Text, or a number or boolean as JSON spells it."""
+        """Return a string, or a number or boolean as JSON spells it."""
         return self._as_text(self.source.members.get(key), key)
 
     def _as_text(self, value: JsonValue, key: str) -> str | None:
@@ -66,7 +65,7 @@ class SpecObject:
         return None
 
     def integer(self, key: str, lowest: int, highest: int) -> int | None:
-        """A whole number, quoted or not."""
+        """Return a whole number, quoted or not."""
         value = self.source.members.get(key)
         if value is None:
             return None
@@ -80,7 +79,7 @@ class SpecObject:
         return None
 
     def flag(self, key: str) -> bool:
-        """A boolean: true, "true", or a whole number other than 0."""
+        """Return a boolean: true, "true", or a whole number other than 0."""
         value = self.source.members.get(key)
         if value is None or isinstance(value, bool):
             return bool(value)
@@ -92,7 +91,7 @@ class SpecObject:
         return False
 
     def versions(self, key: str, unreadable: VersionRange) -> VersionRange | None:
-        """A version range; None where the key is absent or holds nothing but spaces."""
+        """Return a version range, or None if the key is absent or blank."""
         text = self.text(key)
         if text is None or not text.strip():
             return None
@@ -103,12 +102,12 @@ class SpecObject:
             return unreadable
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts, or one text."""
+        """Return a list of strings; the key may hold a single one."""
         texts = (self._as_text(value, key) for value in self._values(key))
         return tuple(text for text in texts if text is not None)
 
     def objects(self, key: str) -> list[JsonObject]:
-        """A list of objects, or one object."""
+        """Return a list of objects; the key may hold a single one."""
         found = []
         for value in self._values(key):
             if isinstance(value, JsonObject):

@@ -1,8 +1,7 @@
-"""From what a field does in each version to `if` statements over `version`.
+"""Turns what fields do in each version into `if` statements over `version`.
 
-A `Cases` value says, for neighbouring spans of versions, which statements run there.
-Spans with nothing to do stay in it, so that fields with equal conditions can be merged
-under one `if` whatever they do.
+A `Cases` value has the statements of neighbouring spans of versions. It keeps spans without
+statements, so that fields with equal conditions can be merged under one `if`.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Cases(Generic[T]):
-    """What to do in each span of versions; the spans are ascending and without gaps."""
+    """The actions in each span of versions; spans are ascending and without gaps."""
 
     spans: tuple[VersionRange, ...]
     actions: tuple[tuple[T, ...], ...]
 
     def is_empty(self) -> bool:
-        """True when there is nothing to do in any version."""
+        """Whether no version has an action."""
         return not any(self.actions)
 
 
@@ -34,28 +33,21 @@ def split_cases(
     ranges: Iterable[VersionRange],
     action: Callable[[int], tuple[T, ...]],
 ) -> Cases[T]:
-    """Cases over `versions`: `action` is asked once per span between the bounds of `ranges`."""
-    if not versions:
-        return Cases((), ())
-    starts = {versions.lowest}
-    for bound in (versions.intersect(item) for item in ranges):
-        if bound:
-            starts |= {bound.lowest, bound.highest + 1}
-    edges = sorted(start for start in starts if start in versions)
+    """Return the cases over `versions`, calling `action` once per span that `ranges` cut."""
     spans: list[VersionRange] = []
     actions: list[tuple[T, ...]] = []
-    for start, following in zip(edges, [*edges[1:], versions.highest + 1], strict=True):
-        statements = action(start)
+    for span in versions.split(ranges):
+        statements = action(span.lowest)
         if actions and actions[-1] == statements:
-            spans[-1] = VersionRange(spans[-1].lowest, following - 1)
+            spans[-1] = VersionRange(spans[-1].lowest, span.highest)
         else:
-            spans.append(VersionRange(start, following - 1))
+            spans.append(span)
             actions.append(statements)
     return Cases(tuple(spans), tuple(actions))
 
 
 def merge_cases(items: Sequence[Cases[T]]) -> list[Cases[T]]:
-    """Neighbouring cases with the same spans as one, their actions one after the other."""
+    """Merge neighbouring cases that have the same spans, and concatenate their actions."""
     merged: list[Cases[T]] = []
     for item in items:
         if item.is_empty():
@@ -69,7 +61,7 @@ def merge_cases(items: Sequence[Cases[T]]) -> list[Cases[T]]:
 
 
 def branches(cases: Cases[Statement]) -> tuple[Statement, ...]:
-    """Cases as Python: plain statements where every version has the same, else a chain of ifs.
+    """Return cases as Python: plain statements if all versions agree, else a chain of ifs.
 
     The chain goes from the newest versions to the oldest, since the newest matter most.
     """
@@ -93,7 +85,7 @@ def branches(cases: Cases[Statement]) -> tuple[Statement, ...]:
 
 
 def _without_nested_if(chain: list[Branch]) -> tuple[Statement, ...]:
-    """One `if` alone under the last line of a chain, as a hand would write it.
+    """Merge a lone `if` into the last line of a chain, as a person would write it.
 
     Under `else:` it becomes `elif`; under the only line of the chain, `and`.
     """
@@ -110,7 +102,7 @@ def _without_nested_if(chain: list[Branch]) -> tuple[Statement, ...]:
 
 
 def condition(span: VersionRange, versions: VersionRange) -> str:
-    """The test for `version in span`, for versions that are known to lie in `versions`."""
+    """Return the test for `version in span`, given that the version is in `versions`."""
     if span.highest == versions.highest:
         return f"version >= {span.lowest}"
     if span.lowest == span.highest:

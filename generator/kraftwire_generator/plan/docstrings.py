@@ -1,4 +1,4 @@
-"""Docstrings of generated classes: what a reader of the module wants to know of each field."""
+"""Docstrings of generated classes: type, default and versions of each field."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from kraftwire_generator.plan.field_code import FieldCode
 from kraftwire_generator.plan.literals import docstring_text
 
 _WIDTH = 92
-_UNITS = (("Ms", "milliseconds"), ("Nanos", "nanoseconds"), ("Bytes", "bytes"))
-_WITH_UNITS = frozenset({"int16", "int32", "uint32", "int64"})
 _ZERO_UUID = UUID(int=0)
 
 
 def message_docstring(spec: MessageSpec, fields: list[FieldCode]) -> str:
-    """The docstring of a message."""
+    """Return the docstring of a message."""
     kind = spec.type.replace("-", " ")
     key_name = "API key" if spec.type in ("request", "response") else "record id"
     key = f", {key_name} {spec.api_key}" if spec.api_key is not None else ""
     valid = spec.valid_versions
-    parts = [f"{spec.name}: a {kind} message{key}; {_versions(valid)}"]
+    parts = [f"{spec.name}: a {kind} message{key}; {valid.with_noun}"]
     parts.append(_share(valid, spec.flexible_versions, "flexible") or "not flexible")
     deprecated = _share(valid, spec.deprecated_versions, "deprecated")
     if deprecated:
@@ -33,13 +31,13 @@ def message_docstring(spec: MessageSpec, fields: list[FieldCode]) -> str:
 
 
 def struct_docstring(name: str, versions: VersionRange, fields: list[FieldCode]) -> str:
-    """The docstring of a struct within a message."""
-    when = f"in {_versions(versions)}" if versions else "in no version of the message"
+    """Return the docstring of a struct within a message."""
+    when = f"in {versions.with_noun}" if versions else "in no version of the message"
     return docstring(f"{name}, {when}.", fields, versions)
 
 
 def docstring(title: str, fields: list[FieldCode], versions: VersionRange) -> str:
-    """A title and a list of fields, ready to stand between triple quotes."""
+    """Return a title and a list of fields, escaped for use between triple quotes."""
     lines = textwrap.wrap(title, _WIDTH)
     if fields:
         lines += ["", "Fields:"]
@@ -57,22 +55,22 @@ def docstring(title: str, fields: list[FieldCode], versions: VersionRange) -> st
 
 
 def describe_field(code: FieldCode, versions: VersionRange) -> str:
-    """One field: type, unit, null, default, versions, tag, and the spec's own words."""
+    """Describe one field: type, unit, null, default, versions, tag, and the spec's `about`."""
     spec = code.spec
     parts = [_type(code)]
     present = versions.intersect(spec.versions)
     nullable = versions.intersect(spec.nullable_versions)
     if nullable:
-        when = "" if nullable == present else f" in {_versions(spec.nullable_versions)}"
+        when = "" if nullable == present else f" in {spec.nullable_versions.with_noun}"
         parts[0] += f" or null{when}"
     default = _default(code)
     if default:
         parts.append(default)
     if present != versions:
-        parts.append(_versions(spec.versions))
+        parts.append(spec.versions.with_noun)
     tagged = versions.intersect(spec.tagged_versions)
     if tagged:
-        when = "" if tagged == present else f" in {_versions(spec.tagged_versions)}"
+        when = "" if tagged == present else f" in {spec.tagged_versions.with_noun}"
         parts.append(f"tag {spec.tag}{when}")
     if spec.entity_type:
         parts.append(f"entity {spec.entity_type}")
@@ -81,13 +79,8 @@ def describe_field(code: FieldCode, versions: VersionRange) -> str:
     return f"{text} {about}" if about else text
 
 
-def _versions(versions: VersionRange) -> str:
-    noun = "version" if versions.lowest == versions.highest else "versions"
-    return f"{noun} {versions}"
-
-
 def _share(valid: VersionRange, some: VersionRange, adjective: str) -> str:
-    """Which of the valid versions are what the adjective says; empty when none is."""
+    """Return the valid versions that the adjective applies to, or the empty string if none."""
     both = valid.intersect(some)
     if both == valid:
         return adjective if valid.lowest == valid.highest else f"all {adjective}"
@@ -102,14 +95,12 @@ def _type(code: FieldCode) -> str:
         name = struct_class_name(element.name, code.message_class)
     if isinstance(spec.type, Array):
         return f"list of {name}"
-    units = (unit for suffix, unit in _UNITS if spec.name.endswith(suffix))
-    unit = next(units, "") if name in _WITH_UNITS else ""
-    return f"{name}, {unit}" if unit else name
+    return f"{name}, {spec.unit}" if spec.unit else name
 
 
 def _default(code: FieldCode) -> str:
-    """The default where it is worth a word: not zero, not empty."""
-    if code.is_optional_struct:
+    """Return the default if it is worth mentioning: not zero, not empty."""
+    if code.spec.is_optional_struct:
         return "None when not sent"
     if code.default is None:
         return "default null"

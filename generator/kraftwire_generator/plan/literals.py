@@ -1,7 +1,7 @@
 """Python source for values, types, version ranges and docstrings.
 
-Texts out of specs enter generated code through `literal` or `docstring_text` only. Every
-function is total: a value it does not know raises instead of printing something.
+Strings from specs enter generated code only through `literal` and `docstring_text`. Every
+function is total: an unknown value raises `TypeError`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HINTS = {
 
 
 def literal(value: object) -> str:
-    """A value of the language as an expression; the empty tuple stands for `empty`."""
+    """Return a default value as an expression; () is the literal of an empty value."""
     if value is None or value == () or isinstance(value, (bool, int, str, bytes)):
         return repr(value)
     if isinstance(value, float):
@@ -42,10 +42,9 @@ def literal(value: object) -> str:
 
 
 def docstring_text(text: str) -> str:
-    """A text that may stand between triple quotes, whatever a spec put into it.
+    """Escape a string for use between triple quotes, whatever a spec put into it.
 
-    Characters that steer a terminal or an editor become visible escapes, so that `help`
-    prints them as such.
+    Control characters become visible escapes, so that `help` prints them harmlessly.
     """
     visible = "".join(
         char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
@@ -55,12 +54,12 @@ def docstring_text(text: str) -> str:
 
 
 def version_range(versions: VersionRange) -> str:
-    """A version range as `range`."""
+    """Return a version range as the source of a `range`."""
     return f"range({versions.lowest}, {versions.highest + 1})" if versions else "NEVER"
 
 
 def hint(field_type: FieldType, message_class: str) -> str:
-    """The type hint of a value, without null."""
+    """Return the type hint of a value, without null."""
     if isinstance(field_type, Array):
         return f"list[{hint(field_type.element, message_class)}]"
     if isinstance(field_type, Struct):
@@ -69,7 +68,7 @@ def hint(field_type: FieldType, message_class: str) -> str:
 
 
 def type_text(field_type: FieldType, message_class: str) -> str:
-    """The type in LAYOUT: as in the spec, structs by the name of their class."""
+    """Return the type as LAYOUT has it: as in the spec, but structs by the name of their class."""
     if isinstance(field_type, Array):
         return f"[]{type_text(field_type.element, message_class)}"
     if isinstance(field_type, Primitive):

@@ -1,7 +1,6 @@
-"""The plan of a generated package: every decision taken, as plain data that templates print.
+"""The plan of a generated package: every decision as plain data that templates print.
 
-A plan holds Python source text only in the small pieces that a template puts in place:
-expressions, conditions and single statements. `planner` makes plans, `render` prints them.
+Python source appears in a plan only as expressions, conditions and single statements.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Statements under a line such as `if version >= 3:`; nested ones may hold branches."""
+    """Statements under a line such as `if version >= 3:`; they may be branches themselves."""
 
     opening: str
     body: tuple[Statement, ...]
@@ -25,7 +24,7 @@ Statement = str | Branch
 class FieldPlan:
     """One attribute of a generated class and its row in LAYOUT.
 
-    `layout` are the arguments of the row: positional texts, then `name=text`.
+    `layout` holds the arguments of the row: positional ones, then `name=value`.
     """
 
     attribute: str
@@ -48,7 +47,7 @@ class StructPlan:
 
 @dataclass(frozen=True, slots=True)
 class MessagePlan:
-    """One generated module; `constants` are the forms of fixed-size runs, by their types."""
+    """One generated module; `constants` names the formats of its runs of fixed-size fields."""
 
     module: str
     source: str
@@ -62,7 +61,7 @@ class MessagePlan:
 
 @dataclass(frozen=True, slots=True)
 class PackagePlan:
-    """The `__init__` of a generated package; the tables map to the names of messages."""
+    """The `__init__` of a generated package; the values of its tables are class names."""
 
     title: str
     package: str

@@ -1,11 +1,11 @@
-"""From checked specs to plans: one `MessagePlan` per message, one `PackagePlan` per set."""
+"""Plans a `MessagePlan` for each checked message, and a `PackagePlan` for each set."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
 from kraftwire_generator.checks.spec_set import SpecSet
-from kraftwire_generator.checks.structs import ResolvedMessage, struct_name
+from kraftwire_generator.checks.structs import ResolvedMessage
 from kraftwire_generator.language.header_versions import header_versions
 from kraftwire_generator.language.names import class_name, module_name, struct_class_name
 from kraftwire_generator.language.spec import FieldSpec, MessageSpec
@@ -14,26 +14,26 @@ from kraftwire_generator.plan.docstrings import message_docstring, struct_docstr
 from kraftwire_generator.plan.field_code import FieldCode
 from kraftwire_generator.plan.literals import literal, type_text, version_range
 from kraftwire_generator.plan.plan_data import FieldPlan, MessagePlan, PackagePlan, StructPlan
-from kraftwire_generator.plan.struct_code import Forms, StructCode
+from kraftwire_generator.plan.struct_code import RunFormats, StructCode
 
 _KEY, _VALUE = "coordinator-key", "coordinator-value"
 
 
 def plan_message(message: ResolvedMessage, source: str) -> MessagePlan:
-    """Plan one module; `source` is the spec's path within its set, for the module's header."""
+    """Plan one module; `source` is the spec's path within its set, for the module docstring."""
     spec = message.spec
     valid, flexible = spec.valid_versions, spec.flexible_versions
     name = class_name(spec.name)
-    forms = Forms()
+    formats = RunFormats()
     occurrences = _occurrences(message)
     structs = tuple(
         _plan_struct(
             struct.name,
-            StructCode(name, struct.fields, occurrences[struct.name], flexible, forms),
+            StructCode(name, struct.fields, occurrences[struct.name], flexible, formats),
         )
         for struct in message.structs.values()
     )
-    code = StructCode(name, spec.fields, valid, flexible, forms)
+    code = StructCode(name, spec.fields, valid, flexible, formats)
     body = StructPlan(
         class_name=name,
         docstring=message_docstring(spec, code.codes),
@@ -45,7 +45,7 @@ def plan_message(message: ResolvedMessage, source: str) -> MessagePlan:
     return MessagePlan(
         module=module_name(spec.name),
         source=source,
-        constants=tuple((constant, types) for types, constant in forms.names.items()),
+        constants=tuple((constant, types) for types, constant in formats.names.items()),
         message=body,
         structs=structs,
         api_key=literal(spec.api_key),
@@ -55,16 +55,16 @@ def plan_message(message: ResolvedMessage, source: str) -> MessagePlan:
 
 
 def _occurrences(message: ResolvedMessage) -> dict[str, VersionRange]:
-    """In which versions of the message each struct can be met, from the uses of it.
+    """Return the versions of the message in which each struct occurs, from its uses.
 
-    A struct is visited again only where a use of it adds versions: common structs that
-    refer to one another can make up far more paths than there are structs.
+    A struct is visited again only if a use adds versions: common structs that refer to one
+    another can form far more paths than there are structs.
     """
     found: dict[str, VersionRange] = defaultdict(lambda: VersionRange.NONE)
 
     def visit(fields: tuple[FieldSpec, ...], versions: VersionRange) -> None:
         for field in fields:
-            name = struct_name(field.type)
+            name = field.struct_name
             if name is None:
                 continue
             here, known = versions.intersect(field.versions), found[name]
@@ -164,9 +164,9 @@ def plan_package(spec_set: SpecSet, package: str) -> PackagePlan:
         if message.spec.valid_versions
     ]
     return PackagePlan(
-        title=spec_set.title,
+        title=spec_set.settings.title,
         package=package,
-        release=spec_set.release,
+        release=spec_set.settings.release,
         messages=tuple(
             sorted((class_name(spec.name), module_name(spec.name)) for _, spec in specs)
         ),
@@ -190,16 +190,16 @@ def _by_key(specs: list[tuple[str, MessageSpec]], kind: str) -> tuple[tuple[int,
 def _records(
     spec_set: SpecSet, specs: list[tuple[str, MessageSpec]]
 ) -> tuple[tuple[str, tuple[tuple[int, str], ...]], ...]:
-    """The stored records by log and id, as the text of a pair (key class or None, value class).
+    """Return the stored records by log and id, as source of (key class or None, value class).
 
-    A log is a module with records; set.toml may give it a name of its own. A key alone is no
-    record yet: a draft may lack the value.
+    A log is a module with records; set.toml may give it another name. A key without a value is
+    left out: a draft may lack the value.
     """
-    names = {module: log for log, module in spec_set.records.items()}
+    names = {module: log for log, module in spec_set.settings.records.items()}
     logs: dict[str, dict[int, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for module, spec in specs:
         if spec.type in ("metadata", _KEY, _VALUE) and spec.api_key is not None:
-            log = names.get(module, module or spec_set.title)
+            log = names.get(module, module or spec_set.settings.title)
             logs[log][spec.api_key][spec.type] = class_name(spec.name)
     return tuple(
         (log, tuple((record_id, _pair(kinds)) for record_id, kinds in pairs))
@@ -211,7 +211,7 @@ def _records(
 def _control_records(
     spec_set: SpecSet, specs: list[tuple[str, MessageSpec]]
 ) -> tuple[tuple[int, str], ...]:
-    types = spec_set.control_records
+    types = spec_set.settings.control_records
     return tuple(
         sorted((types[spec.name], class_name(spec.name)) for _, spec in specs if spec.name in types)
     )

@@ -1,7 +1,7 @@
 """The bodies of `_decode` and `_encode` of one class, as statements.
 
-Fields come in the order of the spec, neighbours with equal conditions under one `if`,
-runs of fixed-size fields in one call, and last the tag section.
+Fields follow the order of the spec. Neighbours with equal conditions share an `if`, runs of
+fixed-size fields share a call, and the tag section comes last.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from kraftwire_generator.plan.conditions import (
     merge_cases,
     split_cases,
 )
-from kraftwire_generator.plan.field_code import Action, FieldCode, FixedField, bounds
+from kraftwire_generator.plan.field_code import Action, FieldCode, FixedField
 from kraftwire_generator.plan.plan_data import Branch, Statement
 
 _KEEP_UNKNOWN = "message.unknown_tagged_fields.append(reader.read_unknown_tag(tag))"
 
 
 @dataclass(slots=True)
-class Forms:
-    """The constants of a module for its runs of fixed-size fields, by their types."""
+class RunFormats:
+    """The constants of a module that hold the formats of its runs, by the types in a run."""
 
     names: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def name(self, types: tuple[str, ...]) -> str:
-        """The constant of a run, such as `_INT32X2_INT64`."""
+        """Return the constant of a run, such as `_INT32X2_INT64`."""
         if types not in self.names:
             parts = []
             for name, group in groupby(types):
@@ -51,27 +51,26 @@ class StructCode:
     fields: tuple[FieldSpec, ...]
     versions: VersionRange
     flexible: VersionRange
-    forms: Forms
+    formats: RunFormats
 
     @property
     def codes(self) -> list[FieldCode]:
-        """The code of each field."""
         return [FieldCode(spec, self.message_class) for spec in self.fields]
 
     @property
     def tagged(self) -> list[FieldCode]:
-        """The fields that some version of this struct has as tags, in the order of tags."""
+        """The fields with tags, in the order of tags."""
         tagged = [code for code in self.codes if code.spec.tag is not None]
         return sorted(tagged, key=lambda code: code.spec.tag or 0)
 
     def decode(self) -> tuple[Statement, ...]:
-        """The body of `_decode` between making the instance and returning it."""
+        """Return the body of `_decode` between making the instance and returning it."""
         body = self._ordinary(FieldCode.read, self._read_run)
         tags = self._flexible_cases(self._read_tags(), ())
         return (*body, *branches(tags)) if tags.spans else body
 
     def encode(self) -> tuple[Statement, ...]:
-        """The body of `_encode`."""
+        """Return the body of `_encode`."""
         body = self._ordinary(FieldCode.write, self._write_run)
         refuse = "raise writer.no_tags_in_version(version)"
         no_tags = Branch("if self.unknown_tagged_fields:", (refuse,))
@@ -86,7 +85,7 @@ class StructCode:
         run: Callable[[list[FixedField]], Iterator[Statement]],
     ) -> tuple[Statement, ...]:
         cases = [
-            split_cases(self.versions, bounds(code.spec, self.versions), partial(action, code))
+            split_cases(self.versions, code.spec.bounds, partial(action, code))
             for code in self.codes
         ]
         statements: list[Statement] = []
@@ -99,7 +98,7 @@ class StructCode:
     def _statements(
         actions: tuple[Action, ...], run: Callable[[list[FixedField]], Iterator[Statement]]
     ) -> tuple[Statement, ...]:
-        """Actions as statements, neighbouring fixed-size fields in one."""
+        """Turn actions into statements, one for neighbouring fixed-size fields."""
         statements: list[Statement] = []
         for is_fixed, group in groupby(actions, lambda action: isinstance(action, FixedField)):
             if is_fixed:
@@ -113,8 +112,8 @@ class StructCode:
             yield f'message.{run[0].attribute} = reader.read_{run[0].type}("{run[0].attribute}")'
             return
         targets = ", ".join(f"message.{item.attribute}" for item in run)
-        form, names = self._run(run)
-        yield f"{targets} = reader.read_fixed({form}, {names})"
+        constant, names = self._run(run)
+        yield f"{targets} = reader.read_fixed({constant}, {names})"
 
     def _write_run(self, run: list[FixedField]) -> Iterator[Statement]:
         if len(run) == 1:
@@ -122,14 +121,14 @@ class StructCode:
             yield f'writer.write_{run[0].type}("{attribute}", self.{attribute})'
             return
         values = ", ".join(f"self.{item.attribute}" for item in run)
-        form, names = self._run(run)
-        yield f"writer.write_fixed({form}, {names}, {values})"
+        constant, names = self._run(run)
+        yield f"writer.write_fixed({constant}, {names}, {values})"
 
     def _run(self, run: list[FixedField]) -> tuple[str, str]:
-        """The constant of a run, and the tuple of its names."""
-        form = self.forms.name(tuple(item.type for item in run))
+        """Return the constant of a run, and the tuple of its names."""
+        constant = self.formats.name(tuple(item.type for item in run))
         names = ", ".join(f'"{item.attribute}"' for item in run)
-        return form, f"({names})"
+        return constant, f"({names})"
 
     # -- the tag section -------------------------------------------------------------------
 
@@ -154,7 +153,7 @@ class StructCode:
         return (Branch(f"for tag in reader.read_tags({names}):", tuple(chain)),)
 
     def _read_tag(self, code: FieldCode) -> Iterator[Statement]:
-        """Read a known tag, after refusing it in the flexible versions that lack it."""
+        """Refuse a known tag in the flexible versions that lack it, then read it."""
         flexible = self.versions.intersect(self.flexible)
         valid = flexible.intersect(code.spec.tagged_versions)
         refuse = f'raise reader.tag_not_in_version("{code.attribute}", version)'

@@ -1,4 +1,4 @@
-// Makes two things handier, and is not needed to read: one version at a time, and the search.
+// Optional: shows one version at a time, and searches. The pages can be read without it.
 "use strict";
 document.documentElement.classList.add("script");
 
@@ -24,7 +24,7 @@ document.documentElement.classList.add("script");
 
   // An address may name a version (#v12), a form, or a field in one.
   function follow() {
-    // The names of the guide hold nothing that an address would have to escape.
+    // Names in the guide have no characters that an address must escape.
     const name = location.hash.slice(1);
     if (!name) return;
     const target = document.getElementById(name);
@@ -45,7 +45,7 @@ document.documentElement.classList.add("script");
   function pickedVersion(event) {
     const link = event.target.closest("nav.versions a");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    // The reader stays in place; only what is shown changes.
+    // Keep the scroll position; only the visible version changes.
     event.preventDefault();
     choose(link.closest(".choice"), Number(link.dataset.to));
     history.replaceState(null, "", link.getAttribute("href"));
