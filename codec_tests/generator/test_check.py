@@ -159,16 +159,16 @@ BROKEN_FIELDS = [
     ('"flexibleVersions": "1+", "type": "string"', "A", "within those of the message, 2+"),
     ('"zeroCopy": true', "A", "only a bytes field can have zeroCopy"),
     ('"zeroCopy": true, "type": "records"', "A", "only a bytes field can have zeroCopy"),
-    ('"mapKey": true', "A", "mapKey has no place on a field of the message itself"),
+    ('"mapKey": true', "A", "a field of the message itself cannot be a mapKey"),
     (IN_STRUCT % f'"mapKey": true, {TAGGED}', "A.K", "a mapKey cannot be tagged"),
     ('"tag": 0', "A", "tag 0 needs taggedVersions"),
     ('"tag": 0, "taggedVersions": "none"', "A", "tag 0 needs taggedVersions"),
     ('"taggedVersions": "2+"', "A", "taggedVersions 2+ needs a tag"),
     ('"tag": -1, "taggedVersions": "2+"', "A", "tag -1 is negative"),
     ('"tag": 0, "taggedVersions": "2-3"', "A", "must have no end; write 2+"),
-    ('"versions": "3+", "tag": 0, "taggedVersions": "2+"', "A", "must lie within versions 3+"),
-    ('"versions": "2-3", "tag": 0, "taggedVersions": "2+"', "A", "must lie within versions 2-3"),
-    ('"tag": 0, "taggedVersions": "1+"', "A", "must lie within flexibleVersions 2+"),
+    ('"versions": "3+", "tag": 0, "taggedVersions": "2+"', "A", "must be within versions 3+"),
+    ('"versions": "2-3", "tag": 0, "taggedVersions": "2+"', "A", "must be within versions 2-3"),
+    ('"tag": 0, "taggedVersions": "1+"', "A", "must be within flexibleVersions 2+"),
     (f'{TAGGED}, "type": "string", "flexibleVersions": "none"', "A", "flexibleVersions none"),
     (f'{TAGGED}, "type": "bytes", "nullableVersions": "3+"', "A", "must cover all of tagged"),
     (f'{TAGGED}, "type": "records"', "A", "records cannot be tagged"),
@@ -231,7 +231,7 @@ def tagged(name: str, tag: int) -> str:
 
 BROKEN_SIBLINGS = [
     (f'{FIRST},\n{field("", "Abc")}', "Abc", "an earlier field has this name; rename"),
-    (f'{FIRST},\n{field("", "aBC")}', "aBC", "but for its case (Abc)"),
+    (f'{FIRST},\n{field("", "aBC")}', "aBC", "except for its case (Abc)"),
     (f'{tagged("A", 0)},\n{tagged("B", 0)}', "B", "A has tag 0 already"),
     (f'{tagged("A", 0)},\n{tagged("B", 2)}', "B", "write 1 for tag 2"),
     (f'{FIRST},\n{tagged("B", 1)}', "B", "write 0 for tag 1"),
@@ -274,16 +274,16 @@ def test_common_structs_are_capitalised_and_exist() -> None:
 
 
 WARNINGS = [
-    (field('"versions": "7+"'), "", "A", 4, "versions 7+ lie outside 0-3"),
+    (field('"versions": "7+"'), "", "A", 4, "versions 7+ are outside 0-3"),
     (field('"versions": "none"'), "", "A", 4, "the field never occurs"),
     (
         field('"versions": "0-1", ' + IN_STRUCT % '"versions": "2"'),
         "",
         "A.K",
         4,
-        "lie outside 0-1",
+        "are outside 0-1",
     ),
-    (f'{tagged("A", 1)},\n{tagged("B", 0)}', "", "B", 5, "tag 0 stands after tag 1"),
+    (f'{tagged("A", 1)},\n{tagged("B", 0)}', "", "B", 5, "tag 0 comes after tag 1"),
     (field(""), COMMON, "S", 6, "no field uses the common struct S"),
 ]
 

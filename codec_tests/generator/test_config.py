@@ -49,8 +49,8 @@ BAD = [
     ("[tool.kraftwire]\nsets = 'x'\n", "write each set under a line"),
     ("[tool.kraftwire]\nsets = ['x']\n", "write each set under a line"),
     ("[tool.kraftwire.sets]\nspecs = 'x'\n", "write each set under a line"),
-    ("[[tool.kraftwire.sets]]\nspecs = 'x'\n", "an entry lacks out, package; it has specs"),
-    (ENTRY + "only = 'x'\n", "an entry does not know only; it has"),
+    ("[[tool.kraftwire.sets]]\nspecs = 'x'\n", "an entry lacks out, package; its keys are specs"),
+    (ENTRY + "only = 'x'\n", "an entry has the unknown keys only; its keys are"),
     (ENTRY.replace('"specs"', "5"), "specs must be text in double quotes"),
     (ENTRY.replace('"mine"', '"my-package"'), "'my-package' is not the name of a package"),
     (ENTRY.replace('"mine"', '"a import x"'), "is not the name of a package"),
@@ -59,7 +59,7 @@ BAD = [
     (WITH_NUMBERS + WITH_NUMBERS.replace("mine", "other"), "two sets have one numbers"),
     (
         WITH_NUMBERS.replace("src/n.py", "src/other/n.py") + ENTRY.replace("mine", "other"),
-        "numbers of mine lies in the out of another set",
+        "numbers of mine is in the out of another set",
     ),
     ("deep = " + 5000 * "[", "cannot be read"),
 ]

@@ -137,14 +137,14 @@ def test_diff_exit_codes_and_output(here: Path) -> None:
 @pytest.mark.parametrize(
     ("side", "problem"),
     [
-        ("missing", "there is no such file or directory"),
+        ("missing", "the file or directory does not exist"),
         ("missing@v1", "git cannot read this revision"),
         ("notes.txt", "neither a spec file (*.json) nor a jar"),
-        ("kafka.jar", "does not tell which of Kafka's modules"),
+        ("kafka.jar", "does not say which of Kafka's modules"),
         ("", "an empty name names nothing"),
         ("missing@--upload-pack=x", "git cannot read this revision"),
         ("missing@v1\n", "git cannot read this revision"),
-        ("empty", "there are no message specs in it"),
+        ("empty", "it has no message specs"),
         ("faulty", "unknown type 'int33'"),
         ("twice", "Foo is also in"),
         ("codes", "no table [error_codes]"),

@@ -1,4 +1,4 @@
-"""What `evolve` says of messages as a whole and of sets, and Kafka's own checker beside it."""
+"""What `evolve` says of messages as a whole and of sets, and Kafka's own checker as well."""
 
 from __future__ import annotations
 

@@ -142,8 +142,8 @@ def test_the_errors_of_all_files_come_at_once(target: PackageTarget) -> None:
 
 
 NUMBERS = [
-    ("", "there is no table error_codes"),
-    ("error_codes = 5", "there is no table error_codes"),
+    ("", "the table error_codes is missing"),
+    ("error_codes = 5", "the table error_codes is missing"),
     ("= 1", "cannot be read"),
     ("deep = " + 5000 * "[", "cannot be read"),
     ("[error_codes]\nnone = 0", "an error code is an int16"),

@@ -124,16 +124,16 @@ def test_warnings_go_to_standard_error(project: Path) -> None:
     write_set(project / "specs", message_spec("Odd", field_spec(versions="7+")))
     result = run("generate")
     assert result.exit_code == 0
-    assert result.stderr.startswith("specs/Odd.json:1: warning: Value: versions 7+ lie outside 0")
+    assert result.stderr.startswith("specs/Odd.json:1: warning: Value: versions 7+ are outside 0")
 
 
 # -- what cannot be done ---------------------------------------------------------------------
 
 
 BAD_FLAGS = [
-    (["--specs", "specs"], "--specs needs --out beside it"),
-    (["--out", "other"], "--out needs --specs beside it"),
-    (["--package", "other"], "--package goes with --specs and --out"),
+    (["--specs", "specs"], "--specs needs --out as well"),
+    (["--out", "other"], "--out needs --specs as well"),
+    (["--package", "other"], "--package needs --specs and --out"),
     (["--specs", "specs", "--out", "my-package"], "'my-package' is not the name of a package"),
     (["--specs", "specs", "--out", "other", "--package", "a.class"], "not the name of a package"),
     (["--versions", "3-1"], "Invalid value for '--versions'"),
@@ -233,7 +233,7 @@ def test_check_shows_the_drift_and_the_command_that_mends_it(project: Path) -> N
     assert "--- mine/vote.py (on disk)" in lines
     assert "-    value: int = 1" in lines
     assert "+    value: int = 0" in lines
-    assert lines[-1] == "3 of 3 generated files differ; mend them with: kraftwire generate"
+    assert lines[-1] == "3 of 3 generated files differ; fix them with: kraftwire generate"
     assert run("generate").exit_code == 0
     assert run("check").exit_code == 0
 
@@ -246,7 +246,7 @@ def test_check_changes_nothing(project: Path) -> None:
 def test_check_names_the_templates_in_its_command(project: Path) -> None:
     (project / "my templates").mkdir()
     last = run("check", "--templates", "my templates").stdout.splitlines()[-1]
-    assert last.endswith("mend them with: kraftwire generate --templates 'my templates'")
+    assert last.endswith("fix them with: kraftwire generate --templates 'my templates'")
 
 
 # -- the terminal ----------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from kraftwire_generator.output.renderer import Renderer
 from kraftwire_generator.output.targets import PackageTarget
 from kraftwire_generator.parser.json_text import DEEPEST_NESTING
 from kraftwire_generator.parser.message_parser import parse_message
+from kraftwire_generator.parser.set_settings import SetSettings
 from kraftwire_generator.plan.planner import plan_message, plan_package
 
 from codec_tests.compile_spec import compile_spec
@@ -111,10 +112,8 @@ def test_texts_of_the_set_stay_texts(title: str, release: str, log: str) -> None
     parsed, _ = parse_message(json.dumps(spec), "spec.json")
     assert parsed is not None
     message = resolve(parsed)[0]
-    messages = (("meta", message),)
-    spec_set = SpecSet(
-        Path("specs"), title, release, None, False, {log: "meta"}, {}, {"Vote": 7}, messages
-    )
+    settings = SetSettings(title, release, records={log: "meta"}, control_records={"Vote": 7})
+    spec_set = SpecSet(Path("specs"), settings, (("meta", message),))
     tree = ast.parse(Renderer().package(plan_package(spec_set, "mine")))
     expected = [ast.Expr, ast.ImportFrom, ast.ImportFrom, ast.ImportFrom, ast.Assign, ast.If]
     assert [type(node) for node in tree.body] == expected

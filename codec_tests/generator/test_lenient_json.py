@@ -66,7 +66,7 @@ def test_a_comma_before_any_closing_bracket(position: int) -> None:
     reading = read_leniently(TEA[:position] + "," + TEA[position:])
     (mistake,) = reading.mistakes
     assert mistake.line == line_of(position)
-    assert mistake.message == f"a comma stands before {TEA[position]}; remove it"
+    assert mistake.message == f"a comma comes before {TEA[position]}; remove it"
     assert reading.value == parse_json(TEA)
 
 
@@ -79,19 +79,19 @@ def test_a_bracket_left_out_anywhere_is_told(position: int) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "phrase", "value"),
     [
-        ('{"a": "x\n  y", "b": "z"}', 1, "a string runs over several lines", "x y"),
+        ('{"a": "x\n  y", "b": "z"}', 1, "a string continues over several lines", "x y"),
         ('{"a": "x,\n"b": "z"}', 1, "a string has no end", "x"),
         ('{"a": "x, "b": "z"}', 1, "close it with a double quote before the comma", "x"),
         ('{"a": x", "b": "z"}', 1, "'x' lacks its opening quote", "x"),
         ('{"a": x, "b": "z"}', 1, 'x is not JSON; write "x"', "x"),
-        ('{"a": "x", b: "z"}', 1, 'a key stands in double quotes; write "b"', "x"),
+        ('{"a": "x", b: "z"}', 1, 'a key is written in double quotes; write "b"', "x"),
         ('{\'a\': "x", "b": "z"}', 1, "not in single ones", "x"),
         ('{“a”: "x", "b": "z"}', 1, "curly quotes", "x"),
         ('{"a": "x",\n\xa0 \xa0"b": "z"}', 2, "a no-break space (U+00A0)", "x"),
-        ('{"a": "x",, "b": "z"}', 1, "a comma stands twice", "x"),
-        ('{{"a": "x", "b": "z"}', 1, "{ stands twice", "x"),
+        ('{"a": "x",, "b": "z"}', 1, "a comma is doubled", "x"),
+        ('{{"a": "x", "b": "z"}', 1, "{ is doubled", "x"),
         ('{"a": "x", "b": "z"}}', 1, "the spec ends before this", "x"),
-        ('{"a": "x", # tea\n "b": "z"}', 1, "# starts no comment", "x"),
+        ('{"a": "x", # tea\n "b": "z"}', 1, "# does not start a comment", "x"),
         ('{"a": "x\t", "b": "z"}', 1, "a tab or other control character", "x\t"),
         ('{"a": "\\x", "b": "z"}', 1, "a backslash starts an escape", "\\x"),
         ('{"a": "x", "b": "z"', 1, "the end lacks }", "x"),
@@ -113,7 +113,7 @@ def test_slips_of_words_and_spaces(text: str, line: int, phrase: str, value: str
         ('{"f": [{"n": 1}, {"n": 2} "m": 3}, {"n": 4}]}', "closes the object too early"),
         ('{"f": [{"n": 1}, {"n": 2, "m": 3, {"n": 4}]}', "} and a comma are missing after this"),
         ('{"f": [{"n": 1}, {"n": 2, "m": 3}], {"n": 4}]}', "the ] before this closes f too early"),
-        ('{"f": [{"n": 1}, [{"n": 2, "m": 3}, {"n": 4}]}', "no list holds a list"),
+        ('{"f": [{"n": 1}, [{"n": 2, "m": 3}, {"n": 4}]}', "a list cannot hold a list"),
         ('{"f": [{"n": 1}, {"n": 2, "m": 3}}, {"n": 4}]}', "this } closes nothing"),
         ('{"f": [{"n": 1}, {"n": 2, "m": 3}, {"n": 4]}', "} is missing before this ]"),
         ('{"f": ["n": 1}, {"n": 2, "m": 3}, {"n": 4}]}', "{ is missing before this"),

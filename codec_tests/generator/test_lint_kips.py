@@ -23,11 +23,11 @@ PLACEHOLDER = "is a placeholder, not a number"
 NULL_DEFAULT = "a uuid is never null"
 NULLABLE = "uuid cannot be null"
 COMMA = "a comma is missing after this"
-TRAILING = "a comma stands before"
+TRAILING = "a comma comes before"
 COLON = "a colon is missing after 'about'"
-LINE_BREAK = "a string runs over several lines"
+LINE_BREAK = "a string continues over several lines"
 NO_BREAK_SPACE = "a no-break space (U+00A0)"
-OUTSIDE = "versions 12+ lie outside 0"
+OUTSIDE = "versions 12+ are outside 0"
 NO_END = "taggedVersions 1 must have no end; write 1+"
 NO_FLEXIBLE = "a message needs flexibleVersions"
 EARLY = "closes VoterUuid too early"
@@ -81,7 +81,7 @@ SLIPS: dict[str, dict[str, tuple[int, ...]]] = {
         NO_FLEXIBLE: (100, 129, 162, 198),
         TRAILING: (295,),
     },
-    "004": {"there is no key 'version'; write 'versions'": (50,)},
+    "004": {"'version' is not a key; write 'versions'": (50,)},
 }
 
 SETS = {"000": "kip_853", "001": "kip_856", "002": "kip_951", "003": "kip_595", "004": "kip_853"}

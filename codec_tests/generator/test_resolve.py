@@ -80,15 +80,15 @@ def test_accepted(fields: str, common: str) -> None:
 
 
 REFUSED = [
-    (field("A", "S"), "", "A", "there is no struct S"),
-    (field("A", "[]S"), "", "A", "there is no struct S"),
+    (field("A", "S"), "", "A", "the struct S does not exist"),
+    (field("A", "[]S"), "", "A", "the struct S does not exist"),
     (field("A", "Int32"), "", "A", "write int32"),
     (f'{field("A", "S", fields=X)}, {field("B", "S", fields=X)}', "", "B", "is defined twice"),
     (field("A", "S", fields=field("B", "S", fields=X)), "", "A.B", "is defined twice"),
     (f'{field("A", "S", fields=X)}, {field("B", "S")}', "", "B", "another field's own struct"),
     (field("A", "S", fields=field("B", "[]S")), "", "A.B", "another field's own struct"),
     (field("A", "S", fields=X), struct("S", X), "A", "is a common struct already"),
-    (field("A", "int8", fields=X), "", "A", "int8 is no struct; remove fields"),
+    (field("A", "int8", fields=X), "", "A", "int8 is not a struct; remove fields"),
     (field("A", "S"), struct("S", X) + ", " + struct("S", X), "S", "is defined twice"),
     (field("A", "S"), struct("S", field("B", "T", fields=X)), "S.B", "hold no inline structs"),
     (field("A", "S"), struct("S", field("B", "[]S")), "S", "S -> S: a struct cannot contain"),

@@ -70,9 +70,9 @@ def test_a_block_that_words_open_holds_only_what_follows_them() -> None:
 def test_pieces_of_specs_are_kept_from_compared_pages_alone() -> None:
     page = f'{CUP}\nTea\n  "about": "Hot.", "versions": "0+" }}\n]}}\nMore\n  "tea"\n'
     head = "Versions Compared\nThis line was added.\n"
-    (piece,) = read_page(head + page, "page.txt").pieces
+    (piece,) = read_page(head + page, "page.txt").fragments
     assert (list(piece.lines), piece.text.count("versions")) == ([11, 12], 1)
-    assert read_page("Tea\n" + page, "page.txt").pieces == ()
+    assert read_page("Tea\n" + page, "page.txt").fragments == ()
 
 
 def test_other_json_is_left_alone() -> None:

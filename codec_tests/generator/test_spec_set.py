@@ -82,9 +82,9 @@ BAD_SETTINGS = [
     ("draft = 'yes'", 1, "draft", "must be true or false"),
     ("records = 'x'", 1, "records", "must be a table"),
     ("[modules]\nraft = 4", 2, "modules.raft", "must be text"),
-    ("[records]\nlog = 'nowhere'", 2, "records.log", "there is no module 'nowhere'"),
+    ("[records]\nlog = 'nowhere'", 2, "records.log", "this set has no module 'nowhere'"),
     ("[modules]\nnowhere = '1'", 2, "modules.nowhere", "its modules are: none"),
-    ("draft = true\nrecords = { log = 'nowhere' }", 2, "records.log", "there is no module"),
+    ("draft = true\nrecords = { log = 'nowhere' }", 2, "records.log", "this set has no module"),
     ("title = 'a'\n= 5", 2, "", "cannot be read as TOML"),
 ]
 
@@ -98,7 +98,7 @@ def test_bad_settings(tmp_path: Path, settings: str, line: int, path: str, phras
     assert phrase in findings[0].message
 
 
-_RANGE = "must be a number from 7 to 0x7fff; Kafka has given those below"
+_RANGE = "must be a number from 7 to 0x7fff; Kafka uses those below"
 BAD_CONTROL_RECORDS = [
     ("A = 6", 2, "control_records.A", _RANGE),
     ("A = 0x8000", 2, "control_records.A", _RANGE),
@@ -109,7 +109,7 @@ BAD_CONTROL_RECORDS = [
         "Lost = 7",
         2,
         "control_records.Lost",
-        "no message of this set; remove the line or add its spec",
+        "the set has no such message; remove the line or add its spec",
     ),
     (
         "C = 7",
@@ -161,7 +161,7 @@ def test_a_pipe_is_no_file_of_a_set(tmp_path: Path, name: str) -> None:
     os.mkfifo(write(tmp_path, A=DATA % "A") / name)
     _, findings = load_set(tmp_path)
     assert [(Path(item.file).name, item.severity) for item in findings] == [(name, "error")]
-    assert findings[0].message == "is no regular file; replace it with one"
+    assert findings[0].message == "is not a regular file; replace it with one"
 
 
 def test_a_link_to_nowhere_is_a_spec_that_cannot_be_read(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_neighbouring_numbers_are_one_call() -> None:
         'writer.write_fixed(_INT32X2_INT64, ("a", "b", "c"), self.a, self.b, self.c)',
         REFUSE_TAGS,
     )
-    assert code.forms.names == {("int32", "int32", "int64"): "_INT32X2_INT64"}
+    assert code.formats.names == {("int32", "int32", "int64"): "_INT32X2_INT64"}
 
 
 def test_a_number_alone_needs_no_form() -> None:
@@ -46,7 +46,7 @@ def test_a_number_alone_needs_no_form() -> None:
         'message.name = reader.read_string("name")',
         'message.b = reader.read_int32("b")',
     )
-    assert code.forms.names == {}
+    assert code.formats.names == {}
 
 
 def test_a_run_ends_where_the_condition_changes() -> None:

@@ -232,7 +232,7 @@ def test_warnings_go_to_standard_error(project: Path) -> None:
     write_set(project / "specs", message_spec("Odd", field_spec(versions="7+")))
     result = write()
     assert result.exit_code == 0
-    assert result.stderr.startswith("specs/Odd.json:1: warning: Value: versions 7+ lie outside 0")
+    assert result.stderr.startswith("specs/Odd.json:1: warning: Value: versions 7+ are outside 0")
 
 
 def test_kraftwire_mounts_it_and_its_help_has_an_example() -> None:

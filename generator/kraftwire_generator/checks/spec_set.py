@@ -77,7 +77,6 @@ def load_set(directory: Path) -> tuple[SpecSet | None, list[Finding]]:
 
 
 def _spec_files(directory: Path) -> tuple[list[Path], list[Finding]]:
-    """Return the spec files of a set, and a finding for each unreadable folder."""
     findings: list[Finding] = []
 
     def refuse(error: OSError) -> None:

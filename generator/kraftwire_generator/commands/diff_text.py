@@ -131,7 +131,6 @@ def _fact(key: str, value: object) -> str:
 
 
 def _columns(rows: Sequence[DifferenceRow], indent: str) -> Iterator[str]:
-    """Yield the rows in columns, and an empty line after them."""
     if not rows:
         return
     cells = [tuple(map(printable, row)) for row in rows]

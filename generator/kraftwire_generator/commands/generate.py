@@ -32,7 +32,6 @@ from kraftwire_generator.output.targets import PackageTarget, find_targets, is_p
 def _version_range(
     context: click.Context, option: click.Parameter, text: str | None
 ) -> VersionRange | None:
-    """Parse the value of --versions."""
     if text is None:
         return None
     try:

@@ -76,7 +76,6 @@ def lint(files: tuple[Path, ...], output: str | None) -> None:
 
 
 def _add_findings_between(reports: Mapping[Path, LintReport]) -> None:
-    """Add what is wrong between specs of one folder to the reports of its files."""
     specs = [report.spec for report in reports.values() if report.spec is not None]
     by_name = {_name(file): report.findings for file, report in reports.items()}
     for finding in lint_together(specs):

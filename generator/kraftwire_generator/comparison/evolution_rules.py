@@ -18,7 +18,7 @@ Only code or JSON that uses the message is affected (warning):
 - default       of an ordinary field: other values are written if nobody sets it, and read in
                 versions that lack it
 - ignorable     encoding refuses a value that it used to drop in versions that lack the field
-- _renamed       the same bytes under another name
+- renamed       the same bytes under another name
 - struct        the struct of a field has another name
 - removed       of a tagged field: readers skip an unknown tag, so its value is lost
 
@@ -139,7 +139,7 @@ def _ignorable_dropped(old: FieldSpec, new: FieldSpec, context: VersionContext) 
 def _renamed(old: FieldSpec, new: FieldSpec, context: VersionContext) -> Judgement | None:
     if old.name == new.name:
         return None
-    return Judgement("_renamed", "warning", f"was called {old.name}", new)
+    return Judgement("renamed", "warning", f"was called {old.name}", new)
 
 
 def _struct_renamed(old: FieldSpec, new: FieldSpec, context: VersionContext) -> Judgement | None:

@@ -102,7 +102,6 @@ class FieldJudge:
             yield from self._within(structs, before, after, version)
 
     def _renames(self, structs: _StructPair) -> Mapping[str, str]:
-        """Return the new names of fields that any of the versions shows to be renamed."""
         names = (structs.old, structs.new)
         if names not in self._renamed:
             old, new = _fields(self._old, structs.old), _fields(self._new, structs.new)
@@ -133,7 +132,6 @@ class FieldJudge:
     def _within(
         self, structs: _StructPair, old: FieldSpec, new: FieldSpec, version: int
     ) -> Iterator[_StructPair]:
-        """Yield the pair of structs of a field, if both sides have one."""
         before, after = old.struct_name, new.struct_name
         if before is None or after is None or not same_shape(old, new):
             return

@@ -132,5 +132,4 @@ def _in_line(fields: Fields, version: int, leave: Collection[str] = ()) -> list[
 
 
 def _look(version: int) -> Callable[[FieldSpec], object]:
-    """Return what two fields must have in common to be one under two names."""
     return lambda item: (wire_shape(item), version in item.nullable_versions)

@@ -168,7 +168,6 @@ def pair_messages(
 
 
 def _identity(message: SideMessage) -> tuple[str, int, str] | None:
-    """Return what identifies a message without a partner."""
     spec = message.spec
     if spec.api_key is None:
         return None

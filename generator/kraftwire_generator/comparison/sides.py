@@ -176,7 +176,6 @@ def _read_revision(name: str) -> ComparedSide:
 def _read_texts(
     name: str, contents: Mapping[str, bytes], origin: str, extent: Extent
 ) -> ComparedSide:
-    """Read a side from the files of a spec set, by their paths within it."""
     texts: dict[str, str] = {}
     for path, data in contents.items():
         try:

@@ -130,7 +130,6 @@ class _MessageDiff:
             yield from self._whole_fields("added", item, within)
 
     def _within(self, old: FieldSpec, new: FieldSpec, path: str) -> Iterator[SpecDifference]:
-        """Yield the differences of the structs of a field."""
         before, after = old.struct_name, new.struct_name
         if before is None or after is None or not same_shape(old, new):
             return
@@ -170,7 +169,6 @@ def _differences(old: Facts, new: Facts) -> Iterator[tuple[str, object, object]]
 def _error_codes(
     old: Mapping[str, int] | None, new: Mapping[str, int] | None
 ) -> Iterator[SpecDifference]:
-    """Yield the differences of two lists of error codes, in numeric order."""
     if old is None or new is None:
         return
     codes = sorted({*old.values(), *new.values()})

@@ -66,7 +66,6 @@ def _flexible_text(spec: MessageSpec, new: WireForm) -> str:
 
 
 def _structs(body: WireStruct) -> dict[str, tuple[str, WireStruct]]:
-    """Return the structs of a version by name, each with the path of the field that shows it."""
     found = {"": ("", body)}
     for field in body.rows():
         if field.body is not None:

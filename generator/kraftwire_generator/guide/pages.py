@@ -179,7 +179,6 @@ def _group(spec: MessageSpec, log: str, module: str) -> tuple[int, str]:
 
 
 def _shared_pages(messages: _Messages) -> Iterator[_Messages]:
-    """Yield the messages page by page."""
     pages: dict[tuple[str, ...], list[tuple[str, ResolvedMessage]]] = {}
     for module, message in messages:
         pages.setdefault(_partners(module, message.spec), []).append((module, message))
@@ -194,7 +193,6 @@ def _shared_pages(messages: _Messages) -> Iterator[_Messages]:
 
 
 def _partners(module: str, spec: MessageSpec) -> tuple[str, ...]:
-    """Return the key that the messages of one page share."""
     match spec.type:
         case "request" | "response":
             return "API", module, _stem(spec), str(spec.api_key)

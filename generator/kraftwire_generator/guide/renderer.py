@@ -159,7 +159,6 @@ def _choice(parts: tuple[PagePart, ...]) -> VersionChoice:
 
 
 def _shipped_pages(sets: Sequence[GuideSet]) -> dict[str, str]:
-    """Return the addresses of messages in released sets, relative to another page."""
     return {
         part.spec.name: f"../{item.folder}/{page.file}#{part.anchor}"
         for item in reversed(sets)

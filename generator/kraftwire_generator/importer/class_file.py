@@ -113,7 +113,6 @@ def _read_constant_pool(reader: _ByteReader) -> _ConstantPool:
 
 
 def _read_member(reader: _ByteReader, pool: _ConstantPool) -> tuple[str, _ByteReader | None]:
-    """Return a field's or method's name, and its bytecode if it has any."""
     reader.take(2)  # access flags
     name = pool.text(reader.number(2), reader.offset - 2)
     reader.take(2)  # the descriptor

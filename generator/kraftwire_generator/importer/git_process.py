@@ -89,7 +89,6 @@ def run_git(
 
 
 def _trusted_directories() -> list[str]:
-    """Return the values of `safe.directory` in the settings of the user and of the system."""
     command = ["git", "-C", "/", "config", "--null", "--type=path", "--get-all", "safe.directory"]
     try:
         values = _output(command, _without_git(), b"", _LARGEST_ALLOCATION)

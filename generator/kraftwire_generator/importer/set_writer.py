@@ -139,7 +139,6 @@ def _module_imports(
 
 
 def _modules(sources: list[Source]) -> dict[str, _Module]:
-    """Return every module of the sources with its parsed specs, by name."""
     specs: dict[str, list[MessageSpec]] = defaultdict(list)
     releases: dict[str, str] = {}
     findings: list[Finding] = []
@@ -221,7 +220,6 @@ def _spec_files(out: Path, module: str) -> list[Path]:
 
 
 def _stale_files(out: Path, modules: Iterable[str], files: Mapping[str, str]) -> list[str]:
-    """Return the spec files of replaced modules that the sources no longer have."""
     found = (f"{module}/{path.name}" for module in modules for path in _spec_files(out, module))
     return sorted(path for path in found if path not in files)
 
@@ -254,7 +252,6 @@ def _release_order(release: str) -> tuple[list[int], bool, str]:
 
 
 def _set_toml(releases: Mapping[str, str]) -> str:
-    """Return the text of `set.toml`, given the release of every module."""
     release = _newest_release(releases.values())
     lines = [
         MARKER,

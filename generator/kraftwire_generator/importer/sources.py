@@ -373,7 +373,6 @@ class GitRevision:
 
     @cached_property
     def _files(self) -> dict[str, tuple[str, int]]:
-        """Object id and size of each file, by path."""
         listing = self._git(
             "ls-tree", "-r", "-l", "-z", "--full-tree", self._commit, largest_output=LARGEST_LISTING
         )

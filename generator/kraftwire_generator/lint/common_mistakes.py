@@ -66,7 +66,6 @@ class _MistakeFixer:
                 self._object(child, known, "")
 
     def _object(self, source: JsonObject, known: Sequence[str], parent: str) -> None:
-        """Check a field or a common struct, and the fields in it."""
         name = source.members.get("name")
         here = name if isinstance(name, str) else "?"
         path = field_path(parent, here)

@@ -122,7 +122,6 @@ class _ObjectReader:
         self._report(self._last or token, text, kind)
 
     def _put(self, value: JsonValue) -> None:
-        """Store a value in the innermost bracket."""
         frame = self._stack[-1]
         if isinstance(frame.value, list):
             frame.value.append(value)
@@ -199,7 +198,6 @@ class _ObjectReader:
             self._report(token, f"this {token.kind} closes nothing; remove it", "merge")
 
     def _finish(self, token: Token) -> None:
-        """Close the innermost bracket with its matching token."""
         frame = self._stack[-1]
         if frame.after_comma and frame.state == "item":
             self._report_before(token, f"a comma comes before {token.kind}; remove it")
@@ -207,7 +205,6 @@ class _ObjectReader:
         self._stack.pop()
 
     def _lost_key(self, token: Token) -> None:
-        """Report a key that has no value."""
         frame = self._stack[-1]
         if frame.state in ("colon", "value"):
             text = f"the key {frame.key[:40]!r} has no value; add one, or remove it"
@@ -344,7 +341,6 @@ class _ObjectReader:
         return token.text
 
     def _end(self) -> None:
-        """Report brackets that are still open at the end of the text."""
         if not self._tokens or not self._stack:
             return
         last = self._tokens[-1]

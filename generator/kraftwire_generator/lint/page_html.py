@@ -86,7 +86,6 @@ class _PageReader:
         return tag.end()
 
     def _end_of(self, mark: str, start: int) -> int:
-        """Return the position after `mark`, or the end of the text if it is missing."""
         end = self._text.find(mark, start)
         return len(self._text) if end < 0 else end + len(mark)
 

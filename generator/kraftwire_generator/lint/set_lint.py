@@ -44,7 +44,6 @@ def _findings(folder: Path, specs: Sequence[MessageSpec]) -> list[Finding]:
 
 
 def _is_draft(folder: Path) -> bool:
-    """Whether the `set.toml` of the folder or of its parent says so, or none exists."""
     for directory in (folder, folder.absolute().parent):
         if (directory / SETTINGS_FILE).is_file():
             settings, _ = read_settings(directory)

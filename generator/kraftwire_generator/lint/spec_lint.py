@@ -111,7 +111,7 @@ def _decode(data: bytes, file: str, report: LintReport) -> str | None:
         return data.decode(errors="replace") if zero < 0 else None
     if zero >= 0:
         line = data.count(b"\n", 0, zero) + 1
-        advice = "this line has a zero byte, so the file is not text; save it as text in UTF-8"
+        advice = "this line has a zero byte, which text never has; save the file as text in UTF-8"
         report.findings.append(Finding(file, line, "", advice))
         return None
     return text
@@ -195,7 +195,6 @@ class _BlockLint:
         return Finding(self._file, first, "", text)
 
     def _rules(self, reading: LenientReading, message: JsonObject) -> Iterator[Finding]:
-        """Apply the generator's rules to the message that was read."""
         fill_in(reading.elided, message)
         if self.is_mixed:
             fill_in([message], message)
@@ -211,7 +210,6 @@ class _BlockLint:
             yield from (*found, *problems, *check_message(resolved, complete=complete))
 
     def _line(self, line: int) -> int:
-        """Return the line of the page for a line of the block."""
         return self._block.lines[min(line, len(self._block.lines)) - 1]
 
     def _placed(self, findings: Iterable[Finding]) -> list[Finding]:
@@ -242,7 +240,6 @@ def _fields_of_mixed(spec: MessageSpec) -> Iterator[Finding]:
 
 
 def _read(text: str) -> LenientReading:
-    """Read a block strictly, or leniently if it is not strict JSON."""
     try:
         value = parse_json(text)
     except JsonError as error:

@@ -105,7 +105,6 @@ def _blocks(lines: Sequence[PageLine]) -> Iterator[SpecBlock]:
 
 
 def _fragments(lines: Sequence[PageLine], blocks: Iterable[SpecBlock]) -> Iterator[SpecBlock]:
-    """Yield runs of lines outside the blocks that look like fields of a spec."""
     inside = {number for block in blocks for number in block.lines}
     fragment: list[PageLine] = []
     for number, line in (*lines, (0, "")):

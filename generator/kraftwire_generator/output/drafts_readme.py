@@ -65,7 +65,6 @@ def specs_table(directory: Path) -> str:
 
 
 def _load_sets(directory: Path) -> list[SpecSet]:
-    """Load the sets in the sub-directories, in the order of their names."""
     loaded = [load_set(child) for child in sorted(directory.glob("*")) if child.is_dir()]
     raise_errors(finding for _, findings in loaded for finding in findings)
     if not loaded:
@@ -106,7 +105,6 @@ def _draft(
 def _contradictions(
     spec: MessageSpec, origin: DraftOrigin, spec_set: SpecSet, shipped: Mapping[str, MessageSpec]
 ) -> Iterable[Finding]:
-    """Report where the comments of a spec contradict its set or the released set."""
     base = spec_set.settings.base_release
     if origin.base != base:
         problem = f"base {origin.base} is not the set's base_release, {base}"
@@ -140,5 +138,4 @@ def _shipped(origin: DraftOrigin, shipped: Mapping[str, MessageSpec]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Escape a string for a cell of a Markdown table."""
     return "".join(f"\\{char}" if char in "\\|[]<>*_`" else char for char in text)

@@ -91,7 +91,6 @@ def count_specs(directory: Path, selection: Selection) -> int:
 
 
 def _select(spec_set: SpecSet, selection: Selection) -> list[tuple[str, ResolvedMessage]]:
-    """Return the messages to render, restricted to the selected versions."""
     selected: list[tuple[str, ResolvedMessage]] = []
     for module, message in spec_set.messages:
         spec = message.spec

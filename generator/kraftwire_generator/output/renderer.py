@@ -116,7 +116,6 @@ def _naming(template: str) -> Iterator[None]:
 
 
 def _imports(body: str) -> str:
-    """Return the import lines of a module, with only the names that its code uses."""
     used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     names = ", ".join(sorted(used & _RUNTIME_NAMES))
     lines = [

@@ -83,7 +83,6 @@ def read_settings(directory: Path) -> tuple[SetSettings, list[Finding]]:
 
 
 def _problems(values: Mapping[str, object]) -> dict[tuple[str, ...], str]:
-    """Return the problem of each bad key, by the key's path."""
     found: dict[tuple[str, ...], str] = {}
     for key, value in values.items():
         if key not in _KINDS:

@@ -125,7 +125,6 @@ class StructCode:
         yield f"writer.write_fixed({constant}, {names}, {values})"
 
     def _run(self, run: list[FixedField]) -> tuple[str, str]:
-        """Return the constant of a run, and the tuple of its names."""
         constant = self.formats.name(tuple(item.type for item in run))
         names = ", ".join(f'"{item.attribute}"' for item in run)
         return constant, f"({names})"
