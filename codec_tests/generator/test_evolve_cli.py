@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from kraftwire_generator.commands import comparison_output
-from kraftwire_generator.commands.group import main
 from kraftwire_generator.comparison.sides import common_part, read_side
 from kraftwire_generator.errors import SpecError
 
+from codec_tests.generator_commands import run_generator as run
+from codec_tests.generator_commands import run_git as git
 from codec_tests.spec_files import field_spec, message_spec, write_set
 
 OLD = message_spec("m/Foo", field_spec("a"), field_spec("b"))
 RENAMED = message_spec("m/Foo", field_spec("a"), field_spec("z"))
 BROKEN = message_spec("m/Foo", field_spec("a", "int64"), field_spec("z"))
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 @pytest.fixture
@@ -180,11 +173,6 @@ def test_a_terminal_character_in_a_spec_leaves_json_whole(here: Path) -> None:
 
 
 # -- sides -----------------------------------------------------------------------------------
-
-
-def git(root: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-    subprocess.run(["git", "-C", str(root), *identity, *arguments], check=True)
 
 
 def test_git_revisions_of_a_set(here: Path) -> None:

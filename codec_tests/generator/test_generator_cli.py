@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from kraftwire_generator.commands.group import main
 from kraftwire_generator.console import progress_bar
 
+from codec_tests.generator_commands import run_generator as run
 from codec_tests.spec_files import field_spec, message_spec, write_set
 
 VOTE = message_spec("Vote", field_spec(), validVersions="0-3")
@@ -27,12 +26,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "pyproject.toml").write_text(PROJECT)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 def modules(directory: Path) -> list[str]:
@@ -184,7 +177,7 @@ def test_somebodys_own_files_are_never_overwritten(project: Path) -> None:
         (project / "mine" / name).write_text("MINE = 1\n")
     result = run("generate")
     assert result.exit_code == 2
-    assert "mine/vote.py:1: error: kraftwire did not generate this file" in result.stderr
+    assert "mine/vote.py:1: error: kraftwire did not write this file" in result.stderr
     assert "mine/__init__.py:1: error" in result.stderr
     assert modules(project / "mine") == ["__init__.py", "vote.py"]
     assert (project / "mine" / "vote.py").read_text() == "MINE = 1\n"

@@ -12,29 +12,17 @@ from hashlib import sha1
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from kraftwire_generator.commands.group import main
 from kraftwire_generator.importer import git_process
 from kraftwire_generator.importer import sources as import_sources
 from kraftwire_generator.importer.git_process import GitError, run_git
 from kraftwire_generator.importer.sources import GitRevision, SourceError, read_source
 
+from codec_tests.generator_commands import run_generator as run
+from codec_tests.generator_commands import run_git as git
 from codec_tests.spec_files import message_spec, write_set
 
 SPEC = "clients/src/main/resources/common/message/Beacon.json"
-IDENTITY = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
-
-
-def git(root: Path, *arguments: str, stdin: bytes | None = None) -> str:
-    command = ["git", "-C", str(root), *IDENTITY, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, input=stdin).stdout.decode()
-
-
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ def test_the_dialect_of_older_releases(tmp_path: Path) -> None:
         ('{"type": "data"} true', "end of the file"),
         ('{"type": "data", "x": "\\', "string"),
         ('{"type": "data", "name": "Beacon"}', "validVersions"),
-        (_spec("../../Escape"), "is no message name"),
+        (_spec("../../Escape"), "is not a message name"),
         (_spec("Beacon", unheard=1), "unheard"),
         ('{"a":' * 5000, "nested"),
     ],
@@ -245,7 +245,7 @@ def test_links_do_not_lead_out_of_the_set(tmp_path: Path) -> None:
         _jar(tmp_path, "raft", "9.1.0", {"Lamp": _spec("Lamp")}),
         _tree(tmp_path, "9.1.0", {"clients/Beacon": _BEACON}),
     ):
-        with pytest.raises(SpecError, match="leads out of the set"):
+        with pytest.raises(SpecError, match="leads outside the set"):
             import_specs([source], out)
     assert _files(elsewhere) == before
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import zipfile
 from pathlib import Path
 
@@ -11,6 +10,8 @@ import pytest
 
 from kraftwire_generator.importer import sources as import_sources
 from kraftwire_generator.importer.sources import SourceError, read_source
+
+from codec_tests.generator_commands import run_git as _git
 
 _SPEC = '{"type": "data", "name": "Beacon", "validVersions": "0", "flexibleVersions": "none"}'
 _ERRORS_JAVA = """
@@ -52,12 +53,6 @@ def _jar(folder: Path, name: str, files: dict[str, str | bytes]) -> str:
         for path, text in files.items():
             jar.writestr(path, text)
     return str(folder / name)
-
-
-def _git(root: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
-    command = ["git", "-C", str(root), *identity, *arguments]
-    subprocess.run(command, check=True, capture_output=True)
 
 
 def _found(source: str) -> list[tuple[str, str]]:

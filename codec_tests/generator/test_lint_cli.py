@@ -12,6 +12,8 @@ from click.testing import CliRunner, Result
 from kraftwire_generator.commands.group import main
 from kraftwire_generator.console import CouldNotDoIt
 
+from codec_tests.generator_commands import run_generator
+
 SOUND = '{"type": "data", "name": "Tea", "validVersions": "0", "flexibleVersions": "0+"}'
 WARNED = SOUND.replace("}", ', "fields": [{"name": "CupId", "type": "bool", "versions": "0+"}]}')
 WRONG = "Tea\n\n" + SOUND.replace('"0",', '"0"').replace('"type"', '"apiKey": "SOON", "type"')
@@ -28,9 +30,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, ["lint", *arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+    return run_generator("lint", *arguments)
 
 
 @pytest.mark.usefixtures("files")

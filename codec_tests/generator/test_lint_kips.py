@@ -32,7 +32,7 @@ NO_END = "taggedVersions 1 must have no end; write 1+"
 NO_FLEXIBLE = "a message needs flexibleVersions"
 EARLY = "closes VoterUuid too early"
 BEYOND = "the spec ends before this"
-MISSPELT_KEY = "'flexibleVersion' is no key; write 'flexibleVersions'"
+MISSPELT_KEY = "'flexibleVersion' is not a key; write 'flexibleVersions'"
 LEFT_OUT = "... leaves something out"
 
 SLIPS: dict[str, dict[str, tuple[int, ...]]] = {

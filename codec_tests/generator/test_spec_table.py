@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from kraftwire_generator.commands.group import main
 from kraftwire_generator.errors import SpecError
 from kraftwire_generator.output.drafts_readme import MARKER, specs_table
 from kraftwire_generator.parser.draft_origin import read_origin
 
+from codec_tests.generator_commands import run_generator
 from codec_tests.spec_files import message_spec, write_set
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -44,9 +44,7 @@ def write_draft(directory: Path, comments: str) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, ["specs", "table", *arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+    return run_generator("specs", "table", *arguments)
 
 
 def problems(directory: Path) -> str:

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftwire.cli import main as kraftwire
-from kraftwire_generator.commands.group import main
 
+from codec_tests.generator_commands import run_generator
 from codec_tests.guide.guide_pages import PageOnDisk
 from codec_tests.spec_files import field_spec, message_spec, write_set
 
@@ -31,9 +31,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, ["docs", *arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
+    return run_generator("docs", *arguments)
 
 
 def write(*more: str) -> Result:
@@ -115,7 +113,7 @@ def test_a_file_of_somebody_else_is_never_overwritten(project: Path) -> None:
     (project / "guide" / "index.html").write_text("mine")
     result = write()
     assert result.exit_code == 2
-    assert "guide/index.html: kraftwire docs did not write this file" in result.stderr
+    assert "guide/index.html: kraftwire did not write this file" in result.stderr
     assert files(project / "guide") == {"index.html": b"mine"}
 
 

@@ -144,5 +144,5 @@ def test_a_message_of_too_many_forms_is_refused(
     arguments = ["--specs", str(tmp_path / "specs"), "--out", str(tmp_path / "guide")]
     result = CliRunner().invoke(docs, arguments)
     assert result.exit_code == 2
-    assert "Huge.json:1: error: its versions have more than 1000 fields together" in result.output
+    assert "Huge.json:1: error: its versions have more than 1000 fields in total" in result.output
     assert not (tmp_path / "guide").exists()
