@@ -75,7 +75,7 @@ class _Tokenizer:
 
     def __init__(self, text: str, mistakes: list[SyntaxMistake]) -> None:
         self._text = text
-        self._slips = mistakes
+        self._mistakes = mistakes
         self._at = 1 if text.startswith("\ufeff") else 0
         self._line = 1
         self._counted = 0
@@ -103,7 +103,7 @@ class _Tokenizer:
         return self._line
 
     def _report(self, message: str, kind: MistakeKind = "plain") -> None:
-        self._slips.append(SyntaxMistake(self._at, self._count_lines(), message, kind))
+        self._mistakes.append(SyntaxMistake(self._at, self._count_lines(), message, kind))
 
     def _end_of_line(self) -> int:
         if self._line_end < self._at:
