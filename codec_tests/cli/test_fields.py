@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from kraftwire_messages.kafka import registry
+from kraftwire_wire.layout import Field, Layout
+from kraftwire_wire.message import Message
 
 from codec_tests.cli.running import done, refused
 
@@ -143,3 +145,22 @@ def test_every_message_in_every_version() -> None:
         assert rows(name) or not registry.message(name).LAYOUT.fields
         for version in registry.message(name).VALID_VERSIONS:
             assert table(name, "--version", str(version))
+
+
+def test_a_field_is_compact_only_in_flexible_versions() -> None:
+    """What a field says of itself holds within the message's flexible versions only."""
+
+    class Mixed(Message):
+        VALID_VERSIONS = range(2)
+        FLEXIBLE_VERSIONS = range(1, 2)
+        LAYOUT = Layout(
+            "Mixed",
+            range(2),
+            range(1, 2),
+            (Field("text", "Text", "string", range(2), "", flexible=range(2)),),
+        )
+
+    shown = [next(wire_rows(Mixed, version)).type for version in (0, 1)]
+    assert schema(Mixed, 0).parse(b"\x00\x01a").text == "a"
+    assert schema(Mixed, 1).parse(b"\x02a\x00").text == "a"
+    assert shown == ["string", "compact string"]

@@ -108,10 +108,7 @@ class _Walk:
         """The type in its wire form; `compact` where lengths are unsigned varints."""
         compact = self._version is not None and self._version in self._message.FLEXIBLE_VERSIONS
         element = field.element_type
-        if field.flexible is not None:
-            element_compact = self._version in field.flexible
-        else:
-            element_compact = compact
+        element_compact = compact and (field.flexible is None or self._version in field.flexible)
         if element_compact and element in _COMPACT_TYPES:
             element = f"compact {element}"
         if not field.is_array:
