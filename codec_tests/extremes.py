@@ -11,10 +11,10 @@ import sys
 import uuid
 from typing import Any, Literal, TypeVar
 
-from kraftwire_wire.layout import Field
+from kraftwire_wire.layout import Field, StructType
 from kraftwire_wire.message import Message
 
-from codec_tests.strategies import integer_bounds, is_optional_struct
+from codec_tests.strategies import integer_bounds
 
 M = TypeVar("M", bound=Message)
 Edge = Literal["full", "lowest", "highest"]
@@ -58,7 +58,7 @@ def _struct(message: type[Message], struct: type[Any], version: int, edge: Edge)
     for field in struct.LAYOUT.fields:
         if version in field.versions:
             made = _field(message, field, version, edge)
-            if is_optional_struct(field) and version in field.tagged and made == type(made)():
+            if field.is_optional_struct and version in field.tagged and made == type(made)():
                 made = None  # as which it would come back
             setattr(value, field.name, made)
     return value
@@ -77,8 +77,8 @@ def _field(message: type[Message], field: Field, version: int, edge: Edge) -> An
 
 def _value(message: type[Message], field: Field, version: int, edge: Edge) -> Any:
     kind = "bytes" if field.element_type == "records" else field.element_type
-    if field.is_struct:
-        return _struct(message, getattr(message, kind), version, edge)
+    if isinstance(kind, StructType):
+        return _struct(message, kind.class_in(message), version, edge)
     if kind in _VALUES[edge]:
         value = _VALUES[edge][kind]
         return not field.default if edge == "full" and kind == "bool" else value

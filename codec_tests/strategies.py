@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from kraftwire_wire.forms import FIXED_FORMATS
-from kraftwire_wire.layout import Field, Layout
+from kraftwire_wire.layout import Field, Layout, StructType
 from kraftwire_wire.message import Message, Struct
 
 M = TypeVar("M", bound=Message)
@@ -39,12 +39,6 @@ def integer_bounds(type_name: str) -> tuple[int, int]:
     code = FIXED_FORMATS[type_name]
     bits = 8 * struct.calcsize(f">{code}")
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if code.islower() else (0, (1 << bits) - 1)
-
-
-def is_optional_struct(field: Field) -> bool:
-    """True for a tagged struct whose None means `not sent`."""
-    is_tagged_struct = field.tag is not None and field.is_struct and not field.is_array
-    return is_tagged_struct and field.default is None and not field.nullable
 
 
 def same(left: object, right: object) -> bool:
@@ -95,14 +89,14 @@ class _Random:
             count = self.rng.randrange(max(4 - depth, 2))
             return [self.value(field, depth) for _ in range(count)]
         value = self.value(field, depth)
-        if is_optional_struct(field) and self.version in field.tagged and value == type(value)():
+        if field.is_optional_struct and self.version in field.tagged and value == type(value)():
             return None
         return value
 
     def value(self, field: Field, depth: int) -> Any:
         rng, name = self.rng, field.element_type
-        if field.is_struct:
-            return self.struct(getattr(self.message, name), depth + 1)
+        if isinstance(name, StructType):
+            return self.struct(name.class_in(self.message), depth + 1)
         makers: dict[str, Callable[[], Any]] = {
             "string": lambda: "".join(rng.choices(_ALPHABET, k=rng.choice(_LENGTHS))),
             "bytes": self.bytes,
@@ -147,19 +141,19 @@ def _fields(message: type[Message], field: Field, version: int) -> st.SearchStra
     values = _values(message, field, version)
     if field.is_array:
         values = st.lists(values, max_size=3)
-    if is_optional_struct(field):
+    if field.is_optional_struct:
         values = values.map(lambda value: None if value == type(value)() else value)
     if version in field.nullable:
         values = st.none() | values
-    if version in field.tagged and field.default != () and not is_optional_struct(field):
+    if version in field.tagged and field.default != () and not field.is_optional_struct:
         values = st.just(field.default) | values
     return values
 
 
 def _values(message: type[Message], field: Field, version: int) -> st.SearchStrategy[Any]:
     name = field.element_type
-    if field.is_struct:
-        struct_type: type[Struct] = getattr(message, name)
+    if isinstance(name, StructType):
+        struct_type: type[Struct] = name.class_in(message)
         return st.deferred(lambda: _structs(message, struct_type, version))
     simple: dict[str, st.SearchStrategy[Any]] = {
         "string": st.text(st.characters(exclude_categories=["Cs"]), max_size=20),

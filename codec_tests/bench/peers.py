@@ -157,9 +157,9 @@ class _MsgspecStructs:
     def _type(self, field: Field) -> Any:
         found: Any
         if field.is_struct:
-            found = self._struct(getattr(self._message, field.element_type).LAYOUT)
+            found = self._struct(field.struct_class(self._message).LAYOUT)
         else:
-            found = self._PRIMITIVES.get(field.element_type, int)
+            found = self._PRIMITIVES.get(str(field.element_type), int)
         if field.is_array:
             found = list[found]
         nullable = self._version in field.nullable or field.is_optional_struct

@@ -22,7 +22,7 @@ def has_path(message: type[Message], path: str) -> bool:
         if field is None:
             return False
         if field.is_struct:
-            struct = getattr(message, field.element_type)
+            struct = field.struct_class(message)
     return True
 
 

@@ -72,7 +72,7 @@ def fields_of(
         step = path + field.name
         yield step, field
         if field.is_struct:
-            yield from fields_of(cls, getattr(cls, field.element_type), f"{step}.")
+            yield from fields_of(cls, field.struct_class(cls), f"{step}.")
 
 
 @pytest.mark.parametrize("name", SECRETS)

@@ -37,8 +37,8 @@ def _fill(message: Any, struct: Any, version: int) -> Any:
 
 def _value(message: Any, field: Field, version: int) -> Any:
     if field.is_struct:
-        return _fill(message, getattr(message, field.element_type), version)
-    return _VALUES.get(field.element_type, 3)
+        return _fill(message, field.struct_class(message), version)
+    return _VALUES.get(str(field.element_type), 3)
 
 
 def request_bytes(name: str, version: int, correlation_id: int = 5) -> bytes:

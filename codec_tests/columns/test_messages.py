@@ -13,7 +13,7 @@ import pytest
 from kraftwire.columns import decode_messages, message_type
 from kraftwire_messages.kafka import FetchResponse, MetadataResponse, VoteRequest, registry
 from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
-from kraftwire_wire.layout import Field, Layout
+from kraftwire_wire.layout import Field, Layout, StructType
 from kraftwire_wire.message import Message, Struct
 
 from codec_tests.columns.engines import ENGINES, engine, messages_alike
@@ -187,7 +187,7 @@ def test_a_struct_that_holds_itself_is_refused() -> None:
         pass
 
     versions = range(1)
-    loop = Field("again", "Again", "Loop", versions, None)
+    loop = Field("again", "Again", StructType("Loop"), versions, None)
     Loop.LAYOUT = Layout("Loop", versions, versions, (loop,))
 
     class Holder(Message):

@@ -83,7 +83,7 @@ def add_defaults(message: type[Message], layout: Layout, container: Any, version
                 value = as_container_of(message, field, version)
             container[field.name] = value
         if field.is_struct and container.get(field.name):
-            inner = getattr(message, field.element_type).LAYOUT
+            inner = field.struct_class(message).LAYOUT
             values = container[field.name] if field.is_array else [container[field.name]]
             for value in values:
                 add_defaults(message, inner, value, version)
@@ -91,7 +91,7 @@ def add_defaults(message: type[Message], layout: Layout, container: Any, version
 
 def as_container_of(message: type[Message], field: Field, version: int) -> dict[str, Any]:
     """The container of a struct of defaults."""
-    struct = getattr(message, field.element_type)
+    struct = field.struct_class(message)
     result: dict[str, Any] = {UNKNOWN_TAGS: []} if version in struct.LAYOUT.flexible else {}
     for inner in struct.LAYOUT.fields:
         if version in inner.versions and version not in inner.tagged:

@@ -64,7 +64,7 @@ def test_memory_stays_within_a_small_multiple_of_the_densest_arrays(name: str) -
     for field in cls.LAYOUT.fields:
         if field.is_array and field.is_struct and version in field.versions:
             message = cls()
-            setattr(message, field.name, [getattr(cls, field.element_type)()] * 2000)
+            setattr(message, field.name, [field.struct_class(cls)()] * 2000)
             data = message.encode(version)
             assert _peak_memory(cls, version, data) < _memory_limit(data), field.name
 

@@ -56,7 +56,7 @@ def _walk(
     for field in struct.LAYOUT.fields:
         yield struct, field, message
         if field.is_struct and version in field.versions:
-            inner = getattr(cls, field.element_type)()
+            inner = field.struct_class(cls)()
             setattr(struct, field.name, [inner] if field.is_array else inner)
             yield from _walk(cls, inner, message, version)
 

@@ -10,15 +10,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kraftwire_generator.language.field_types import Array, Primitive, Struct
+from kraftwire_generator.language.field_types import Array
+from kraftwire_generator.language.field_types import Primitive
+from kraftwire_generator.language.field_types import Struct
 from kraftwire_generator.language.versions import VersionRange
-from kraftwire_generator.plan.literals import (
-    docstring_text,
-    hint,
-    literal,
-    type_text,
-    version_range,
-)
+from kraftwire_generator.literals import type_expression
+from kraftwire_generator.plan.literals import docstring_text
+from kraftwire_generator.plan.literals import hint
+from kraftwire_generator.plan.literals import literal
+from kraftwire_generator.plan.literals import type_text
+from kraftwire_generator.plan.literals import version_range
 
 ZERO_UUID = UUID(int=0)
 texts = st.text(st.characters() | st.sampled_from("\"'\\\n\0\u2028\u202e\x85\ud800 u{}"))
@@ -82,23 +83,23 @@ def test_version_ranges_become_ranges(versions: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("field_type", "hinted", "text"),
     [
-        (Primitive("bool"), "bool", "bool"),
-        (Primitive("uint16"), "int", "uint16"),
-        (Primitive("float64"), "float", "float64"),
-        (Primitive("string"), "str", "string"),
-        (Primitive("uuid"), "UUID", "uuid"),
-        (Primitive("records"), "bytes", "records"),
-        (Struct("Topic"), "Fetch.Topic", "Topic"),
-        (Struct("Fetch"), "Fetch.Fetch_", "Fetch_"),
-        (Array(Primitive("int8")), "list[int]", "[]int8"),
-        (Array(Struct("None")), "list[Fetch.None_]", "[]None_"),
+        (Primitive("bool"), "bool", '"bool"'),
+        (Primitive("uint16"), "int", '"uint16"'),
+        (Primitive("float64"), "float", '"float64"'),
+        (Primitive("string"), "str", '"string"'),
+        (Primitive("uuid"), "UUID", '"uuid"'),
+        (Primitive("records"), "bytes", '"records"'),
+        (Struct("Topic"), "Fetch.Topic", 'StructType("Topic")'),
+        (Struct("Fetch"), "Fetch.Fetch_", 'StructType("Fetch_")'),
+        (Array(Primitive("int8")), "list[int]", 'Array("int8")'),
+        (Array(Struct("None")), "list[Fetch.None_]", 'Array(StructType("None_"))'),
     ],
 )
-def test_types_become_hints_and_layout_texts(
+def test_types_become_hints_and_expressions(
     field_type: Primitive | Struct | Array, hinted: str, text: str
 ) -> None:
     assert hint(field_type, "Fetch") == hinted
-    assert type_text(field_type, "Fetch") == text
+    assert type_expression(field_type, "Fetch") == text
 
 
 def test_a_type_that_the_language_does_not_have_raises() -> None:

@@ -13,7 +13,7 @@ from kraftwire_generator.checks.structs import resolve
 from kraftwire_generator.parser.message_parser import parse_message
 from kraftwire_generator.plan.plan_data import MessagePlan, PackagePlan
 from kraftwire_generator.plan.planner import plan_message, plan_package
-from kraftwire_wire.layout import NEVER, Field
+from kraftwire_wire.layout import NEVER, Array, Field, StructType
 
 from codec_tests.compile_spec import compile_spec
 from codec_tests.spec_files import field_spec, message_spec, write_set
@@ -73,7 +73,7 @@ def test_a_layout_leaves_nothing_out() -> None:
         entity_type="groupId",
     )
     assert layout.fields[1] == Field("data", "Data", "bytes", range(4), b"", zero_copy=True)
-    assert layout.fields[2] == Field("topics", "Topics", "[]Topic", range(4), ())
+    assert layout.fields[2] == Field("topics", "Topics", Array(StructType("Topic")), range(4), ())
     (name,) = message.Topic.LAYOUT.fields
     assert name == Field("name", "Name", "string", range(4), "", map_key=True)
 

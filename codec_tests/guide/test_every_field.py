@@ -48,7 +48,7 @@ def structs_in(message: type[Message], version: int) -> Iterator[tuple[str, list
         yield path, fields
         for field in fields:
             if field.is_struct:
-                inner = getattr(message, field.element_type)
+                inner = field.struct_class(message)
                 yield from visit(f"{path}.{field.spec_name}".strip("."), inner)
 
     return visit("", message)
@@ -70,9 +70,9 @@ def expected_rows(
         here = f"{path}.{field.spec_name}".strip(".")
         tag = f"tag {field.tag}" if version in field.tagged else ""
         yield here, tag, expected_type(message, field, version)
-        if field.is_struct and field.element_type not in seen:
-            seen.add(field.element_type)
-            inner = getattr(message, field.element_type)
+        if field.is_struct and str(field.element_type) not in seen:
+            seen.add(str(field.element_type))
+            inner = field.struct_class(message)
             yield from expected_rows(message, version, inner, here, seen)
 
 
@@ -80,9 +80,9 @@ def expected_type(message: type[Message], field: Field, version: int) -> str:
     flexible = version in message.FLEXIBLE_VERSIONS
     compact = flexible and (field.flexible is None or version in field.flexible)
     null = "NULLABLE_" if version in field.nullable else ""
-    element = field.element_type
+    element = str(field.element_type)
     if field.is_struct:
-        element = getattr(message, element).LAYOUT.name
+        element = field.struct_class(message).LAYOUT.name
     elif field.is_array:
         long = element in ("string", "bytes", "records")
         element = f"{'COMPACT_' if long and flexible else ''}{element.upper()}"

@@ -26,6 +26,6 @@ def _fields(kind: Any, layout: Layout, version: int, *, only_tagged: bool = Fals
         if version in field.tagged or not only_tagged:
             yield field.name
         if field.is_struct:
-            struct = getattr(kind, field.element_type).LAYOUT
+            struct = field.struct_class(kind).LAYOUT
             for name in _fields(kind, struct, version, only_tagged=only_tagged):
                 yield f"{field.name}.{name}"

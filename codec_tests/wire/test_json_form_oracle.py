@@ -18,7 +18,7 @@ from kraftwire_wire.message import Message, Struct
 from codec_tests import oracle_deviations
 from codec_tests.compile_spec import compile_spec
 from codec_tests.oracle import oracle_section, report_oracle_count
-from codec_tests.strategies import is_optional_struct, same
+from codec_tests.strategies import same
 
 _WRAPPED = "128 to 256 are no int8; Java lets them wrap around"
 _STRAY_KEY = "a key that the version does not have is a slip; Java ignores it or keeps the value"
@@ -71,8 +71,8 @@ def _java_text(value: Any, suffix: str = "") -> str:
 
 
 def _java_field(owner: type[Any], field: Field, value: Any) -> str:
-    if value is None and is_optional_struct(field):
-        return _java_text(getattr(owner, field.type)())
+    if value is None and field.is_optional_struct:
+        return _java_text(field.struct_class(owner)())
     if field.zero_copy and value is not None:
         return f"java.nio.HeapByteBuffer[pos=0 lim={len(value)} cap={len(value)}]"
     if isinstance(value, list):

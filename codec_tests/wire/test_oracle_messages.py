@@ -143,7 +143,7 @@ def field_value(message: type[Message], field: Field, value: Any) -> Any:
 
 def element_value(message: type[Message], field: Field, value: Any) -> Any:
     if field.is_struct:
-        return build(message, getattr(message, field.element_type), value)
+        return build(message, field.struct_class(message), value)
     match field.element_type:
         case "uuid":
             return uuid.UUID(bytes=base64.urlsafe_b64decode(value + "=="))

@@ -35,7 +35,7 @@ from libc.string cimport memcpy, memmove, memset
 from uuid import UUID, SafeUUID
 
 from kraftwire_wire.codec import Codec, codec_for
-from kraftwire_wire.specialized_source import GIVES_UP, NotSpecialized, Unusual, VersionOf
+from kraftwire_wire.specialized_source import GIVES_UP, NotSpecialized, Unusual
 
 include "_big_endian.pxi"
 
@@ -102,9 +102,11 @@ cdef struct Plan:
     Op *ordinary
     Op *tagged
     Op *absent  # what is not in the version: set to its default, and compared with it
+    uint32_t *refused  # tags that only other versions know
     int ordinary_count
     int tagged_count
     int absent_count
+    int refused_count
     Py_ssize_t unknown_tags
     bint takes_bytes
     PyObject *defaults  # an instance, to compare with
@@ -118,8 +120,7 @@ cdef struct Op:
     bint nullable
     bint is_optional
     bint is_tagged
-    bint has_tag  # in any version
-    bint is_refused
+    bint is_refused  # where the version does not have the field: it must be at its default
     bint forgets_defaults  # a tagged struct of defaults is read as if it was not sent
     uint32_t tag
     Py_ssize_t slot
@@ -499,11 +500,8 @@ cdef Op *find_tag(Plan *plan, uint32_t tag) except? NULL:
     for i in range(plan.tagged_count):
         if plan.tagged[i].tag == tag:
             return &plan.tagged[i]
-    for i in range(plan.absent_count):
-        if plan.absent[i].has_tag and plan.absent[i].tag == tag:
-            raise GIVE_UP  # a tag that another version has
-    for i in range(plan.ordinary_count):
-        if plan.ordinary[i].has_tag and plan.ordinary[i].tag == tag:
+    for i in range(plan.refused_count):
+        if plan.refused[i] == tag:
             raise GIVE_UP
     return NULL
 
@@ -837,12 +835,11 @@ cdef class NativeCodec:
         self._kept = []
         self._plans = {}
         self._open = set()
-        of = VersionOf(message, version)
-        self._flexible = of.flexible
+        self._flexible = message.LAYOUT.at(version).flexible
         self._expected = 256
         if UUID_INT < 0 or UUID_SAFE < 0:
             raise NotSpecialized("uuids of another kind")
-        plan = self._plan_of(of, message)
+        plan = self._plan_of(message)
         self._make_defaults()
         # Last, since classes run their own code on the way, and could find this codec half made.
         self._plan = plan
@@ -928,7 +925,7 @@ cdef class NativeCodec:
     cdef void *_block(self, Py_ssize_t size) except NULL:
         return new_block(&self._blocks, size)
 
-    cdef Plan *_plan_of(self, of, cls) except NULL:
+    cdef Plan *_plan_of(self, cls) except NULL:
         """The plan of a struct; one for each class, as structs may hold themselves."""
         if cls in self._plans:
             if cls in self._open:
@@ -940,54 +937,54 @@ cdef class NativeCodec:
         self._kept.append(cls)
         if cls.__new__ is not object.__new__:
             raise NotSpecialized(f"{cls.__name__} has a __new__ of its own")
-        layout = cls.LAYOUT
+        layout = cls.LAYOUT.at(self.version)
+        if len(layout.tagged) > KNOWN_TAGS:
+            raise NotSpecialized("more tags than this engine counts")
         plan.cls = <PyTypeObject *>cls
         plan.unknown_tags = self._slot(cls, "unknown_tagged_fields")
-        plan.takes_bytes = of.takes_bytes(layout)
-        ordinary, tagged, absent = of.ordinary(layout), of.tagged(layout), of.absent(layout)
-        if len(tagged) > KNOWN_TAGS:
-            raise NotSpecialized("more tags than this engine counts")
-        plan.ordinary = self._ops(of, cls, ordinary)
-        plan.ordinary_count = len(ordinary)
-        plan.tagged = self._ops(of, cls, tagged)
-        plan.tagged_count = len(tagged)
-        plan.absent = self._ops(of, cls, absent)
-        plan.absent_count = len(absent)
+        plan.takes_bytes = layout.takes_bytes(self.message)
+        plan.ordinary = self._ops(cls, layout.ordinary)
+        plan.ordinary_count = len(layout.ordinary)
+        plan.tagged = self._ops(cls, layout.tagged)
+        plan.tagged_count = len(layout.tagged)
+        plan.absent = self._ops(cls, layout.absent)
+        plan.absent_count = len(layout.absent)
+        plan.refused_count = len(layout.refused)
+        plan.refused = <uint32_t *>self._block(plan.refused_count * sizeof(uint32_t))
+        for i, field in enumerate(layout.refused):
+            plan.refused[<int>i] = field.tag
         self._open.remove(cls)
         return plan
 
-    cdef Op *_ops(self, of, cls, fields) except NULL:
+    cdef Op *_ops(self, cls, fields) except NULL:
         cdef Op *ops = <Op *>self._block(len(fields) * sizeof(Op))
         for i, field in enumerate(fields):
-            self._fill(&ops[i], of, cls, field)
+            self._fill(&ops[i], cls, field)
         return ops
 
-    cdef int _fill(self, Op *op, of, cls, field) except -1:
-        element = field.element_type
-        op.kind = STRUCT if field.is_struct else KINDS[element]
-        op.is_array = field.is_array
+    cdef int _fill(self, Op *op, cls, field) except -1:
+        spec = field.spec
+        element = spec.element_type
+        op.kind = STRUCT if spec.is_struct else KINDS[element]
+        op.is_array = spec.is_array
         op.shortcut = -1
         if op.is_array == (op.kind == STRUCT) and op.kind != UUID_:
             op.shortcut = op.kind
-        op.compact = of.is_compact(field)
-        op.nullable = of.is_nullable(field)
-        op.is_optional = field.is_optional_struct
-        op.is_tagged = of.is_tagged(field)
-        op.has_tag = field.tag is not None
-        op.is_refused = of.version not in field.versions and not field.ignorable
+        op.compact = field.compact
+        op.nullable = field.nullable
+        op.is_optional = spec.is_optional_struct
+        op.is_tagged = field.tag is not None
+        op.is_refused = not spec.ignorable
         op.tag = field.tag or 0
         op.slot = self._slot(cls, field.name)
-        if field.is_struct:
-            op.plan = self._plan_of(of, of.struct_class(field))
-        default = self._default_of(field)
+        if spec.is_struct:
+            op.plan = self._plan_of(element.class_in(self.message))
+        default = self._default_of(spec)
         if default == () and isinstance(default, tuple):
-            op.default_kind = EMPTY_LIST if field.is_array else NEW_STRUCT
+            op.default_kind = EMPTY_LIST if op.is_array else NEW_STRUCT
         else:
             op.default_kind = SHARED
-        op.forgets_defaults = (
-            op.kind == STRUCT and not op.is_array
-            and (op.is_optional or op.default_kind == NEW_STRUCT)
-        )
+        op.forgets_defaults = spec.has_struct_default
         self._kept.append(default)
         op.default = <PyObject *>default
         return 0

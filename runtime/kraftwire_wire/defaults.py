@@ -2,7 +2,7 @@
 
 The rule is Java's. There, a tagged struct that was not sent is a struct of defaults, and two
 structs are equal if all their fields and their unknown tagged fields are. So None and a struct of
-defaults are the same here, at any depth, where `==` tells them apart.
+defaults are the same here, at any depth, although `==` tells them apart.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def differs(message: type[Message], field: Field, value: Any) -> bool:
     """Whether the value of a field differs from the field's default."""
     default = field.default
-    if field.is_struct and not field.is_array and (default == () or field.is_optional_struct):
+    if field.has_struct_default:
         if value is None:
             return not field.is_optional_struct
-        return struct_differs(message, getattr(message, field.element_type), value)
+        return struct_differs(message, field.struct_class(message), value)
     if default is None or isinstance(default, bool):
         return value is not default
     return bool(value != ([] if default == () else default))

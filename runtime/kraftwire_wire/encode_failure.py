@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kraftwire_wire.errors import EncodeError
+from kraftwire_wire.layout import StructType
 from kraftwire_wire.primitives import type_name
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def _raising_field(struct: Struct, kind: type[Exception], seen: set[int]) -> str
     for field in struct.LAYOUT.fields:
         try:
             value = getattr(struct, field.name)
-            if field.is_struct and not field.is_array:
+            if isinstance(field.type, StructType):
                 is_struct = "LAYOUT" in vars(type(value)) and id(value) not in seen
                 inner = _raising_field(value, kind, seen) if is_struct else ""
                 if inner:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from kraftwire_wire import require_runtime
 from kraftwire_wire.forms import fixed
-from kraftwire_wire.layout import NEVER, Field, Layout
+from kraftwire_wire.layout import NEVER, Array, Field, Layout, StructType
 from kraftwire_wire.message import Message, Struct
 from kraftwire_wire.reader import Reader
 from kraftwire_wire.writer import TagSection, Writer
@@ -24,11 +24,13 @@ __all__ = [
     "NEVER",
     "UUID",
     "ZERO_UUID",
+    "Array",
     "Field",
     "Layout",
     "Message",
     "Reader",
     "Struct",
+    "StructType",
     "TagSection",
     "Writer",
     "fixed",

@@ -34,9 +34,9 @@ from uuid import UUID
 
 from kraftwire_wire.codec import codec_for
 from kraftwire_wire.defaults import differs
-from kraftwire_wire.errors import DecodeError, UnsupportedVersion, format_versions
+from kraftwire_wire.errors import DecodeError, format_versions
 from kraftwire_wire.forms import FIXED_FORMATS, MAX_LENGTH, MAX_STRING_LENGTH
-from kraftwire_wire.layout import Field, Layout
+from kraftwire_wire.layout import Array, Layout, StructType, Type, VersionField
 from kraftwire_wire.text import encode_text
 from kraftwire_wire.uuids import format_uuid, parse_uuid
 
@@ -63,14 +63,12 @@ def to_json(message: Message, version: int, style: JsonStyle) -> dict[str, Any]:
     cls = type(message)
     codec = codec_for(cls, version)
     written = codec.decode(codec.encode(message))
-    return _JsonWriter(cls, version, lossless=style == "lossless").struct(written)
+    return _JsonWriter(cls, codec.version, lossless=style == "lossless").struct(written)
 
 
 def from_json(cls: type[M], obj: object, version: int) -> M:
     """The message that a JSON object describes, or a `DecodeError`."""
-    if version not in cls.VALID_VERSIONS:
-        raise UnsupportedVersion(cls.__name__, version, cls.VALID_VERSIONS)
-    return _JsonReader(cls, version).struct(cls, obj)
+    return _JsonReader(cls, codec_for(cls, version).version).struct(cls, obj)
 
 
 class _JsonWriter:
@@ -83,9 +81,9 @@ class _JsonWriter:
 
     def struct(self, value: MessageStruct) -> dict[str, Any]:
         result = {
-            field.json_name: self._field(field, getattr(value, field.name))
-            for field in value.LAYOUT.fields
-            if self.is_written(field, getattr(value, field.name))
+            field.spec.json_name: self._field(field, getattr(value, field.name))
+            for field in value.LAYOUT.at(self._version).present
+            if is_written(self._message, field, value)
         }
         if value.unknown_tagged_fields and self._lossless:
             result[UNKNOWN_TAGS] = [
@@ -93,24 +91,20 @@ class _JsonWriter:
             ]
         return result
 
-    def is_written(self, field: Field, value: object) -> bool:
-        """Whether the version has the field; a tagged one only if it is not at its default."""
-        if self._version not in field.tagged:
-            return self._version in field.versions
-        return differs(self._message, field, value)
+    def _field(self, field: VersionField, value: Any) -> Any:
+        if value is not None:
+            return self._value(field.type, value)
+        if not field.spec.is_optional_struct:
+            return None
+        # A tagged struct that was not sent has its defaults in the versions before tags.
+        return self.struct(field.spec.struct_class(self._message)())
 
-    def _field(self, field: Field, value: Any) -> Any:
-        if value is None:
-            # A tagged struct that was not sent has its defaults in the versions before tags.
-            return self.struct(self._struct_type(field)()) if field.is_optional_struct else None
-        if not field.is_array:
-            return self._value(field, value)
-        return [self._value(field, item) for item in value]
-
-    def _value(self, field: Field, value: Any) -> Any:
-        if field.is_struct:
-            return self.struct(value)
-        match field.element_type:
+    def _value(self, kind: Type, value: Any) -> Any:
+        match kind:
+            case Array(element):
+                return [self._value(element, item) for item in value]
+            case StructType():
+                return self.struct(value)
             case "uuid":
                 return format_uuid(value)
             case "bytes":
@@ -121,9 +115,10 @@ class _JsonWriter:
                 return _float(value)
         return value
 
-    def _struct_type(self, field: Field) -> type[MessageStruct]:
-        struct_type: type[MessageStruct] = getattr(self._message, field.element_type)
-        return struct_type
+
+def is_written(message: type[Message], field: VersionField, struct: MessageStruct) -> bool:
+    """Whether a field of a version is there: a tagged one only if it is not at its default."""
+    return field.tag is None or differs(message, field.spec, getattr(struct, field.name))
 
 
 def _base64(raw: bytes) -> str:
@@ -147,11 +142,8 @@ class _JsonReader:
         if not isinstance(obj, dict):
             raise _wrong("an object", obj)
         result = struct_type()
-        fields = _fields_by_key(struct_type.LAYOUT)
-        for key in obj:
-            if key != UNKNOWN_TAGS:
-                self._check_key(struct_type, fields.get(key), key)
-        for field in struct_type.LAYOUT.fields:
+        self._check_keys(struct_type.LAYOUT, obj)
+        for field in struct_type.LAYOUT.at(self._version).present:
             key = self._given_key(field, obj)
             if key is not None:
                 setattr(result, field.name, _at(key, self._field, field, key, obj[key]))
@@ -160,49 +152,57 @@ class _JsonReader:
             result.unknown_tagged_fields = tags
         return result
 
-    def _check_key(self, struct_type: type[S], field: Field | None, key: object) -> None:
-        name = struct_type.LAYOUT.name
-        if not isinstance(key, str):
-            raise DecodeError(f"a key that is {_describe(key)}; keys are strings")
-        if field is None:
-            raise DecodeError(f"{name} has no field of this name", key)
-        if self._version not in field.versions:
-            versions = format_versions(field.versions)
-            reason = f"not a field of version {self._version}; its versions are {versions}"
-            raise DecodeError(reason, key)
+    def _check_keys(self, layout: Layout, obj: dict[Any, Any]) -> None:
+        """Raise for the first key that is no field of this version."""
+        fields = {field.json_name: field for field in layout.fields}
+        for field in layout.fields:
+            if field.type == "records":
+                fields.setdefault(field.json_name + _SIZE_SUFFIX, field)
+        absent = {field.name for field in layout.at(self._version).absent}
+        for key in obj:
+            if key == UNKNOWN_TAGS:
+                continue
+            if not isinstance(key, str):
+                raise DecodeError(f"a key that is {_describe(key)}; keys are strings")
+            if key not in fields:
+                raise DecodeError(f"{layout.name} has no field of this name", key)
+            if fields[key].name in absent:
+                versions = format_versions(fields[key].versions)
+                reason = f"not a field of version {self._version}; its versions are {versions}"
+                raise DecodeError(reason, key)
 
-    def _given_key(self, field: Field, obj: dict[str, Any]) -> str | None:
-        """The key under which the object has a field; None where it may be missing."""
-        size_key = field.json_name + _SIZE_SUFFIX
+    def _given_key(self, field: VersionField, obj: dict[str, Any]) -> str | None:
+        """The key under which the object has a field; None if it may be missing."""
+        key = field.spec.json_name
+        size_key = key + _SIZE_SUFFIX
         size_given = field.type == "records" and size_key in obj
-        if field.json_name in obj:
+        if key in obj:
             if size_given:
-                raise DecodeError(f"given beside {field.json_name}, which says it all", size_key)
-            return field.json_name
+                raise DecodeError(f"given beside {key}, which says it all", size_key)
+            return key
         if size_given:
             return size_key
-        if self._version in field.versions and self._version not in field.tagged:
-            reason = f"missing; it is mandatory in version {self._version}"
-            raise DecodeError(reason, field.json_name)
+        if field.tag is None:
+            raise DecodeError(f"missing; it is mandatory in version {self._version}", key)
         return None
 
-    def _field(self, field: Field, key: str, value: object) -> object:
-        if key != field.json_name:
+    def _field(self, field: VersionField, key: str, value: object) -> object:
+        if key != field.spec.json_name:
             return _read_size(value)
-        if value is None:
-            if self._version in field.nullable:
-                return None
+        if value is not None:
+            return self._value(field.type, value)
+        if not field.nullable:
             raise DecodeError(f"null, but version {self._version} has no null here")
-        if not field.is_array:
-            return self._value(field, value)
-        if not isinstance(value, list):
-            raise _wrong("an array", value)
-        return [_at(f"[{index}]", self._value, field, item) for index, item in enumerate(value)]
+        return None
 
-    def _value(self, field: Field, value: object) -> object:
-        if field.is_struct:
-            return self.struct(getattr(self._message, field.element_type), value)
-        match field.element_type:
+    def _value(self, kind: Type, value: object) -> object:
+        match kind:
+            case Array(element):
+                if not isinstance(value, list):
+                    raise _wrong("an array", value)
+                return [_at(f"[{n}]", self._value, element, item) for n, item in enumerate(value)]
+            case StructType():
+                return self.struct(kind.class_in(self._message), value)
             case "string":
                 return _read_string(value)
             case "uuid":
@@ -215,21 +215,15 @@ class _JsonReader:
                 raise _wrong("true or false", value)
             case "float64":
                 return _read_float(value)
-        return _read_int(field.element_type, value)
+        return _read_int(kind, value)
 
     def _unknown_tags(self, owner: MessageStruct, value: object) -> list[tuple[int, bytes]]:
-        layout = owner.LAYOUT
-        if self._version not in layout.flexible:
+        layout = owner.LAYOUT.at(self._version)
+        if not layout.flexible:
             raise DecodeError(f"version {self._version} has no tagged fields")
         if not isinstance(value, list):
             raise _wrong("an array", value)
-        writer = _JsonWriter(self._message, self._version, lossless=True)
-        written = {
-            field.tag
-            for field in layout.fields
-            if self._version in field.tagged
-            and writer.is_written(field, getattr(owner, field.name))
-        }
+        written = {field.tag for field in layout.tagged if is_written(self._message, field, owner)}
         tags: list[tuple[int, bytes]] = []
         for index, item in enumerate(value):
             previous = tags[-1][0] if tags else -1
@@ -243,13 +237,6 @@ def _at(step: str, read: Callable[P, T], *arguments: P.args, **named: P.kwargs) 
         return read(*arguments, **named)
     except DecodeError as error:
         raise error.inside(step) from None
-
-
-def _fields_by_key(layout: Layout) -> dict[str, Field]:
-    sizes = {
-        field.json_name + _SIZE_SUFFIX: field for field in layout.fields if field.type == "records"
-    }
-    return sizes | {field.json_name: field for field in layout.fields}
 
 
 # -- values of primitive types -------------------------------------------------------------

@@ -1,17 +1,18 @@
 """LAYOUT: the wire form of a message as a table, beside the code that implements it.
 
-Everything that works on messages without their emitted code (the JSON form, the object
-and column engines, the Spark and construct schemas) reads these tables. They hold the
-same plan as the emitted code and leave nothing out.
+Everything that works on messages without their emitted code (the JSON form, the engines,
+columns, the construct schema, tables of fields) reads these tables. They hold the same plan as
+the emitted code and leave nothing out.
 
-Types are texts: a primitive (`int32`), the name of a struct class nested in the message
-(`TopicData`), or `[]` before either. Versions are ranges within the message's own.
+`Layout.at(version)` decides what a version holds; nothing else compares versions with the ranges
+of a field. A primitive type is its name in the spec language, such as `"int32"`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from dataclasses import field as dataclass_field
+from typing import Any, Final
 
 NEVER: Final = range(0)
 
@@ -20,8 +21,36 @@ HeaderVersions = tuple[tuple[range, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class StructType:
+    """A struct, by the name of its class, which is nested in the message's class."""
+
+    name: str
+
+    def class_in(self, message: type[Any]) -> type[Any]:
+        """Return the class."""
+        found: type[Any] = getattr(message, self.name)
+        return found
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array; the spec language has no arrays of arrays."""
+
+    element: str | StructType
+
+    def __str__(self) -> str:
+        return f"[]{self.element}"
+
+
+Type = str | StructType | Array
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its attribute, its name in the spec, and how each version writes it.
+    """One field in all versions: its attribute, its name in the spec, and how it is written.
 
     `default` is the Python value; `()` stands for an empty array or a struct of defaults,
     and None for null or, with a tagged struct that is not nullable, for not sent.
@@ -30,7 +59,7 @@ class Field:
 
     name: str
     spec_name: str
-    type: str
+    type: Type
     versions: range
     default: object
     nullable: range = NEVER
@@ -44,30 +73,81 @@ class Field:
 
     @property
     def is_array(self) -> bool:
-        """True for `[]T`."""
-        return self.type.startswith("[]")
+        return isinstance(self.type, Array)
 
     @property
-    def element_type(self) -> str:
-        """The type without `[]`."""
-        return self.type.removeprefix("[]")
+    def element_type(self) -> str | StructType:
+        """The type of an array's elements, or of the value itself."""
+        return self.type.element if isinstance(self.type, Array) else self.type
 
     @property
     def is_struct(self) -> bool:
-        """True when the value, or the element of the array, is a struct."""
-        return self.element_type[0].isupper()
+        """True if the value or the array's elements are structs."""
+        return isinstance(self.element_type, StructType)
+
+    def struct_class(self, message: type[Any]) -> type[Any]:
+        """Return the class of a struct or of the structs in an array."""
+        assert isinstance(self.element_type, StructType)
+        return self.element_type.class_in(message)
 
     @property
     def is_optional_struct(self) -> bool:
         """True for a tagged struct whose None means `not sent`."""
-        if self.tag is None or self.is_array or not self.is_struct:
-            return False
-        return self.default is None and not self.nullable
+        is_tagged_struct = self.tag is not None and isinstance(self.type, StructType)
+        return is_tagged_struct and self.default is None and not self.nullable
+
+    @property
+    def has_struct_default(self) -> bool:
+        """True if a struct of defaults is the same as the field's default."""
+        is_single = isinstance(self.type, StructType)
+        return is_single and (self.default == () or self.is_optional_struct)
 
     @property
     def json_name(self) -> str:
         """The key in Kafka's JSON form."""
         return self.spec_name[:1].lower() + self.spec_name[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionField:
+    """One field in one version; `spec` holds what is the same in all versions.
+
+    `tag` is None unless this version writes the field into the tag section. `compact` says that
+    lengths are varints.
+    """
+
+    spec: Field
+    name: str
+    type: Type
+    tag: int | None
+    nullable: bool
+    compact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VersionLayout:
+    """What one version of a message or struct holds.
+
+    `ordinary` are the fields outside the tag section, in wire order, and `tagged` those inside,
+    by tag; `present` are both in the order of the spec. `absent` are the fields that only other
+    versions have, and `refused` those that only other versions tag: here their tags are errors.
+    """
+
+    version: int
+    flexible: bool
+    present: tuple[VersionField, ...]
+    ordinary: tuple[VersionField, ...]
+    tagged: tuple[VersionField, ...]
+    absent: tuple[VersionField, ...]
+    refused: tuple[Field, ...]
+
+    def takes_bytes(self, message: type[Any]) -> bool:
+        """Whether a struct takes at least one byte, so that no count can multiply it freely."""
+        return self.flexible or any(
+            not isinstance(field.type, StructType)
+            or field.type.class_in(message).LAYOUT.at(self.version).takes_bytes(message)
+            for field in self.ordinary
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +167,40 @@ class Layout:
     deprecated: range = NEVER
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
+    _versions: dict[int, VersionLayout] = dataclass_field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def at(self, version: int) -> VersionLayout:
+        """Return what a version holds; the caller has checked that the version exists."""
+        found = self._versions.get(version)
+        if found is None:
+            found = self._versions[version] = self._make(version)
+        return found
+
+    def _make(self, version: int) -> VersionLayout:
+        flexible = version in self.flexible
+        fields = [
+            VersionField(
+                spec=field,
+                name=field.name,
+                type=field.type,
+                tag=field.tag if version in field.tagged else None,
+                nullable=version in field.nullable,
+                compact=flexible and (field.flexible is None or version in field.flexible),
+            )
+            for field in self.fields
+        ]
+        present = [field for field in fields if version in field.spec.versions]
+        tagged = [field for field in present if field.tag is not None]
+        return VersionLayout(
+            version=version,
+            flexible=flexible,
+            present=tuple(present),
+            ordinary=tuple(field for field in present if field.tag is None),
+            tagged=tuple(sorted(tagged, key=lambda field: field.tag or 0)),
+            absent=tuple(field for field in fields if version not in field.spec.versions),
+            refused=tuple(
+                field.spec for field in fields if field.spec.tag is not None and field.tag is None
+            ),
+        )

@@ -18,14 +18,13 @@ from itertools import chain, repeat
 from typing import Any
 
 from kraftwire_wire.forms import FIXED_FORMATS, MAX_LENGTH, MAX_STRING_LENGTH
-from kraftwire_wire.layout import Field, Layout
+from kraftwire_wire.layout import Array, Field, StructType, Type, VersionField, VersionLayout
 from kraftwire_wire.specialized_source import (
     CODES,
     UUID_CODE,
     NotSpecialized,
     Source,
     Unusual,
-    VersionOf,
     uuid_of,
 )
 
@@ -40,7 +39,7 @@ _LONGEST_FORM = 128
 
 def specialized_reader(message: type[Any], version: int) -> Read:
     """The function for a version; `NotSpecialized` where there is none."""
-    return _ReaderSource(VersionOf(message, version)).compile()
+    return _ReaderSource(message, version).compile()
 
 
 def wide_length(data: bytes, position: int) -> tuple[int, int]:
@@ -92,8 +91,9 @@ def _unpackers(code: str) -> tuple[Callable[..., tuple[Any, ...]], ...]:
 class _ReaderSource:
     """Collects the lines; `_run` holds the values that the next unpacking will give."""
 
-    def __init__(self, version: VersionOf) -> None:
-        self._of = version
+    def __init__(self, message: type[Any], version: int) -> None:
+        self._message = message
+        self._version = version
         self._source = Source()
         self._run: list[tuple[str, str]] = []
         self._source.names |= {
@@ -107,14 +107,14 @@ class _ReaderSource:
         }
 
     def compile(self) -> Read:
-        source, message = self._source, self._of.message
+        source, message = self._source, self._message
         with source.block("def read(data, pos):"):
             source.line("end = len(data)")
             self._struct("message", message)
             self._flush()
             source.refuse_if("pos > end")
             source.line("return message, pos")
-        return source.compile("read", f"read {message.__name__} {self._of.version}")
+        return source.compile("read", f"read {message.__name__} {self._version}")
 
     # -- runs ------------------------------------------------------------------------------
 
@@ -145,36 +145,28 @@ class _ReaderSource:
 
     def _struct(self, var: str, cls: type[Any]) -> None:
         """Read a struct into a new variable."""
-        layout: Layout = cls.LAYOUT
-        ordinary = self._of.ordinary(layout)
-        self._make(var, cls, ordinary)
-        for field in ordinary:
+        layout: VersionLayout = cls.LAYOUT.at(self._version)
+        self._source.line(f"{var} = new({self._source.class_name(cls)})")
+        self._set_defaults(var, layout)
+        for field in layout.ordinary:
             self._field(f"{var}.{field.name}", field)
-        if self._of.flexible:
+        if layout.flexible:
             self._tags(var, layout)
 
-    def _make(self, var: str, cls: type[Any], read: list[Field]) -> None:
-        """A new instance with the defaults of all that is not read."""
-        source = self._source
-        source.line(f"{var} = new({source.class_name(cls)})")
-        self._set_defaults(var, cls, read)
-
-    def _set_defaults(self, var: str, cls: type[Any], read: list[Field]) -> None:
-        source = self._source
-        for field in cls.LAYOUT.fields:
-            if field not in read:
-                source.line(f"{var}.{field.name} = {self._default(field)}")
-        source.line(f"{var}.unknown_tagged_fields = []")
+    def _set_defaults(self, var: str, layout: VersionLayout) -> None:
+        for field in (*layout.tagged, *layout.absent):
+            self._source.line(f"{var}.{field.name} = {self._default(field.spec)}")
+        self._source.line(f"{var}.unknown_tagged_fields = []")
 
     def _default(self, field: Field) -> str:
         if field.default == ():
             if field.is_array:
                 return "[]"
-            return f"{self._source.class_name(self._of.struct_class(field))}()"
+            return f"{self._source.class_name(field.struct_class(self._message))}()"
         return self._source.constant(field.default)
 
-    def _tags(self, var: str, layout: Layout) -> None:
-        source, known = self._source, self._of.tagged(layout)
+    def _tags(self, var: str, layout: VersionLayout) -> None:
+        source = self._source
         count, tag, size, stop, last = map(source.fresh, ("tags", "tag", "size", "stop", "last"))
         self._take("B", count)
         self._flush()
@@ -189,64 +181,63 @@ class _ReaderSource:
                 self._widen(size, "wide_length")
                 source.line(f"{last} = {tag}")
                 source.line(f"{stop} = pos + {size}")
-                self._payloads(var, layout, known, tag, stop)
+                self._payloads(var, layout, tag, stop)
                 source.refuse_if(f"pos != {stop}")
 
-    def _payloads(self, var: str, layout: Layout, known: list[Field], tag: str, stop: str) -> None:
+    def _payloads(self, var: str, layout: VersionLayout, tag: str, stop: str) -> None:
         source = self._source
         word = "if"
-        for field in known:
+        for field in layout.tagged:
             with source.block(f"{word} {tag} == {field.tag}:"):
                 self._payload(f"{var}.{field.name}", field)
             word = "elif"
-        for number in self._of.foreign_tags(layout):
-            with source.block(f"{word} {tag} == {number}:"):
+        for refused in layout.refused:
+            with source.block(f"{word} {tag} == {refused.tag}:"):
                 source.line("raise Unusual")
             word = "elif"
         with source.block("else:" if word == "elif" else "if True:"):
             source.line(f"{var}.unknown_tagged_fields.append(({tag}, data[pos:{stop}]))")
             source.line(f"pos = {stop}")
 
-    def _payload(self, target: str, field: Field) -> None:
+    def _payload(self, target: str, field: VersionField) -> None:
         """Read the value of a tag; a struct of defaults is read as if it was not sent."""
-        is_struct = field.is_struct and not field.is_array
-        if not is_struct or not (field.is_optional_struct or field.default == ()):
+        if not field.spec.has_struct_default:
             self._field(target, field)
             self._flush()
             return
         var = self._source.fresh("value")
-        self._one_struct(var, field)
+        self._field(var, field)
         self._flush()
-        null = f"{var} is None or " if self._of.is_nullable(field) else ""
-        cls = self._of.struct_class(field)
-        differs = self._source.struct_differs(var, self._of, cls, is_struct=True)
+        null = f"{var} is None or " if field.nullable else ""
+        cls = field.spec.struct_class(self._message)
+        differs = self._source.struct_differs(var, self._message, cls, is_struct=True)
         with self._source.block(f"if {null}{differs}:"):  # the default is there already
             self._source.line(f"{target} = {var}")
 
     # -- fields ----------------------------------------------------------------------------
 
-    def _field(self, target: str, field: Field) -> None:
+    def _field(self, target: str, field: VersionField) -> None:
         """Read one field into `target`."""
         if field.type in CODES:
             self._take(CODES[field.type], target)
-        elif field.is_struct and not field.is_array:
-            self._one_struct(target, field)
+        elif isinstance(field.type, StructType):
+            self._one_struct(target, field, field.type.class_in(self._message))
         else:
-            self._with_length(target, field)
+            self._with_length(target, field.type, field.compact, field.nullable)
 
-    def _one_struct(self, target: str, field: Field) -> None:
-        source, cls = self._source, self._of.struct_class(field)
+    def _one_struct(self, target: str, field: VersionField, cls: type[Any]) -> None:
+        source = self._source
         var = source.fresh("struct")
-        if not self._of.is_nullable(field):
+        if not field.nullable:
             self._struct(var, cls)
             source.line(f"{target} = {var}")
             return
         marker = source.fresh("marker")
         self._take("B", marker)
         self._flush()
-        there = marker if self._of.is_tagged(field) else f"{marker} < 128"
-        with source.block(f"if {there}:"):
-            if self._of.is_tagged(field):
+        is_tagged = field.tag is not None
+        with source.block(f"if {marker}:" if is_tagged else f"if {marker} < 128:"):
+            if is_tagged:
                 source.refuse_if(f"{marker} > 127")
             self._struct(var, cls)
             self._flush()
@@ -254,22 +245,22 @@ class _ReaderSource:
         with source.block("else:"):
             source.line(f"{target} = None")
 
-    def _with_length(self, target: str, field: Field) -> None:
+    def _with_length(self, target: str, kind: Type, compact: bool, nullable: bool) -> None:
         """Read a string, bytes or an array, null or not."""
-        source, compact = self._source, self._of.is_compact(field)
+        source = self._source
         size = source.fresh("size")
-        classic_code = "h" if field.type == "string" else "i"
+        classic_code = "h" if kind == "string" else "i"
         self._take("B" if compact else classic_code, size)
         self._flush()
         is_null = f"not {size}" if compact else f"{size} < 0"
         with source.block(f"if {is_null}:"):
-            source.line(f"{target} = None" if self._of.is_nullable(field) else "raise Unusual")
+            source.line(f"{target} = None" if nullable else "raise Unusual")
         with source.block("else:"):
             if compact:
-                wide = "wide_string_length" if field.type == "string" else "wide_length"
+                wide = "wide_string_length" if kind == "string" else "wide_length"
                 self._widen(size, wide)
                 source.line(f"{size} -= 1")
-            self._body(target, field, size)
+            self._body(target, kind, size, compact)
 
     def _widen(self, size: str, wide: str) -> None:
         """Read the rest of a varint whose first byte says that there is more."""
@@ -281,24 +272,23 @@ class _ReaderSource:
             with source.block("else:"):
                 source.line(f"{size}, pos = {wide}(data, pos - 1)")
 
-    def _body(self, target: str, field: Field, size: str) -> None:
+    def _body(self, target: str, kind: Type, size: str, compact: bool) -> None:
         """Read what follows a length."""
         source = self._source
-        if not field.is_array:
+        if not isinstance(kind, Array):
             stop = source.fresh("stop")
             source.line(f"{stop} = pos + {size}")
-            decode = ".decode()" if field.type == "string" else ""
+            decode = ".decode()" if kind == "string" else ""
             source.line(f"{target} = data[pos:{stop}]{decode}")
             source.line(f"pos = {stop}")
             return
         source.refuse_if(f"{size} > end - pos")
-        element = field.element_type
-        if field.is_struct:
-            self._structs(target, field, size)
-        elif element in FIXED_FORMATS:
-            self._numbers(target, FIXED_FORMATS[element], size)
+        if isinstance(kind.element, StructType):
+            self._structs(target, kind.element.class_in(self._message), size)
+        elif kind.element in FIXED_FORMATS:
+            self._numbers(target, FIXED_FORMATS[kind.element], size)
         else:
-            self._elements(target, field, size)
+            self._elements(target, kind.element, size, compact)
 
     def _numbers(self, target: str, code: str, size: str) -> None:
         source = self._source
@@ -309,31 +299,30 @@ class _ReaderSource:
             source.line(f'{target} = list(unpack_from(f">{{{size}}}{code}", data, pos))')
         source.line(f"pos += {struct.calcsize('>' + code)} * {size}")
 
-    def _elements(self, target: str, field: Field, size: str) -> None:
+    def _elements(self, target: str, element: str, size: str, compact: bool) -> None:
         """Read the strings or uuids of an array."""
         source = self._source
         items, item = source.fresh("items"), source.fresh("item")
         source.line(f"{items} = []")
         with source.block(f"for _ in range({size}):"):
-            if field.element_type == "uuid":
+            if element == "uuid":
                 self._take(UUID_CODE, item)
             else:
-                element = Field(field.name, "", field.element_type, field.versions, "")
-                self._with_length(item, element)
+                self._with_length(item, element, compact, nullable=False)
             self._flush()
             source.line(f"{items}.append({item})")
         source.line(f"{target} = {items}")
 
-    def _structs(self, target: str, field: Field, size: str) -> None:
-        source, cls = self._source, self._of.struct_class(field)
-        if not self._of.takes_bytes(cls.LAYOUT):
+    def _structs(self, target: str, cls: type[Any], size: str) -> None:
+        source, layout = self._source, cls.LAYOUT.at(self._version)
+        if not layout.takes_bytes(self._message):
             raise NotSpecialized("an array of elements without any bytes")
         items, var = source.fresh("items"), source.fresh("struct")
-        fixed = self._of.fixed_fields(cls.LAYOUT)
         source.line(f"{items} = []")
-        if fixed is not None:
+        has_fixed_fields = all(field.type in CODES for field in layout.ordinary)
+        if layout.ordinary and has_fixed_fields and not layout.tagged:
             with source.block(f"if {size}:"):
-                self._structs_of_one_size(items, var, cls, fixed, size)
+                self._structs_of_one_size(items, var, cls, layout, size)
         else:
             with source.block(f"for _ in range({size}):"):
                 self._struct(var, cls)
@@ -342,11 +331,11 @@ class _ReaderSource:
         source.line(f"{target} = {items}")
 
     def _structs_of_one_size(
-        self, items: str, var: str, cls: type[Any], fields: list[Field], size: str
+        self, items: str, var: str, cls: type[Any], layout: VersionLayout, size: str
     ) -> None:
         """Read an array in one sweep; the tag count at the end of each struct must be zero."""
-        source = self._source
-        stop, values, empty = source.fresh("stop"), source.fresh("values"), self._of.flexible
+        source, fields, empty = self._source, layout.ordinary, layout.flexible
+        stop, values = source.fresh("stop"), source.fresh("values")
         codes = "".join(CODES[field.type] for field in fields) + ("x" if empty else "")
         width = struct.calcsize(">" + codes)
         source.line(f"{stop} = pos + {width} * {size}")
@@ -362,7 +351,7 @@ class _ReaderSource:
         targets = [raw.get(field.name, f"{var}.{field.name}") for field in fields]
         columns = f"{values}, " * len(fields)
         with source.block(f"for {var}, {', '.join(targets)} in zip({items}, {columns}):"):
-            self._set_defaults(var, cls, fields)
+            self._set_defaults(var, layout)
             for name, value in raw.items():
                 source.line(f"{var}.{name} = uuid_of({value})")
         source.line(f"pos = {stop}")

@@ -17,14 +17,14 @@ from uuid import UUID, SafeUUID
 
 from kraftwire_wire.defaults import struct_differs
 from kraftwire_wire.forms import FIXED_FORMATS
-from kraftwire_wire.layout import Field, Layout
+from kraftwire_wire.layout import Type
 
 _MAX_LINES = 5_000
 _MAX_DEPTH = 15
 """Python nests at most 20 loops in each other."""
 
 UUID_CODE = "16s"
-CODES = FIXED_FORMATS | {"uuid": UUID_CODE}
+CODES: dict[Type, str] = {**FIXED_FORMATS, "uuid": UUID_CODE}
 """What `struct` calls each type of fixed size."""
 
 
@@ -93,7 +93,7 @@ class Source:
         return self.bind("cls", cls, lambda: cls)
 
     def struct_differs(
-        self, value: str, of: VersionOf, cls: type[Any], *, is_struct: bool = False
+        self, value: str, message: type[Any], cls: type[Any], *, is_struct: bool = False
     ) -> str:
         """The test that says whether a struct has anything but defaults.
 
@@ -101,8 +101,8 @@ class Source:
         """
         fields = cls.LAYOUT.fields
         if any(field.default is None or field.default == () for field in fields):
-            message, struct = self.class_name(of.message), self.class_name(cls)
-            return f"struct_differs({message}, {struct}, {value})"
+            names = f"{self.class_name(message)}, {self.class_name(cls)}"
+            return f"struct_differs({names}, {value})"
         tests = [] if is_struct else [f"type({value}) is not {self.class_name(cls)}"]
         tests += [f"{value}.{field.name} != {self.constant(field.default)}" for field in fields]
         return f"({' or '.join(tests)} or {value}.unknown_tagged_fields)"
@@ -118,64 +118,6 @@ class Source:
         exec(compile(text, f"<{title}>", "exec"), self.names)  # noqa: S102 - text is ours
         function: Callable[..., Any] = self.names[name]
         return function
-
-
-class VersionOf:
-    """What a version of a message holds."""
-
-    def __init__(self, message: type[Any], version: int) -> None:
-        self.message = message
-        self.version = version
-        self.flexible = version in message.FLEXIBLE_VERSIONS
-
-    def ordinary(self, layout: Layout) -> list[Field]:
-        """The fields outside the tag section, in order."""
-        return [f for f in layout.fields if self.version in f.versions and not self.is_tagged(f)]
-
-    def tagged(self, layout: Layout) -> list[Field]:
-        """The fields in the tag section, by tag."""
-        known = [f for f in layout.fields if self.version in f.versions and self.is_tagged(f)]
-        return sorted(known, key=lambda f: f.tag or 0)
-
-    def absent(self, layout: Layout) -> list[Field]:
-        """The fields that only other versions have, in order."""
-        return [f for f in layout.fields if self.version not in f.versions]
-
-    def foreign_tags(self, layout: Layout) -> list[int]:
-        """The tags that fields have in other versions alone; here they are refused."""
-        return sorted(f.tag for f in layout.fields if f.tag is not None and not self.is_tagged(f))
-
-    def is_tagged(self, field: Field) -> bool:
-        """Whether the field is in the tag section."""
-        return self.version in field.tagged
-
-    def is_nullable(self, field: Field) -> bool:
-        """Whether the field may be null."""
-        return self.version in field.nullable
-
-    def is_compact(self, field: Field) -> bool:
-        """Whether lengths of the field are varints."""
-        return self.flexible and (field.flexible is None or self.version in field.flexible)
-
-    def struct_class(self, field: Field) -> type[Any]:
-        """The class of a struct, or of the structs in an array."""
-        found: type[Any] = getattr(self.message, field.element_type)
-        return found
-
-    def takes_bytes(self, layout: Layout) -> bool:
-        """Whether a struct has at least one byte, so that a count cannot multiply it freely."""
-        return self.flexible or any(
-            field.is_array
-            or not field.is_struct
-            or self.takes_bytes(self.struct_class(field).LAYOUT)
-            for field in self.ordinary(layout)
-        )
-
-    def fixed_fields(self, layout: Layout) -> list[Field] | None:
-        """The fields of a struct that has one size; None where sizes vary."""
-        fields = self.ordinary(layout)
-        fixed = all(field.type in CODES for field in fields)
-        return fields if fixed and fields and not self.tagged(layout) else None
 
 
 def uuid_of(raw: bytes) -> UUID:

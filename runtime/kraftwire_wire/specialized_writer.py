@@ -14,21 +14,15 @@ from typing import Any
 from uuid import UUID
 
 from kraftwire_wire.forms import FIXED_FORMATS, MAX_LENGTH, MAX_STRING_LENGTH
-from kraftwire_wire.layout import Field, Layout
-from kraftwire_wire.specialized_source import (
-    CODES,
-    NotSpecialized,
-    Source,
-    Unusual,
-    VersionOf,
-)
+from kraftwire_wire.layout import Array, Field, StructType, Type, VersionField, VersionLayout
+from kraftwire_wire.specialized_source import CODES, NotSpecialized, Source, Unusual
 
 Write = Callable[[Any], bytes]
 
 _TABLE_SIZE = 17
 """Arrays of numbers shorter than this are packed by a form made beforehand."""
 
-_NUMBERS = FIXED_FORMATS.keys() - {"bool"}
+_NUMBERS: dict[Type, str] = {name: code for name, code in FIXED_FORMATS.items() if name != "bool"}
 """`pack` takes anything for a bool, so that those are written one by one."""
 
 _ONE_BYTE = tuple(bytes([number]) for number in range(128))
@@ -36,7 +30,7 @@ _ONE_BYTE = tuple(bytes([number]) for number in range(128))
 
 def specialized_writer(message: type[Any], version: int) -> Write:
     """The function for a version; `NotSpecialized` where there is none."""
-    return _WriterSource(VersionOf(message, version)).compile()
+    return _WriterSource(message, version).compile()
 
 
 def wide(number: int) -> bytes:
@@ -67,8 +61,9 @@ def _packers(before: str, code: str) -> tuple[Callable[..., bytes], ...]:
 class _WriterSource:
     """Collects the lines; `_run` holds the values that the next packing will write."""
 
-    def __init__(self, version: VersionOf) -> None:
-        self._of = version
+    def __init__(self, message: type[Any], version: int) -> None:
+        self._message = message
+        self._version = version
         self._source = Source()
         self._run: list[tuple[str, str]] = []
         self._add = "add"
@@ -85,7 +80,7 @@ class _WriterSource:
         }
 
     def compile(self) -> Write:
-        source, message = self._source, self._of.message
+        source, message = self._source, self._message
         with source.block("def write(message):"):
             self._refuse_unless("message", message)
             source.line("parts = []")
@@ -93,7 +88,7 @@ class _WriterSource:
             self._struct("message", message)
             self._flush()
             source.line("return b''.join(parts)")
-        return source.compile("write", f"write {message.__name__} {self._of.version}")
+        return source.compile("write", f"write {message.__name__} {self._version}")
 
     # -- runs ------------------------------------------------------------------------------
 
@@ -127,15 +122,15 @@ class _WriterSource:
 
     def _struct(self, var: str, cls: type[Any]) -> None:
         """Write a struct, whose class is known to be right."""
-        layout: Layout = cls.LAYOUT
+        layout: VersionLayout = cls.LAYOUT.at(self._version)
         reasons = [f"{var}.unknown_tagged_fields"]
-        for field in layout.fields:
-            if self._of.version not in field.versions and not field.ignorable:
-                reasons.append(self._differs(f"{var}.{field.name}", field))
+        for field in layout.absent:
+            if not field.spec.ignorable:
+                reasons.append(self._differs(f"{var}.{field.name}", field.spec))
         self._source.refuse_if(" or ".join(f"({reason})" for reason in reasons))
-        for field in self._of.ordinary(layout):
+        for field in layout.ordinary:
             self._field(f"{var}.{field.name}", field)
-        if self._of.flexible:
+        if layout.flexible:
             self._tags(var, layout)
 
     def _differs(self, value: str, field: Field) -> str:
@@ -152,20 +147,20 @@ class _WriterSource:
         return f"{value} != {self._source.constant(default)}"
 
     def _struct_differs(self, value: str, field: Field) -> str:
-        return self._source.struct_differs(value, self._of, self._of.struct_class(field))
+        cls = field.struct_class(self._message)
+        return self._source.struct_differs(value, self._message, cls)
 
-    def _tags(self, var: str, layout: Layout) -> None:
-        known = self._of.tagged(layout)
-        if not known:
+    def _tags(self, var: str, layout: VersionLayout) -> None:
+        if not layout.tagged:
             self._put("x", "")
             return
         self._flush()
         source = self._source
         tags, outer = source.fresh("tags"), self._add
         source.line(f"{tags} = []")
-        for field in known:
+        for field in layout.tagged:
             value = f"{var}.{field.name}"
-            with source.block(f"if {self._differs(value, field)}:"):
+            with source.block(f"if {self._differs(value, field.spec)}:"):
                 pieces = source.fresh("payload")
                 source.line(f"{pieces} = []")
                 self._add = f"{pieces}.append"
@@ -188,16 +183,16 @@ class _WriterSource:
 
     # -- fields ----------------------------------------------------------------------------
 
-    def _field(self, value: str, field: Field) -> None:
+    def _field(self, value: str, field: VersionField) -> None:
         """Write one field."""
         if field.type in CODES:
             self._put(CODES[field.type], self._checked(value, field.type))
-        elif field.is_struct and not field.is_array:
-            self._one_struct(value, field)
+        elif isinstance(field.type, StructType):
+            self._one_struct(value, field, field.type.class_in(self._message))
         else:
-            self._with_length(value, field)
+            self._with_length(value, field.type, field.compact, field.nullable)
 
-    def _checked(self, value: str, kind: str) -> str:
+    def _checked(self, value: str, kind: Type) -> str:
         """What is packed for a value; `pack` takes anything for a bool, so it is looked at."""
         if kind == "bool":
             self._refuse_unless(value, bool)
@@ -206,79 +201,77 @@ class _WriterSource:
             return f"to_bytes({value}.int, 16)"
         return value
 
-    def _one_struct(self, value: str, field: Field) -> None:
-        source, cls = self._source, self._of.struct_class(field)
+    def _one_struct(self, value: str, field: VersionField, cls: type[Any]) -> None:
+        source = self._source
         var = source.fresh("struct")
         source.line(f"{var} = {value}")
-        if self._of.is_nullable(field):
+        if field.nullable:
             self._flush()
             with source.block(f"if {var} is None:"):
-                self._piece("ZERO" if self._of.is_tagged(field) else r"b'\xff'")
+                self._piece(r"b'\xff'" if field.tag is None else "ZERO")
             with source.block("else:"):
                 self._refuse_unless(var, cls)
                 self._put("b", "1")
                 self._struct(var, cls)
                 self._flush()
             return
-        if field.is_optional_struct and not self._of.is_tagged(field):
+        if field.spec.is_optional_struct and field.tag is None:
             with source.block(f"if {var} is None:"):
                 source.line(f"{var} = {source.class_name(cls)}()")
         self._refuse_unless(var, cls)
         self._struct(var, cls)
 
-    def _with_length(self, value: str, field: Field) -> None:
+    def _with_length(self, value: str, kind: Type, compact: bool, nullable: bool) -> None:
         """Write a string, bytes or an array, null or not.
 
         The length and the content come from one value: bytes, which cannot change, or a list of
         our own. Numbers need no such list: `pack` refuses any other count of them.
         """
-        source, compact = self._source, self._of.is_compact(field)
+        source = self._source
         var, size, count = source.fresh("value"), source.fresh("size"), source.fresh("count")
-        is_numbers = field.is_array and field.element_type in _NUMBERS
+        code = _NUMBERS.get(kind.element) if isinstance(kind, Array) else None
         source.line(f"{var} = {value}")
-        if self._of.is_nullable(field):
+        if nullable:
             with source.block(f"if {var} is None:"):
-                source.line(f"{var} = {'[]' if field.is_array else repr(b'')}")
+                source.line(f"{var} = {'[]' if isinstance(kind, Array) else repr(b'')}")
                 source.line(f"{size} = {0 if compact else -1}")
-                if is_numbers:
+                if code:
                     source.line(f"{count} = 0")
             with source.block("else:"):
-                self._measure(var, field, size, count)
+                self._measure(var, kind, size, count, compact)
         else:
-            self._measure(var, field, size, count)
-        if is_numbers:
-            self._numbers(var, field, size, count)
+            self._measure(var, kind, size, count, compact)
+        if code:
+            self._numbers(var, code, size, count, compact)
             return
         if compact:
-            self._put_varint(size, "wide_string" if field.type == "string" else "wide")
+            self._put_varint(size, "wide_string" if kind == "string" else "wide")
         else:
-            self._put("h" if field.type == "string" else "i", size)
+            self._put("h" if kind == "string" else "i", size)
         self._flush()
-        if field.is_array:
-            self._items(var, field)
+        if isinstance(kind, Array):
+            self._items(var, kind.element, compact)
         else:
             self._piece(var)
 
-    def _measure(self, var: str, field: Field, size: str, count: str) -> None:
+    def _measure(self, var: str, kind: Type, size: str, count: str, compact: bool) -> None:
         """Make bytes of a string and a copy of a list, refuse another type, and set the length."""
-        line, more = self._source.line, " + 1" if self._of.is_compact(field) else ""
-        if field.type == "string":
+        line, more = self._source.line, " + 1" if compact else ""
+        if kind == "string":
             line(f"{var} = text({var})")
         else:
-            self._refuse_unless(var, list if field.is_array else bytes)
-        if not field.is_array:
-            line(f"{size} = len({var}){more}")
-        elif field.element_type in _NUMBERS:
+            self._refuse_unless(var, list if isinstance(kind, Array) else bytes)
+        if isinstance(kind, Array) and kind.element in _NUMBERS:
             line(f"{count} = len({var})")
             line(f"{size} = {count}{more}")
-        else:
+            return
+        if isinstance(kind, Array):
             line(f"{var} = [*{var}]")
-            line(f"{size} = len({var}){more}")
+        line(f"{size} = len({var}){more}")
 
-    def _numbers(self, items: str, field: Field, size: str, count: str) -> None:
+    def _numbers(self, items: str, code: str, size: str, count: str, compact: bool) -> None:
         """Write an array of numbers together with its count and what waits before it."""
-        source, compact = self._source, self._of.is_compact(field)
-        code = FIXED_FORMATS[field.element_type]
+        source = self._source
         before, self._run = self._run, []
         whole = [*before, ("B" if compact else "i", size)]
         codes = "".join(code for code, _ in whole)
@@ -293,17 +286,16 @@ class _WriterSource:
             self._flush()
             self._piece(f'pack(f">{{{count}}}{code}", *{items})')
 
-    def _items(self, items: str, field: Field) -> None:
+    def _items(self, items: str, element: str | StructType, compact: bool) -> None:
         """Write the elements of any other array."""
-        element = field.element_type
         item = self._source.fresh("item")
         with self._source.block(f"for {item} in {items}:"):
-            if field.is_struct:
-                cls = self._of.struct_class(field)
+            if isinstance(element, StructType):
+                cls = element.class_in(self._message)
                 self._refuse_unless(item, cls)
                 self._struct(item, cls)
             elif element in CODES:
                 self._put(CODES[element], self._checked(item, element))
             else:
-                self._with_length(item, Field(field.name, "", element, field.versions, ""))
+                self._with_length(item, element, compact, nullable=False)
             self._flush()

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -115,7 +117,11 @@ class AddPartitionsToTxnRequest(Message):
         range(3, 6),
         (
             Field(
-                "transactions", "Transactions", "[]AddPartitionsToTxnTransaction", range(4, 6), ()
+                "transactions",
+                "Transactions",
+                Array(StructType("AddPartitionsToTxnTransaction")),
+                range(4, 6),
+                (),
             ),
             Field(
                 "v3_and_below_transactional_id",
@@ -139,7 +145,7 @@ class AddPartitionsToTxnRequest(Message):
             Field(
                 "v3_and_below_topics",
                 "V3AndBelowTopics",
-                "[]AddPartitionsToTxnTopic",
+                Array(StructType("AddPartitionsToTxnTopic")),
                 range(0, 4),
                 (),
             ),
@@ -217,7 +223,13 @@ class AddPartitionsToTxnRequest(Message):
                 ),
                 Field("producer_epoch", "ProducerEpoch", "int16", range(4, 6), 0),
                 Field("verify_only", "VerifyOnly", "bool", range(4, 6), False),
-                Field("topics", "Topics", "[]AddPartitionsToTxnTopic", range(4, 6), ()),
+                Field(
+                    "topics",
+                    "Topics",
+                    Array(StructType("AddPartitionsToTxnTopic")),
+                    range(4, 6),
+                    (),
+                ),
             ),
         )
 
@@ -259,6 +271,6 @@ class AddPartitionsToTxnRequest(Message):
                 Field(
                     "name", "Name", "string", range(0, 6), "", entity_type="topicName", map_key=True
                 ),
-                Field("partitions", "Partitions", "[]int32", range(0, 6), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 6), ()),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -103,14 +105,14 @@ class AddPartitionsToTxnResponse(Message):
             Field(
                 "results_by_transaction",
                 "ResultsByTransaction",
-                "[]AddPartitionsToTxnResult",
+                Array(StructType("AddPartitionsToTxnResult")),
                 range(4, 6),
                 (),
             ),
             Field(
                 "results_by_topic_v3_and_below",
                 "ResultsByTopicV3AndBelow",
-                "[]AddPartitionsToTxnTopicResult",
+                Array(StructType("AddPartitionsToTxnTopicResult")),
                 range(0, 4),
                 (),
             ),
@@ -172,7 +174,7 @@ class AddPartitionsToTxnResponse(Message):
                 Field(
                     "topic_results",
                     "TopicResults",
-                    "[]AddPartitionsToTxnTopicResult",
+                    Array(StructType("AddPartitionsToTxnTopicResult")),
                     range(4, 6),
                     (),
                 ),
@@ -231,7 +233,7 @@ class AddPartitionsToTxnResponse(Message):
                 Field(
                     "results_by_partition",
                     "ResultsByPartition",
-                    "[]AddPartitionsToTxnPartitionResult",
+                    Array(StructType("AddPartitionsToTxnPartitionResult")),
                     range(0, 6),
                     (),
                 ),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -82,7 +84,7 @@ class AddRaftVoterRequest(Message):
             Field("timeout_ms", "TimeoutMs", "int32", range(0, 2), 0),
             Field("voter_id", "VoterId", "int32", range(0, 2), 0),
             Field("voter_directory_id", "VoterDirectoryId", "uuid", range(0, 2), ZERO_UUID),
-            Field("listeners", "Listeners", "[]Listener", range(0, 2), ()),
+            Field("listeners", "Listeners", Array(StructType("Listener")), range(0, 2), ()),
             Field("ack_when_committed", "AckWhenCommitted", "bool", range(1, 2), True),
         ),
         type="request",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -62,7 +64,7 @@ class AlterClientQuotasRequest(Message):
         range(0, 2),
         range(1, 2),
         (
-            Field("entries", "Entries", "[]EntryData", range(0, 2), ()),
+            Field("entries", "Entries", Array(StructType("EntryData")), range(0, 2), ()),
             Field("validate_only", "ValidateOnly", "bool", range(0, 2), False),
         ),
         type="request",
@@ -110,8 +112,8 @@ class AlterClientQuotasRequest(Message):
             range(0, 2),
             range(1, 2),
             (
-                Field("entity", "Entity", "[]EntityData", range(0, 2), ()),
-                Field("ops", "Ops", "[]OpData", range(0, 2), ()),
+                Field("entity", "Entity", Array(StructType("EntityData")), range(0, 2), ()),
+                Field("ops", "Ops", Array(StructType("OpData")), range(0, 2), ()),
             ),
         )
 

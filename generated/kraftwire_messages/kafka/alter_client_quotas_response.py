@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -60,7 +62,7 @@ class AlterClientQuotasResponse(Message):
         range(1, 2),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), 0),
-            Field("entries", "Entries", "[]EntryData", range(0, 2), ()),
+            Field("entries", "Entries", Array(StructType("EntryData")), range(0, 2), ()),
         ),
         type="response",
         api_key=49,
@@ -114,7 +116,7 @@ class AlterClientQuotasResponse(Message):
                 Field(
                     "error_message", "ErrorMessage", "string", range(0, 2), "", nullable=range(0, 2)
                 ),
-                Field("entity", "Entity", "[]EntityData", range(0, 2), ()),
+                Field("entity", "Entity", Array(StructType("EntityData")), range(0, 2), ()),
             ),
         )
 

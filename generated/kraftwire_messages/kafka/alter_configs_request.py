@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -61,7 +63,9 @@ class AlterConfigsRequest(Message):
         range(0, 3),
         range(2, 3),
         (
-            Field("resources", "Resources", "[]AlterConfigsResource", range(0, 3), ()),
+            Field(
+                "resources", "Resources", Array(StructType("AlterConfigsResource")), range(0, 3), ()
+            ),
             Field("validate_only", "ValidateOnly", "bool", range(0, 3), False),
         ),
         type="request",
@@ -115,7 +119,7 @@ class AlterConfigsRequest(Message):
             (
                 Field("resource_type", "ResourceType", "int8", range(0, 3), 0, map_key=True),
                 Field("resource_name", "ResourceName", "string", range(0, 3), "", map_key=True),
-                Field("configs", "Configs", "[]AlterableConfig", range(0, 3), ()),
+                Field("configs", "Configs", Array(StructType("AlterableConfig")), range(0, 3), ()),
             ),
         )
 

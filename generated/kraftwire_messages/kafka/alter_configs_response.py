@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -62,7 +64,13 @@ class AlterConfigsResponse(Message):
         range(2, 3),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3), 0),
-            Field("responses", "Responses", "[]AlterConfigsResourceResponse", range(0, 3), ()),
+            Field(
+                "responses",
+                "Responses",
+                Array(StructType("AlterConfigsResourceResponse")),
+                range(0, 3),
+                (),
+            ),
         ),
         type="response",
         api_key=33,

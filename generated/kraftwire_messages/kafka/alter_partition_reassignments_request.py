@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -78,7 +80,7 @@ class AlterPartitionReassignmentsRequest(Message):
                 range(1, 2),
                 True,
             ),
-            Field("topics", "Topics", "[]ReassignableTopic", range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("ReassignableTopic")), range(0, 2), ()),
         ),
         type="request",
         api_key=45,
@@ -127,7 +129,13 @@ class AlterPartitionReassignmentsRequest(Message):
             range(0, 2),
             (
                 Field("name", "Name", "string", range(0, 2), "", entity_type="topicName"),
-                Field("partitions", "Partitions", "[]ReassignablePartition", range(0, 2), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("ReassignablePartition")),
+                    range(0, 2),
+                    (),
+                ),
             ),
         )
 
@@ -166,7 +174,7 @@ class AlterPartitionReassignmentsRequest(Message):
                 Field(
                     "replicas",
                     "Replicas",
-                    "[]int32",
+                    Array("int32"),
                     range(0, 2),
                     None,
                     nullable=range(0, 2),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -95,7 +97,13 @@ class AlterPartitionReassignmentsResponse(Message):
             ),
             Field("error_code", "ErrorCode", "int16", range(0, 2), 0),
             Field("error_message", "ErrorMessage", "string", range(0, 2), "", nullable=range(0, 2)),
-            Field("responses", "Responses", "[]ReassignableTopicResponse", range(0, 2), ()),
+            Field(
+                "responses",
+                "Responses",
+                Array(StructType("ReassignableTopicResponse")),
+                range(0, 2),
+                (),
+            ),
         ),
         type="response",
         api_key=45,
@@ -146,7 +154,11 @@ class AlterPartitionReassignmentsResponse(Message):
             (
                 Field("name", "Name", "string", range(0, 2), "", entity_type="topicName"),
                 Field(
-                    "partitions", "Partitions", "[]ReassignablePartitionResponse", range(0, 2), ()
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("ReassignablePartitionResponse")),
+                    range(0, 2),
+                    (),
                 ),
             ),
         )

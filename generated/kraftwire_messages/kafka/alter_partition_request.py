@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -68,7 +70,7 @@ class AlterPartitionRequest(Message):
         (
             Field("broker_id", "BrokerId", "int32", range(2, 4), 0, entity_type="brokerId"),
             Field("broker_epoch", "BrokerEpoch", "int64", range(2, 4), -1),
-            Field("topics", "Topics", "[]TopicData", range(2, 4), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(2, 4), ()),
         ),
         type="request",
         api_key=56,
@@ -112,7 +114,9 @@ class AlterPartitionRequest(Message):
             range(2, 4),
             (
                 Field("topic_id", "TopicId", "uuid", range(2, 4), ZERO_UUID, ignorable=True),
-                Field("partitions", "Partitions", "[]PartitionData", range(2, 4), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(2, 4), ()
+                ),
             ),
         )
 
@@ -190,8 +194,14 @@ class AlterPartitionRequest(Message):
             (
                 Field("partition_index", "PartitionIndex", "int32", range(2, 4), 0),
                 Field("leader_epoch", "LeaderEpoch", "int32", range(2, 4), 0),
-                Field("new_isr", "NewIsr", "[]int32", range(2, 3), (), entity_type="brokerId"),
-                Field("new_isr_with_epochs", "NewIsrWithEpochs", "[]BrokerState", range(3, 4), ()),
+                Field("new_isr", "NewIsr", Array("int32"), range(2, 3), (), entity_type="brokerId"),
+                Field(
+                    "new_isr_with_epochs",
+                    "NewIsrWithEpochs",
+                    Array(StructType("BrokerState")),
+                    range(3, 4),
+                    (),
+                ),
                 Field("leader_recovery_state", "LeaderRecoveryState", "int8", range(2, 4), 0),
                 Field("partition_epoch", "PartitionEpoch", "int32", range(2, 4), 0),
             ),

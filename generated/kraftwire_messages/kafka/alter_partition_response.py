@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -68,7 +70,7 @@ class AlterPartitionResponse(Message):
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 4), 0),
             Field("error_code", "ErrorCode", "int16", range(2, 4), 0),
-            Field("topics", "Topics", "[]TopicData", range(2, 4), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(2, 4), ()),
         ),
         type="response",
         api_key=56,
@@ -111,7 +113,9 @@ class AlterPartitionResponse(Message):
             range(2, 4),
             (
                 Field("topic_id", "TopicId", "uuid", range(2, 4), ZERO_UUID, ignorable=True),
-                Field("partitions", "Partitions", "[]PartitionData", range(2, 4), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(2, 4), ()
+                ),
             ),
         )
 
@@ -181,7 +185,7 @@ class AlterPartitionResponse(Message):
                 Field("error_code", "ErrorCode", "int16", range(2, 4), 0),
                 Field("leader_id", "LeaderId", "int32", range(2, 4), 0, entity_type="brokerId"),
                 Field("leader_epoch", "LeaderEpoch", "int32", range(2, 4), 0),
-                Field("isr", "Isr", "[]int32", range(2, 4), (), entity_type="brokerId"),
+                Field("isr", "Isr", Array("int32"), range(2, 4), (), entity_type="brokerId"),
                 Field(
                     "leader_recovery_state",
                     "LeaderRecoveryState",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -56,7 +58,7 @@ class AlterReplicaLogDirsRequest(Message):
         "AlterReplicaLogDirsRequest",
         range(1, 3),
         range(2, 3),
-        (Field("dirs", "Dirs", "[]AlterReplicaLogDir", range(1, 3), ()),),
+        (Field("dirs", "Dirs", Array(StructType("AlterReplicaLogDir")), range(1, 3), ()),),
         type="request",
         api_key=34,
         headers=((range(1, 2), 1), (range(2, 3), 2)),
@@ -105,7 +107,13 @@ class AlterReplicaLogDirsRequest(Message):
             range(2, 3),
             (
                 Field("path", "Path", "string", range(1, 3), "", map_key=True),
-                Field("topics", "Topics", "[]AlterReplicaLogDirTopic", range(1, 3), ()),
+                Field(
+                    "topics",
+                    "Topics",
+                    Array(StructType("AlterReplicaLogDirTopic")),
+                    range(1, 3),
+                    (),
+                ),
             ),
         )
 
@@ -147,6 +155,6 @@ class AlterReplicaLogDirsRequest(Message):
                 Field(
                     "name", "Name", "string", range(1, 3), "", entity_type="topicName", map_key=True
                 ),
-                Field("partitions", "Partitions", "[]int32", range(1, 3), ()),
+                Field("partitions", "Partitions", Array("int32"), range(1, 3), ()),
             ),
         )

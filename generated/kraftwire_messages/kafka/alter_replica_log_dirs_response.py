@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -70,7 +72,13 @@ class AlterReplicaLogDirsResponse(Message):
         range(2, 3),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 3), 0),
-            Field("results", "Results", "[]AlterReplicaLogDirTopicResult", range(1, 3), ()),
+            Field(
+                "results",
+                "Results",
+                Array(StructType("AlterReplicaLogDirTopicResult")),
+                range(1, 3),
+                (),
+            ),
         ),
         type="response",
         api_key=34,
@@ -127,7 +135,7 @@ class AlterReplicaLogDirsResponse(Message):
                 Field(
                     "partitions",
                     "Partitions",
-                    "[]AlterReplicaLogDirPartitionResult",
+                    Array(StructType("AlterReplicaLogDirPartitionResult")),
                     range(1, 3),
                     (),
                 ),

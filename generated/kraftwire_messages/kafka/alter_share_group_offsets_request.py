@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -66,7 +68,13 @@ class AlterShareGroupOffsetsRequest(Message):
         range(0, 1),
         (
             Field("group_id", "GroupId", "string", range(0, 1), "", entity_type="groupId"),
-            Field("topics", "Topics", "[]AlterShareGroupOffsetsRequestTopic", range(0, 1), ()),
+            Field(
+                "topics",
+                "Topics",
+                Array(StructType("AlterShareGroupOffsetsRequestTopic")),
+                range(0, 1),
+                (),
+            ),
         ),
         type="request",
         api_key=91,
@@ -128,7 +136,7 @@ class AlterShareGroupOffsetsRequest(Message):
                 Field(
                     "partitions",
                     "Partitions",
-                    "[]AlterShareGroupOffsetsRequestPartition",
+                    Array(StructType("AlterShareGroupOffsetsRequestPartition")),
                     range(0, 1),
                     (),
                 ),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -83,7 +85,11 @@ class AlterShareGroupOffsetsResponse(Message):
                 "error_message", "ErrorMessage", "string", range(0, 1), None, nullable=range(0, 1)
             ),
             Field(
-                "responses", "Responses", "[]AlterShareGroupOffsetsResponseTopic", range(0, 1), ()
+                "responses",
+                "Responses",
+                Array(StructType("AlterShareGroupOffsetsResponseTopic")),
+                range(0, 1),
+                (),
             ),
         ),
         type="response",
@@ -150,7 +156,7 @@ class AlterShareGroupOffsetsResponse(Message):
                 Field(
                     "partitions",
                     "Partitions",
-                    "[]AlterShareGroupOffsetsResponsePartition",
+                    Array(StructType("AlterShareGroupOffsetsResponsePartition")),
                     range(0, 1),
                     (),
                 ),

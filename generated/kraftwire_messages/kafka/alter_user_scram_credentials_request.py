@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -74,8 +76,20 @@ class AlterUserScramCredentialsRequest(Message):
         range(0, 1),
         range(0, 1),
         (
-            Field("deletions", "Deletions", "[]ScramCredentialDeletion", range(0, 1), ()),
-            Field("upsertions", "Upsertions", "[]ScramCredentialUpsertion", range(0, 1), ()),
+            Field(
+                "deletions",
+                "Deletions",
+                Array(StructType("ScramCredentialDeletion")),
+                range(0, 1),
+                (),
+            ),
+            Field(
+                "upsertions",
+                "Upsertions",
+                Array(StructType("ScramCredentialUpsertion")),
+                range(0, 1),
+                (),
+            ),
         ),
         type="request",
         api_key=51,

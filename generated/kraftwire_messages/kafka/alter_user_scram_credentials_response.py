@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -63,7 +65,13 @@ class AlterUserScramCredentialsResponse(Message):
         range(0, 1),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1), 0),
-            Field("results", "Results", "[]AlterUserScramCredentialsResult", range(0, 1), ()),
+            Field(
+                "results",
+                "Results",
+                Array(StructType("AlterUserScramCredentialsResult")),
+                range(0, 1),
+                (),
+            ),
         ),
         type="response",
         api_key=51,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -115,12 +117,12 @@ class ApiVersionsResponse(Message):
         range(3, 6),
         (
             Field("error_code", "ErrorCode", "int16", range(0, 6), 0),
-            Field("api_keys", "ApiKeys", "[]ApiVersion", range(0, 6), ()),
+            Field("api_keys", "ApiKeys", Array(StructType("ApiVersion")), range(0, 6), ()),
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 6), 0, ignorable=True),
             Field(
                 "supported_features",
                 "SupportedFeatures",
-                "[]SupportedFeatureKey",
+                Array(StructType("SupportedFeatureKey")),
                 range(3, 6),
                 (),
                 tagged=range(3, 6),
@@ -140,7 +142,7 @@ class ApiVersionsResponse(Message):
             Field(
                 "finalized_features",
                 "FinalizedFeatures",
-                "[]FinalizedFeatureKey",
+                Array(StructType("FinalizedFeatureKey")),
                 range(3, 6),
                 (),
                 tagged=range(3, 6),

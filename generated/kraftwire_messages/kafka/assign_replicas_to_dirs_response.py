@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -70,7 +72,9 @@ class AssignReplicasToDirsResponse(Message):
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1), 0),
             Field("error_code", "ErrorCode", "int16", range(0, 1), 0),
-            Field("directories", "Directories", "[]DirectoryData", range(0, 1), ()),
+            Field(
+                "directories", "Directories", Array(StructType("DirectoryData")), range(0, 1), ()
+            ),
         ),
         type="response",
         api_key=73,
@@ -113,7 +117,7 @@ class AssignReplicasToDirsResponse(Message):
             range(0, 1),
             (
                 Field("id", "Id", "uuid", range(0, 1), ZERO_UUID),
-                Field("topics", "Topics", "[]TopicData", range(0, 1), ()),
+                Field("topics", "Topics", Array(StructType("TopicData")), range(0, 1), ()),
             ),
         )
 
@@ -153,7 +157,9 @@ class AssignReplicasToDirsResponse(Message):
             range(0, 1),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 1), ZERO_UUID),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 1), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 1), ()
+                ),
             ),
         )
 

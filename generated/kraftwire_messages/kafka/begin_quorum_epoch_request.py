@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -91,11 +93,11 @@ class BeginQuorumEpochRequest(Message):
                 entity_type="brokerId",
                 ignorable=True,
             ),
-            Field("topics", "Topics", "[]TopicData", range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 2), ()),
             Field(
                 "leader_endpoints",
                 "LeaderEndpoints",
-                "[]LeaderEndpoint",
+                Array(StructType("LeaderEndpoint")),
                 range(1, 2),
                 (),
                 ignorable=True,
@@ -149,7 +151,9 @@ class BeginQuorumEpochRequest(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 2), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 2), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 2), ()
+                ),
             ),
         )
 

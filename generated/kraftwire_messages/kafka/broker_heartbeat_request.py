@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -116,7 +117,7 @@ class BrokerHeartbeatRequest(Message):
             Field(
                 "offline_log_dirs",
                 "OfflineLogDirs",
-                "[]uuid",
+                Array("uuid"),
                 range(1, 3),
                 (),
                 tagged=range(1, 3),
@@ -125,7 +126,7 @@ class BrokerHeartbeatRequest(Message):
             Field(
                 "cordoned_log_dirs",
                 "CordonedLogDirs",
-                "[]uuid",
+                Array("uuid"),
                 range(2, 3),
                 None,
                 nullable=range(2, 3),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -113,11 +114,11 @@ class BrokerRegistrationChangeRecord(Message):
                 tagged=range(1, 4),
                 tag=1,
             ),
-            Field("log_dirs", "LogDirs", "[]uuid", range(2, 4), (), tagged=range(2, 4), tag=2),
+            Field("log_dirs", "LogDirs", Array("uuid"), range(2, 4), (), tagged=range(2, 4), tag=2),
             Field(
                 "cordoned_log_dirs",
                 "CordonedLogDirs",
-                "[]uuid",
+                Array("uuid"),
                 range(3, 4),
                 None,
                 nullable=range(3, 4),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -104,11 +106,11 @@ class BrokerRegistrationRequest(Message):
             Field("broker_id", "BrokerId", "int32", range(0, 5), 0, entity_type="brokerId"),
             Field("cluster_id", "ClusterId", "string", range(0, 5), ""),
             Field("incarnation_id", "IncarnationId", "uuid", range(0, 5), ZERO_UUID),
-            Field("listeners", "Listeners", "[]Listener", range(0, 5), ()),
-            Field("features", "Features", "[]Feature", range(0, 5), ()),
+            Field("listeners", "Listeners", Array(StructType("Listener")), range(0, 5), ()),
+            Field("features", "Features", Array(StructType("Feature")), range(0, 5), ()),
             Field("rack", "Rack", "string", range(0, 5), "", nullable=range(0, 5)),
             Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", range(1, 5), False),
-            Field("log_dirs", "LogDirs", "[]uuid", range(2, 5), (), ignorable=True),
+            Field("log_dirs", "LogDirs", Array("uuid"), range(2, 5), (), ignorable=True),
             Field(
                 "previous_broker_epoch",
                 "PreviousBrokerEpoch",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -63,7 +65,7 @@ class ClientQuotaRecord(Message):
         range(0, 1),
         range(0, 1),
         (
-            Field("entity", "Entity", "[]EntityData", range(0, 1), ()),
+            Field("entity", "Entity", Array(StructType("EntityData")), range(0, 1), ()),
             Field("key", "Key", "string", range(0, 1), ""),
             Field("value", "Value", "float64", range(0, 1), 0.0),
             Field("remove", "Remove", "bool", range(0, 1), False),

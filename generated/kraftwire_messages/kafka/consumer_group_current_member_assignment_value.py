@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -102,12 +104,16 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
             Field("previous_member_epoch", "PreviousMemberEpoch", "int32", range(0, 1), 0),
             Field("state", "State", "int8", range(0, 1), 0),
             Field(
-                "assigned_partitions", "AssignedPartitions", "[]TopicPartitions", range(0, 1), ()
+                "assigned_partitions",
+                "AssignedPartitions",
+                Array(StructType("TopicPartitions")),
+                range(0, 1),
+                (),
             ),
             Field(
                 "partitions_pending_revocation",
                 "PartitionsPendingRevocation",
-                "[]TopicPartitions",
+                Array(StructType("TopicPartitions")),
                 range(0, 1),
                 (),
             ),
@@ -161,11 +167,11 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
             range(0, 1),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 1), ZERO_UUID),
-                Field("partitions", "Partitions", "[]int32", range(0, 1), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 1), ()),
                 Field(
                     "assignment_epochs",
                     "AssignmentEpochs",
-                    "[]int32",
+                    Array("int32"),
                     range(0, 1),
                     (),
                     nullable=range(0, 1),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -52,7 +53,7 @@ class ConsumerGroupDescribeRequest(Message):
         range(0, 2),
         range(0, 2),
         (
-            Field("group_ids", "GroupIds", "[]string", range(0, 2), (), entity_type="groupId"),
+            Field("group_ids", "GroupIds", Array("string"), range(0, 2), (), entity_type="groupId"),
             Field(
                 "include_authorized_operations",
                 "IncludeAuthorizedOperations",

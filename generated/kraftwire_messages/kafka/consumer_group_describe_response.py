@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -63,7 +65,7 @@ class ConsumerGroupDescribeResponse(Message):
         range(0, 2),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), 0),
-            Field("groups", "Groups", "[]DescribedGroup", range(0, 2), ()),
+            Field("groups", "Groups", Array(StructType("DescribedGroup")), range(0, 2), ()),
         ),
         type="response",
         api_key=69,
@@ -152,7 +154,7 @@ class ConsumerGroupDescribeResponse(Message):
                 Field("group_epoch", "GroupEpoch", "int32", range(0, 2), 0),
                 Field("assignment_epoch", "AssignmentEpoch", "int32", range(0, 2), 0),
                 Field("assignor_name", "AssignorName", "string", range(0, 2), ""),
-                Field("members", "Members", "[]Member", range(0, 2), ()),
+                Field("members", "Members", Array(StructType("Member")), range(0, 2), ()),
                 Field(
                     "authorized_operations",
                     "AuthorizedOperations",
@@ -258,7 +260,7 @@ class ConsumerGroupDescribeResponse(Message):
                 Field(
                     "subscribed_topic_names",
                     "SubscribedTopicNames",
-                    "[]string",
+                    Array("string"),
                     range(0, 2),
                     (),
                     entity_type="topicName",
@@ -271,8 +273,14 @@ class ConsumerGroupDescribeResponse(Message):
                     None,
                     nullable=range(0, 2),
                 ),
-                Field("assignment", "Assignment", "Assignment", range(0, 2), ()),
-                Field("target_assignment", "TargetAssignment", "Assignment", range(0, 2), ()),
+                Field("assignment", "Assignment", StructType("Assignment"), range(0, 2), ()),
+                Field(
+                    "target_assignment",
+                    "TargetAssignment",
+                    StructType("Assignment"),
+                    range(0, 2),
+                    (),
+                ),
                 Field("member_type", "MemberType", "int8", range(1, 2), -1, ignorable=True),
             ),
         )
@@ -316,7 +324,7 @@ class ConsumerGroupDescribeResponse(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 2), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]int32", range(0, 2), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 2), ()),
             ),
         )
 
@@ -355,5 +363,13 @@ class ConsumerGroupDescribeResponse(Message):
             "Assignment",
             range(0, 2),
             range(0, 2),
-            (Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", range(0, 2), ()),),
+            (
+                Field(
+                    "topic_partitions",
+                    "TopicPartitions",
+                    Array(StructType("TopicPartitions")),
+                    range(0, 2),
+                    (),
+                ),
+            ),
         )

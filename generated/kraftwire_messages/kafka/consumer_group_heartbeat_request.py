@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -109,7 +111,7 @@ class ConsumerGroupHeartbeatRequest(Message):
             Field(
                 "subscribed_topic_names",
                 "SubscribedTopicNames",
-                "[]string",
+                Array("string"),
                 range(0, 2),
                 None,
                 nullable=range(0, 2),
@@ -134,7 +136,7 @@ class ConsumerGroupHeartbeatRequest(Message):
             Field(
                 "topic_partitions",
                 "TopicPartitions",
-                "[]TopicPartitions",
+                Array(StructType("TopicPartitions")),
                 range(0, 2),
                 None,
                 nullable=range(0, 2),
@@ -178,6 +180,6 @@ class ConsumerGroupHeartbeatRequest(Message):
             range(0, 2),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 2), ZERO_UUID),
-                Field("partitions", "Partitions", "[]int32", range(0, 2), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 2), ()),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -99,7 +101,12 @@ class ConsumerGroupHeartbeatResponse(Message):
             Field("member_epoch", "MemberEpoch", "int32", range(0, 2), 0),
             Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", range(0, 2), 0),
             Field(
-                "assignment", "Assignment", "Assignment", range(0, 2), None, nullable=range(0, 2)
+                "assignment",
+                "Assignment",
+                StructType("Assignment"),
+                range(0, 2),
+                None,
+                nullable=range(0, 2),
             ),
         ),
         type="response",
@@ -142,7 +149,15 @@ class ConsumerGroupHeartbeatResponse(Message):
             "Assignment",
             range(0, 2),
             range(0, 2),
-            (Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", range(0, 2), ()),),
+            (
+                Field(
+                    "topic_partitions",
+                    "TopicPartitions",
+                    Array(StructType("TopicPartitions")),
+                    range(0, 2),
+                    (),
+                ),
+            ),
         )
 
     @dataclass(slots=True, kw_only=True)
@@ -177,6 +192,6 @@ class ConsumerGroupHeartbeatResponse(Message):
             range(0, 2),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 2), ZERO_UUID),
-                Field("partitions", "Partitions", "[]int32", range(0, 2), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 2), ()),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     require_runtime,
@@ -108,7 +110,9 @@ class ConsumerGroupMemberMetadataValue(Message):
             Field("rack_id", "RackId", "string", range(0, 1), "", nullable=range(0, 1)),
             Field("client_id", "ClientId", "string", range(0, 1), ""),
             Field("client_host", "ClientHost", "string", range(0, 1), ""),
-            Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", range(0, 1), ()),
+            Field(
+                "subscribed_topic_names", "SubscribedTopicNames", Array("string"), range(0, 1), ()
+            ),
             Field(
                 "subscribed_topic_regex",
                 "SubscribedTopicRegex",
@@ -124,7 +128,7 @@ class ConsumerGroupMemberMetadataValue(Message):
             Field(
                 "classic_member_metadata",
                 "ClassicMemberMetadata",
-                "ClassicMemberMetadata",
+                StructType("ClassicMemberMetadata"),
                 range(0, 1),
                 (),
                 nullable=range(0, 1),
@@ -180,7 +184,7 @@ class ConsumerGroupMemberMetadataValue(Message):
                 Field(
                     "supported_protocols",
                     "SupportedProtocols",
-                    "[]ClassicProtocol",
+                    Array(StructType("ClassicProtocol")),
                     range(0, 1),
                     (),
                 ),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -55,7 +57,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
         "ConsumerGroupPartitionMetadataValue",
         range(0, 1),
         range(0, 1),
-        (Field("topics", "Topics", "[]TopicMetadata", range(0, 1), ()),),
+        (Field("topics", "Topics", Array(StructType("TopicMetadata")), range(0, 1), ()),),
         type="coordinator-value",
         api_key=4,
     )
@@ -114,7 +116,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
                 Field(
                     "partition_metadata",
                     "PartitionMetadata",
-                    "[]PartitionMetadata",
+                    Array(StructType("PartitionMetadata")),
                     range(0, 1),
                     (),
                 ),
@@ -153,6 +155,6 @@ class ConsumerGroupPartitionMetadataValue(Message):
             range(0, 1),
             (
                 Field("partition", "Partition", "int32", range(0, 1), 0),
-                Field("racks", "Racks", "[]string", range(0, 1), ()),
+                Field("racks", "Racks", Array("string"), range(0, 1), ()),
             ),
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -58,7 +59,7 @@ class ConsumerGroupRegularExpressionValue(Message):
         range(0, 1),
         range(0, 1),
         (
-            Field("topics", "Topics", "[]string", range(0, 1), ()),
+            Field("topics", "Topics", Array("string"), range(0, 1), ()),
             Field("version", "Version", "int64", range(0, 1), 0),
             Field("timestamp", "Timestamp", "int64", range(0, 1), 0),
         ),

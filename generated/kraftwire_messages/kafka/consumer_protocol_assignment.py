@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     NEVER,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -63,7 +65,13 @@ class ConsumerProtocolAssignment(Message):
         range(0, 4),
         NEVER,
         (
-            Field("assigned_partitions", "AssignedPartitions", "[]TopicPartition", range(0, 4), ()),
+            Field(
+                "assigned_partitions",
+                "AssignedPartitions",
+                Array(StructType("TopicPartition")),
+                range(0, 4),
+                (),
+            ),
             Field(
                 "user_data",
                 "UserData",
@@ -117,6 +125,6 @@ class ConsumerProtocolAssignment(Message):
                     entity_type="topicName",
                     map_key=True,
                 ),
-                Field("partitions", "Partitions", "[]int32", range(0, 4), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 4), ()),
             ),
         )

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     NEVER,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -81,7 +83,7 @@ class ConsumerProtocolSubscription(Message):
         range(0, 4),
         NEVER,
         (
-            Field("topics", "Topics", "[]string", range(0, 4), ()),
+            Field("topics", "Topics", Array("string"), range(0, 4), ()),
             Field(
                 "user_data",
                 "UserData",
@@ -94,7 +96,7 @@ class ConsumerProtocolSubscription(Message):
             Field(
                 "owned_partitions",
                 "OwnedPartitions",
-                "[]TopicPartition",
+                Array(StructType("TopicPartition")),
                 range(1, 4),
                 (),
                 ignorable=True,
@@ -153,6 +155,6 @@ class ConsumerProtocolSubscription(Message):
                     entity_type="topicName",
                     map_key=True,
                 ),
-                Field("partitions", "Partitions", "[]int32", range(1, 4), ()),
+                Field("partitions", "Partitions", Array("int32"), range(1, 4), ()),
             ),
         )

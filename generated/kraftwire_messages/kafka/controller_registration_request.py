@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -82,8 +84,8 @@ class ControllerRegistrationRequest(Message):
             Field("controller_id", "ControllerId", "int32", range(0, 1), 0),
             Field("incarnation_id", "IncarnationId", "uuid", range(0, 1), ZERO_UUID),
             Field("zk_migration_ready", "ZkMigrationReady", "bool", range(0, 1), False),
-            Field("listeners", "Listeners", "[]Listener", range(0, 1), ()),
-            Field("features", "Features", "[]Feature", range(0, 1), ()),
+            Field("listeners", "Listeners", Array(StructType("Listener")), range(0, 1), ()),
+            Field("features", "Features", Array(StructType("Feature")), range(0, 1), ()),
         ),
         type="request",
         api_key=70,

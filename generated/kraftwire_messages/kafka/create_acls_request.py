@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -55,7 +57,7 @@ class CreateAclsRequest(Message):
         "CreateAclsRequest",
         range(1, 4),
         range(2, 4),
-        (Field("creations", "Creations", "[]AclCreation", range(1, 4), ()),),
+        (Field("creations", "Creations", Array(StructType("AclCreation")), range(1, 4), ()),),
         type="request",
         api_key=30,
         headers=((range(1, 2), 1), (range(2, 4), 2)),

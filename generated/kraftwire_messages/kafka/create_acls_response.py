@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -60,7 +62,7 @@ class CreateAclsResponse(Message):
         range(2, 4),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 4), 0),
-            Field("results", "Results", "[]AclCreationResult", range(1, 4), ()),
+            Field("results", "Results", Array(StructType("AclCreationResult")), range(1, 4), ()),
         ),
         type="response",
         api_key=30,

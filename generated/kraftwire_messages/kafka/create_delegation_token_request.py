@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -92,7 +94,7 @@ class CreateDelegationTokenRequest(Message):
                 "",
                 nullable=range(3, 4),
             ),
-            Field("renewers", "Renewers", "[]CreatableRenewers", range(1, 4), ()),
+            Field("renewers", "Renewers", Array(StructType("CreatableRenewers")), range(1, 4), ()),
             Field("max_lifetime_ms", "MaxLifetimeMs", "int64", range(1, 4), 0),
         ),
         type="request",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -69,7 +71,7 @@ class CreatePartitionsRequest(Message):
         range(0, 4),
         range(2, 4),
         (
-            Field("topics", "Topics", "[]CreatePartitionsTopic", range(0, 4), ()),
+            Field("topics", "Topics", Array(StructType("CreatePartitionsTopic")), range(0, 4), ()),
             Field("timeout_ms", "TimeoutMs", "int32", range(0, 4), 0),
             Field("validate_only", "ValidateOnly", "bool", range(0, 4), False),
         ),
@@ -134,7 +136,7 @@ class CreatePartitionsRequest(Message):
                 Field(
                     "assignments",
                     "Assignments",
-                    "[]CreatePartitionsAssignment",
+                    Array(StructType("CreatePartitionsAssignment")),
                     range(0, 4),
                     (),
                     nullable=range(0, 4),
@@ -172,5 +174,14 @@ class CreatePartitionsRequest(Message):
             "CreatePartitionsAssignment",
             range(0, 4),
             range(2, 4),
-            (Field("broker_ids", "BrokerIds", "[]int32", range(0, 4), (), entity_type="brokerId"),),
+            (
+                Field(
+                    "broker_ids",
+                    "BrokerIds",
+                    Array("int32"),
+                    range(0, 4),
+                    (),
+                    entity_type="brokerId",
+                ),
+            ),
         )

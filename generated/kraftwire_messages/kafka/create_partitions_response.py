@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -64,7 +66,13 @@ class CreatePartitionsResponse(Message):
         range(2, 4),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 4), 0),
-            Field("results", "Results", "[]CreatePartitionsTopicResult", range(0, 4), ()),
+            Field(
+                "results",
+                "Results",
+                Array(StructType("CreatePartitionsTopicResult")),
+                range(0, 4),
+                (),
+            ),
         ),
         type="response",
         api_key=37,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -66,7 +68,7 @@ class CreateTopicsRequest(Message):
         range(2, 8),
         range(5, 8),
         (
-            Field("topics", "Topics", "[]CreatableTopic", range(2, 8), ()),
+            Field("topics", "Topics", Array(StructType("CreatableTopic")), range(2, 8), ()),
             Field("timeout_ms", "timeoutMs", "int32", range(2, 8), 60000),
             Field("validate_only", "validateOnly", "bool", range(2, 8), False),
         ),
@@ -147,9 +149,15 @@ class CreateTopicsRequest(Message):
                 Field("num_partitions", "NumPartitions", "int32", range(2, 8), 0),
                 Field("replication_factor", "ReplicationFactor", "int16", range(2, 8), 0),
                 Field(
-                    "assignments", "Assignments", "[]CreatableReplicaAssignment", range(2, 8), ()
+                    "assignments",
+                    "Assignments",
+                    Array(StructType("CreatableReplicaAssignment")),
+                    range(2, 8),
+                    (),
                 ),
-                Field("configs", "Configs", "[]CreatableTopicConfig", range(2, 8), ()),
+                Field(
+                    "configs", "Configs", Array(StructType("CreatableTopicConfig")), range(2, 8), ()
+                ),
             ),
         )
 
@@ -190,7 +198,12 @@ class CreateTopicsRequest(Message):
             (
                 Field("partition_index", "PartitionIndex", "int32", range(2, 8), 0, map_key=True),
                 Field(
-                    "broker_ids", "BrokerIds", "[]int32", range(2, 8), (), entity_type="brokerId"
+                    "broker_ids",
+                    "BrokerIds",
+                    Array("int32"),
+                    range(2, 8),
+                    (),
+                    entity_type="brokerId",
                 ),
             ),
         )

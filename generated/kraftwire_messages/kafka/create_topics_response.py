@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -69,7 +71,7 @@ class CreateTopicsResponse(Message):
         range(5, 8),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 8), 0, ignorable=True),
-            Field("topics", "Topics", "[]CreatableTopicResult", range(2, 8), ()),
+            Field("topics", "Topics", Array(StructType("CreatableTopicResult")), range(2, 8), ()),
         ),
         type="response",
         api_key=19,
@@ -193,7 +195,7 @@ class CreateTopicsResponse(Message):
                 Field(
                     "configs",
                     "Configs",
-                    "[]CreatableTopicConfigs",
+                    Array(StructType("CreatableTopicConfigs")),
                     range(5, 8),
                     (),
                     nullable=range(5, 8),

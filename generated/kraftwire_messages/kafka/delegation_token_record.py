@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -83,7 +84,7 @@ class DelegationTokenRecord(Message):
         (
             Field("owner", "Owner", "string", range(0, 1), ""),
             Field("requester", "Requester", "string", range(0, 1), ""),
-            Field("renewers", "Renewers", "[]string", range(0, 1), ()),
+            Field("renewers", "Renewers", Array("string"), range(0, 1), ()),
             Field("issue_timestamp", "IssueTimestamp", "int64", range(0, 1), 0),
             Field("max_timestamp", "MaxTimestamp", "int64", range(0, 1), 0),
             Field("expiration_timestamp", "ExpirationTimestamp", "int64", range(0, 1), 0),

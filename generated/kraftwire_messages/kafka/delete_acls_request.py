@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -57,7 +59,7 @@ class DeleteAclsRequest(Message):
         "DeleteAclsRequest",
         range(1, 4),
         range(2, 4),
-        (Field("filters", "Filters", "[]DeleteAclsFilter", range(1, 4), ()),),
+        (Field("filters", "Filters", Array(StructType("DeleteAclsFilter")), range(1, 4), ()),),
         type="request",
         api_key=31,
         headers=((range(1, 2), 1), (range(2, 4), 2)),

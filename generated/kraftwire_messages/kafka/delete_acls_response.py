@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -68,7 +70,13 @@ class DeleteAclsResponse(Message):
         range(2, 4),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 4), 0),
-            Field("filter_results", "FilterResults", "[]DeleteAclsFilterResult", range(1, 4), ()),
+            Field(
+                "filter_results",
+                "FilterResults",
+                Array(StructType("DeleteAclsFilterResult")),
+                range(1, 4),
+                (),
+            ),
         ),
         type="response",
         api_key=31,
@@ -125,7 +133,13 @@ class DeleteAclsResponse(Message):
                 Field(
                     "error_message", "ErrorMessage", "string", range(1, 4), "", nullable=range(1, 4)
                 ),
-                Field("matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", range(1, 4), ()),
+                Field(
+                    "matching_acls",
+                    "MatchingAcls",
+                    Array(StructType("DeleteAclsMatchingAcl")),
+                    range(1, 4),
+                    (),
+                ),
             ),
         )
 

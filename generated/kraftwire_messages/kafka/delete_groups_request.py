@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -51,7 +52,16 @@ class DeleteGroupsRequest(Message):
         "DeleteGroupsRequest",
         range(0, 4),
         range(2, 4),
-        (Field("groups_names", "GroupsNames", "[]string", range(0, 4), (), entity_type="groupId"),),
+        (
+            Field(
+                "groups_names",
+                "GroupsNames",
+                Array("string"),
+                range(0, 4),
+                (),
+                entity_type="groupId",
+            ),
+        ),
         type="request",
         api_key=42,
         headers=((range(0, 2), 1), (range(2, 4), 2)),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -64,7 +66,7 @@ class DeleteRecordsRequest(Message):
         range(0, 3),
         range(2, 3),
         (
-            Field("topics", "Topics", "[]DeleteRecordsTopic", range(0, 3), ()),
+            Field("topics", "Topics", Array(StructType("DeleteRecordsTopic")), range(0, 3), ()),
             Field("timeout_ms", "TimeoutMs", "int32", range(0, 3), 0),
         ),
         type="request",
@@ -113,7 +115,13 @@ class DeleteRecordsRequest(Message):
             range(2, 3),
             (
                 Field("name", "Name", "string", range(0, 3), "", entity_type="topicName"),
-                Field("partitions", "Partitions", "[]DeleteRecordsPartition", range(0, 3), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("DeleteRecordsPartition")),
+                    range(0, 3),
+                    (),
+                ),
             ),
         )
 

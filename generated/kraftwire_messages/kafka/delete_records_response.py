@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -65,7 +67,9 @@ class DeleteRecordsResponse(Message):
         range(2, 3),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3), 0),
-            Field("topics", "Topics", "[]DeleteRecordsTopicResult", range(0, 3), ()),
+            Field(
+                "topics", "Topics", Array(StructType("DeleteRecordsTopicResult")), range(0, 3), ()
+            ),
         ),
         type="response",
         api_key=21,
@@ -120,7 +124,11 @@ class DeleteRecordsResponse(Message):
                     "name", "Name", "string", range(0, 3), "", entity_type="topicName", map_key=True
                 ),
                 Field(
-                    "partitions", "Partitions", "[]DeleteRecordsPartitionResult", range(0, 3), ()
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("DeleteRecordsPartitionResult")),
+                    range(0, 3),
+                    (),
                 ),
             ),
         )

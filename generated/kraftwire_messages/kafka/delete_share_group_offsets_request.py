@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -63,7 +65,13 @@ class DeleteShareGroupOffsetsRequest(Message):
         range(0, 1),
         (
             Field("group_id", "GroupId", "string", range(0, 1), "", entity_type="groupId"),
-            Field("topics", "Topics", "[]DeleteShareGroupOffsetsRequestTopic", range(0, 1), ()),
+            Field(
+                "topics",
+                "Topics",
+                Array(StructType("DeleteShareGroupOffsetsRequestTopic")),
+                range(0, 1),
+                (),
+            ),
         ),
         type="request",
         api_key=92,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -85,7 +87,11 @@ class DeleteShareGroupOffsetsResponse(Message):
                 "error_message", "ErrorMessage", "string", range(0, 1), None, nullable=range(0, 1)
             ),
             Field(
-                "responses", "Responses", "[]DeleteShareGroupOffsetsResponseTopic", range(0, 1), ()
+                "responses",
+                "Responses",
+                Array(StructType("DeleteShareGroupOffsetsResponseTopic")),
+                range(0, 1),
+                (),
             ),
         ),
         type="response",

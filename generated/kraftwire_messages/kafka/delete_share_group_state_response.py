@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -57,7 +59,7 @@ class DeleteShareGroupStateResponse(Message):
         "DeleteShareGroupStateResponse",
         range(0, 1),
         range(0, 1),
-        (Field("results", "Results", "[]DeleteStateResult", range(0, 1), ()),),
+        (Field("results", "Results", Array(StructType("DeleteStateResult")), range(0, 1), ()),),
         type="response",
         api_key=86,
         headers=((range(0, 1), 1),),
@@ -104,7 +106,13 @@ class DeleteShareGroupStateResponse(Message):
             range(0, 1),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 1), ZERO_UUID),
-                Field("partitions", "Partitions", "[]PartitionResult", range(0, 1), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("PartitionResult")),
+                    range(0, 1),
+                    (),
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -73,11 +75,11 @@ class DeleteTopicsRequest(Message):
         range(1, 7),
         range(4, 7),
         (
-            Field("topics", "Topics", "[]DeleteTopicState", range(6, 7), ()),
+            Field("topics", "Topics", Array(StructType("DeleteTopicState")), range(6, 7), ()),
             Field(
                 "topic_names",
                 "TopicNames",
-                "[]string",
+                Array("string"),
                 range(1, 6),
                 (),
                 entity_type="topicName",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -64,7 +66,9 @@ class DeleteTopicsResponse(Message):
         range(4, 7),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 7), 0, ignorable=True),
-            Field("responses", "Responses", "[]DeletableTopicResult", range(1, 7), ()),
+            Field(
+                "responses", "Responses", Array(StructType("DeletableTopicResult")), range(1, 7), ()
+            ),
         ),
         type="response",
         api_key=20,

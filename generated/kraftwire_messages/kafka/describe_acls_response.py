@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -78,7 +80,9 @@ class DescribeAclsResponse(Message):
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 4), 0),
             Field("error_code", "ErrorCode", "int16", range(1, 4), 0),
             Field("error_message", "ErrorMessage", "string", range(1, 4), "", nullable=range(1, 4)),
-            Field("resources", "Resources", "[]DescribeAclsResource", range(1, 4), ()),
+            Field(
+                "resources", "Resources", Array(StructType("DescribeAclsResource")), range(1, 4), ()
+            ),
         ),
         type="response",
         api_key=29,
@@ -131,7 +135,7 @@ class DescribeAclsResponse(Message):
                 Field("resource_type", "ResourceType", "int8", range(1, 4), 0),
                 Field("resource_name", "ResourceName", "string", range(1, 4), ""),
                 Field("pattern_type", "PatternType", "int8", range(1, 4), 3),
-                Field("acls", "Acls", "[]AclDescription", range(1, 4), ()),
+                Field("acls", "Acls", Array(StructType("AclDescription")), range(1, 4), ()),
             ),
         )
 

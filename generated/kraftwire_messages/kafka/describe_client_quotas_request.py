@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -61,7 +63,7 @@ class DescribeClientQuotasRequest(Message):
         range(0, 2),
         range(1, 2),
         (
-            Field("components", "Components", "[]ComponentData", range(0, 2), ()),
+            Field("components", "Components", Array(StructType("ComponentData")), range(0, 2), ()),
             Field("strict", "Strict", "bool", range(0, 2), False),
         ),
         type="request",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -77,7 +79,14 @@ class DescribeClientQuotasResponse(Message):
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), 0),
             Field("error_code", "ErrorCode", "int16", range(0, 2), 0),
             Field("error_message", "ErrorMessage", "string", range(0, 2), "", nullable=range(0, 2)),
-            Field("entries", "Entries", "[]EntryData", range(0, 2), (), nullable=range(0, 2)),
+            Field(
+                "entries",
+                "Entries",
+                Array(StructType("EntryData")),
+                range(0, 2),
+                (),
+                nullable=range(0, 2),
+            ),
         ),
         type="response",
         api_key=48,
@@ -127,8 +136,8 @@ class DescribeClientQuotasResponse(Message):
             range(0, 2),
             range(1, 2),
             (
-                Field("entity", "Entity", "[]EntityData", range(0, 2), ()),
-                Field("values", "Values", "[]ValueData", range(0, 2), ()),
+                Field("entity", "Entity", Array(StructType("EntityData")), range(0, 2), ()),
+                Field("values", "Values", Array(StructType("ValueData")), range(0, 2), ()),
             ),
         )
 

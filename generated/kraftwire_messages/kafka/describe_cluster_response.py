@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -100,7 +102,9 @@ class DescribeClusterResponse(Message):
             Field(
                 "controller_id", "ControllerId", "int32", range(0, 3), -1, entity_type="brokerId"
             ),
-            Field("brokers", "Brokers", "[]DescribeClusterBroker", range(0, 3), ()),
+            Field(
+                "brokers", "Brokers", Array(StructType("DescribeClusterBroker")), range(0, 3), ()
+            ),
             Field(
                 "cluster_authorized_operations",
                 "ClusterAuthorizedOperations",

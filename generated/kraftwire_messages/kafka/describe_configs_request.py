@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -69,7 +71,13 @@ class DescribeConfigsRequest(Message):
         range(1, 5),
         range(4, 5),
         (
-            Field("resources", "Resources", "[]DescribeConfigsResource", range(1, 5), ()),
+            Field(
+                "resources",
+                "Resources",
+                Array(StructType("DescribeConfigsResource")),
+                range(1, 5),
+                (),
+            ),
             Field("include_synonyms", "IncludeSynonyms", "bool", range(1, 5), False),
             Field("include_documentation", "IncludeDocumentation", "bool", range(3, 5), False),
         ),
@@ -123,7 +131,7 @@ class DescribeConfigsRequest(Message):
                 Field(
                     "configuration_keys",
                     "ConfigurationKeys",
-                    "[]string",
+                    Array("string"),
                     range(1, 5),
                     (),
                     nullable=range(1, 5),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -65,7 +67,9 @@ class DescribeConfigsResponse(Message):
         range(4, 5),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 5), 0),
-            Field("results", "Results", "[]DescribeConfigsResult", range(1, 5), ()),
+            Field(
+                "results", "Results", Array(StructType("DescribeConfigsResult")), range(1, 5), ()
+            ),
         ),
         type="response",
         api_key=32,
@@ -134,7 +138,13 @@ class DescribeConfigsResponse(Message):
                 ),
                 Field("resource_type", "ResourceType", "int8", range(1, 5), 0),
                 Field("resource_name", "ResourceName", "string", range(1, 5), ""),
-                Field("configs", "Configs", "[]DescribeConfigsResourceResult", range(1, 5), ()),
+                Field(
+                    "configs",
+                    "Configs",
+                    Array(StructType("DescribeConfigsResourceResult")),
+                    range(1, 5),
+                    (),
+                ),
             ),
         )
 
@@ -211,7 +221,7 @@ class DescribeConfigsResponse(Message):
                 Field(
                     "synonyms",
                     "Synonyms",
-                    "[]DescribeConfigsSynonym",
+                    Array(StructType("DescribeConfigsSynonym")),
                     range(1, 5),
                     (),
                     ignorable=True,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -65,7 +67,7 @@ class DescribeDelegationTokenRequest(Message):
             Field(
                 "owners",
                 "Owners",
-                "[]DescribeDelegationTokenOwner",
+                Array(StructType("DescribeDelegationTokenOwner")),
                 range(1, 4),
                 (),
                 nullable=range(1, 4),

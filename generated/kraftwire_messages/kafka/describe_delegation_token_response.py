@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -71,7 +73,9 @@ class DescribeDelegationTokenResponse(Message):
         range(2, 4),
         (
             Field("error_code", "ErrorCode", "int16", range(1, 4), 0),
-            Field("tokens", "Tokens", "[]DescribedDelegationToken", range(1, 4), ()),
+            Field(
+                "tokens", "Tokens", Array(StructType("DescribedDelegationToken")), range(1, 4), ()
+            ),
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 4), 0),
         ),
         type="response",
@@ -197,7 +201,13 @@ class DescribeDelegationTokenResponse(Message):
                 Field("max_timestamp", "MaxTimestamp", "int64", range(1, 4), 0),
                 Field("token_id", "TokenId", "string", range(1, 4), ""),
                 Field("hmac", "Hmac", "bytes", range(1, 4), b""),
-                Field("renewers", "Renewers", "[]DescribedDelegationTokenRenewer", range(1, 4), ()),
+                Field(
+                    "renewers",
+                    "Renewers",
+                    Array(StructType("DescribedDelegationTokenRenewer")),
+                    range(1, 4),
+                    (),
+                ),
             ),
         )
 

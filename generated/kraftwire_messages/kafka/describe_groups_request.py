@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -62,7 +63,7 @@ class DescribeGroupsRequest(Message):
         range(0, 7),
         range(5, 7),
         (
-            Field("groups", "Groups", "[]string", range(0, 7), (), entity_type="groupId"),
+            Field("groups", "Groups", Array("string"), range(0, 7), (), entity_type="groupId"),
             Field(
                 "include_authorized_operations",
                 "IncludeAuthorizedOperations",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -62,7 +64,7 @@ class DescribeGroupsResponse(Message):
         range(5, 7),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 7), 0, ignorable=True),
-            Field("groups", "Groups", "[]DescribedGroup", range(0, 7), ()),
+            Field("groups", "Groups", Array(StructType("DescribedGroup")), range(0, 7), ()),
         ),
         type="response",
         api_key=15,
@@ -153,7 +155,9 @@ class DescribeGroupsResponse(Message):
                 Field("group_state", "GroupState", "string", range(0, 7), ""),
                 Field("protocol_type", "ProtocolType", "string", range(0, 7), ""),
                 Field("protocol_data", "ProtocolData", "string", range(0, 7), ""),
-                Field("members", "Members", "[]DescribedGroupMember", range(0, 7), ()),
+                Field(
+                    "members", "Members", Array(StructType("DescribedGroupMember")), range(0, 7), ()
+                ),
                 Field(
                     "authorized_operations",
                     "AuthorizedOperations",

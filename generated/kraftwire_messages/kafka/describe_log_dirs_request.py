@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -60,7 +62,7 @@ class DescribeLogDirsRequest(Message):
             Field(
                 "topics",
                 "Topics",
-                "[]DescribableLogDirTopic",
+                Array(StructType("DescribableLogDirTopic")),
                 range(1, 6),
                 (),
                 nullable=range(1, 6),
@@ -116,6 +118,6 @@ class DescribeLogDirsRequest(Message):
                     entity_type="topicName",
                     map_key=True,
                 ),
-                Field("partitions", "Partitions", "[]int32", range(1, 6), ()),
+                Field("partitions", "Partitions", Array("int32"), range(1, 6), ()),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -74,7 +76,9 @@ class DescribeLogDirsResponse(Message):
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 6), 0),
             Field("error_code", "ErrorCode", "int16", range(3, 6), 0, ignorable=True),
-            Field("results", "Results", "[]DescribeLogDirsResult", range(1, 6), ()),
+            Field(
+                "results", "Results", Array(StructType("DescribeLogDirsResult")), range(1, 6), ()
+            ),
         ),
         type="response",
         api_key=35,
@@ -144,7 +148,9 @@ class DescribeLogDirsResponse(Message):
             (
                 Field("error_code", "ErrorCode", "int16", range(1, 6), 0),
                 Field("log_dir", "LogDir", "string", range(1, 6), ""),
-                Field("topics", "Topics", "[]DescribeLogDirsTopic", range(1, 6), ()),
+                Field(
+                    "topics", "Topics", Array(StructType("DescribeLogDirsTopic")), range(1, 6), ()
+                ),
                 Field("total_bytes", "TotalBytes", "int64", range(4, 6), -1, ignorable=True),
                 Field("usable_bytes", "UsableBytes", "int64", range(4, 6), -1, ignorable=True),
                 Field("is_cordoned", "IsCordoned", "bool", range(5, 6), False, ignorable=True),
@@ -196,7 +202,13 @@ class DescribeLogDirsResponse(Message):
             range(2, 6),
             (
                 Field("name", "Name", "string", range(1, 6), "", entity_type="topicName"),
-                Field("partitions", "Partitions", "[]DescribeLogDirsPartition", range(1, 6), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("DescribeLogDirsPartition")),
+                    range(1, 6),
+                    (),
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -50,7 +52,7 @@ class DescribeProducersRequest(Message):
         "DescribeProducersRequest",
         range(0, 1),
         range(0, 1),
-        (Field("topics", "Topics", "[]TopicRequest", range(0, 1), ()),),
+        (Field("topics", "Topics", Array(StructType("TopicRequest")), range(0, 1), ()),),
         type="request",
         api_key=61,
         headers=((range(0, 1), 2),),
@@ -91,6 +93,6 @@ class DescribeProducersRequest(Message):
                 Field(
                     "name", "Name", "string", range(0, 1), "", entity_type="topicName", map_key=True
                 ),
-                Field("partition_indexes", "PartitionIndexes", "[]int32", range(0, 1), ()),
+                Field("partition_indexes", "PartitionIndexes", Array("int32"), range(0, 1), ()),
             ),
         )

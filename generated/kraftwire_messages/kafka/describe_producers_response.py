@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -62,7 +64,7 @@ class DescribeProducersResponse(Message):
         range(0, 1),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1), 0),
-            Field("topics", "Topics", "[]TopicResponse", range(0, 1), ()),
+            Field("topics", "Topics", Array(StructType("TopicResponse")), range(0, 1), ()),
         ),
         type="response",
         api_key=61,
@@ -105,7 +107,13 @@ class DescribeProducersResponse(Message):
             range(0, 1),
             (
                 Field("name", "Name", "string", range(0, 1), "", entity_type="topicName"),
-                Field("partitions", "Partitions", "[]PartitionResponse", range(0, 1), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("PartitionResponse")),
+                    range(0, 1),
+                    (),
+                ),
             ),
         )
 
@@ -172,7 +180,13 @@ class DescribeProducersResponse(Message):
                     None,
                     nullable=range(0, 1),
                 ),
-                Field("active_producers", "ActiveProducers", "[]ProducerState", range(0, 1), ()),
+                Field(
+                    "active_producers",
+                    "ActiveProducers",
+                    Array(StructType("ProducerState")),
+                    range(0, 1),
+                    (),
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -84,8 +86,8 @@ class DescribeQuorumResponse(Message):
                 nullable=range(2, 3),
                 ignorable=True,
             ),
-            Field("topics", "Topics", "[]TopicData", range(0, 3), ()),
-            Field("nodes", "Nodes", "[]Node", range(2, 3), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 3), ()),
+            Field("nodes", "Nodes", Array(StructType("Node")), range(2, 3), ()),
         ),
         type="response",
         api_key=55,
@@ -130,7 +132,9 @@ class DescribeQuorumResponse(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 3), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 3), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 3), ()
+                ),
             ),
         )
 
@@ -222,8 +226,14 @@ class DescribeQuorumResponse(Message):
                 Field("leader_id", "LeaderId", "int32", range(0, 3), 0, entity_type="brokerId"),
                 Field("leader_epoch", "LeaderEpoch", "int32", range(0, 3), 0),
                 Field("high_watermark", "HighWatermark", "int64", range(0, 3), 0),
-                Field("current_voters", "CurrentVoters", "[]ReplicaState", range(0, 3), ()),
-                Field("observers", "Observers", "[]ReplicaState", range(0, 3), ()),
+                Field(
+                    "current_voters",
+                    "CurrentVoters",
+                    Array(StructType("ReplicaState")),
+                    range(0, 3),
+                    (),
+                ),
+                Field("observers", "Observers", Array(StructType("ReplicaState")), range(0, 3), ()),
             ),
         )
 
@@ -271,7 +281,7 @@ class DescribeQuorumResponse(Message):
                     entity_type="brokerId",
                     map_key=True,
                 ),
-                Field("listeners", "Listeners", "[]Listener", range(2, 3), ()),
+                Field("listeners", "Listeners", Array(StructType("Listener")), range(2, 3), ()),
             ),
         )
 

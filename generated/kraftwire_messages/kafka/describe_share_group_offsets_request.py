@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -59,7 +61,15 @@ class DescribeShareGroupOffsetsRequest(Message):
         "DescribeShareGroupOffsetsRequest",
         range(0, 2),
         range(0, 2),
-        (Field("groups", "Groups", "[]DescribeShareGroupOffsetsRequestGroup", range(0, 2), ()),),
+        (
+            Field(
+                "groups",
+                "Groups",
+                Array(StructType("DescribeShareGroupOffsetsRequestGroup")),
+                range(0, 2),
+                (),
+            ),
+        ),
         type="request",
         api_key=90,
         headers=((range(0, 2), 2),),
@@ -112,7 +122,7 @@ class DescribeShareGroupOffsetsRequest(Message):
                 Field(
                     "topics",
                     "Topics",
-                    "[]DescribeShareGroupOffsetsRequestTopic",
+                    Array(StructType("DescribeShareGroupOffsetsRequestTopic")),
                     range(0, 2),
                     (),
                     nullable=range(0, 2),
@@ -154,6 +164,6 @@ class DescribeShareGroupOffsetsRequest(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 2), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]int32", range(0, 2), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 2), ()),
             ),
         )

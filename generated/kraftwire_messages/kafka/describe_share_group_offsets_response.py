@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -71,7 +73,13 @@ class DescribeShareGroupOffsetsResponse(Message):
         range(0, 2),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), 0),
-            Field("groups", "Groups", "[]DescribeShareGroupOffsetsResponseGroup", range(0, 2), ()),
+            Field(
+                "groups",
+                "Groups",
+                Array(StructType("DescribeShareGroupOffsetsResponseGroup")),
+                range(0, 2),
+                (),
+            ),
         ),
         type="response",
         api_key=90,
@@ -130,7 +138,11 @@ class DescribeShareGroupOffsetsResponse(Message):
             (
                 Field("group_id", "GroupId", "string", range(0, 2), "", entity_type="groupId"),
                 Field(
-                    "topics", "Topics", "[]DescribeShareGroupOffsetsResponseTopic", range(0, 2), ()
+                    "topics",
+                    "Topics",
+                    Array(StructType("DescribeShareGroupOffsetsResponseTopic")),
+                    range(0, 2),
+                    (),
                 ),
                 Field("error_code", "ErrorCode", "int16", range(0, 2), 0),
                 Field(
@@ -197,7 +209,7 @@ class DescribeShareGroupOffsetsResponse(Message):
                 Field(
                     "partitions",
                     "Partitions",
-                    "[]DescribeShareGroupOffsetsResponsePartition",
+                    Array(StructType("DescribeShareGroupOffsetsResponsePartition")),
                     range(0, 2),
                     (),
                 ),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -65,9 +67,11 @@ class DescribeTopicPartitionsRequest(Message):
         range(0, 1),
         range(0, 1),
         (
-            Field("topics", "Topics", "[]TopicRequest", range(0, 1), ()),
+            Field("topics", "Topics", Array(StructType("TopicRequest")), range(0, 1), ()),
             Field("response_partition_limit", "ResponsePartitionLimit", "int32", range(0, 1), 2000),
-            Field("cursor", "Cursor", "Cursor", range(0, 1), None, nullable=range(0, 1)),
+            Field(
+                "cursor", "Cursor", StructType("Cursor"), range(0, 1), None, nullable=range(0, 1)
+            ),
         ),
         type="request",
         api_key=75,

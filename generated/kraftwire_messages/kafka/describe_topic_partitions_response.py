@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -76,8 +78,21 @@ class DescribeTopicPartitionsResponse(Message):
         range(0, 1),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1), 0, ignorable=True),
-            Field("topics", "Topics", "[]DescribeTopicPartitionsResponseTopic", range(0, 1), ()),
-            Field("next_cursor", "NextCursor", "Cursor", range(0, 1), None, nullable=range(0, 1)),
+            Field(
+                "topics",
+                "Topics",
+                Array(StructType("DescribeTopicPartitionsResponseTopic")),
+                range(0, 1),
+                (),
+            ),
+            Field(
+                "next_cursor",
+                "NextCursor",
+                StructType("Cursor"),
+                range(0, 1),
+                None,
+                nullable=range(0, 1),
+            ),
         ),
         type="response",
         api_key=75,
@@ -158,7 +173,7 @@ class DescribeTopicPartitionsResponse(Message):
                 Field(
                     "partitions",
                     "Partitions",
-                    "[]DescribeTopicPartitionsResponsePartition",
+                    Array(StructType("DescribeTopicPartitionsResponsePartition")),
                     range(0, 1),
                     (),
                 ),
@@ -247,16 +262,18 @@ class DescribeTopicPartitionsResponse(Message):
                 Field(
                     "replica_nodes",
                     "ReplicaNodes",
-                    "[]int32",
+                    Array("int32"),
                     range(0, 1),
                     (),
                     entity_type="brokerId",
                 ),
-                Field("isr_nodes", "IsrNodes", "[]int32", range(0, 1), (), entity_type="brokerId"),
+                Field(
+                    "isr_nodes", "IsrNodes", Array("int32"), range(0, 1), (), entity_type="brokerId"
+                ),
                 Field(
                     "eligible_leader_replicas",
                     "EligibleLeaderReplicas",
-                    "[]int32",
+                    Array("int32"),
                     range(0, 1),
                     None,
                     nullable=range(0, 1),
@@ -265,7 +282,7 @@ class DescribeTopicPartitionsResponse(Message):
                 Field(
                     "last_known_elr",
                     "LastKnownElr",
-                    "[]int32",
+                    Array("int32"),
                     range(0, 1),
                     None,
                     nullable=range(0, 1),
@@ -274,7 +291,7 @@ class DescribeTopicPartitionsResponse(Message):
                 Field(
                     "offline_replicas",
                     "OfflineReplicas",
-                    "[]int32",
+                    Array("int32"),
                     range(0, 1),
                     (),
                     entity_type="brokerId",

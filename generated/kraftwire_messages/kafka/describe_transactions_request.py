@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -51,7 +52,7 @@ class DescribeTransactionsRequest(Message):
             Field(
                 "transactional_ids",
                 "TransactionalIds",
-                "[]string",
+                Array("string"),
                 range(0, 1),
                 (),
                 entity_type="transactionalId",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -66,7 +68,13 @@ class DescribeTransactionsResponse(Message):
         range(0, 1),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1), 0),
-            Field("transaction_states", "TransactionStates", "[]TransactionState", range(0, 1), ()),
+            Field(
+                "transaction_states",
+                "TransactionStates",
+                Array(StructType("TransactionState")),
+                range(0, 1),
+                (),
+            ),
         ),
         type="response",
         api_key=65,
@@ -169,7 +177,7 @@ class DescribeTransactionsResponse(Message):
                     "producer_id", "ProducerId", "int64", range(0, 1), 0, entity_type="producerId"
                 ),
                 Field("producer_epoch", "ProducerEpoch", "int16", range(0, 1), 0),
-                Field("topics", "Topics", "[]TopicData", range(0, 1), ()),
+                Field("topics", "Topics", Array(StructType("TopicData")), range(0, 1), ()),
             ),
         )
 
@@ -213,6 +221,6 @@ class DescribeTransactionsResponse(Message):
                     entity_type="topicName",
                     map_key=True,
                 ),
-                Field("partitions", "Partitions", "[]int32", range(0, 1), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 1), ()),
             ),
         )

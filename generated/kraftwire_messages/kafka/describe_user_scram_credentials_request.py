@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -52,7 +54,16 @@ class DescribeUserScramCredentialsRequest(Message):
         "DescribeUserScramCredentialsRequest",
         range(0, 1),
         range(0, 1),
-        (Field("users", "Users", "[]UserName", range(0, 1), (), nullable=range(0, 1)),),
+        (
+            Field(
+                "users",
+                "Users",
+                Array(StructType("UserName")),
+                range(0, 1),
+                (),
+                nullable=range(0, 1),
+            ),
+        ),
         type="request",
         api_key=50,
         headers=((range(0, 1), 2),),

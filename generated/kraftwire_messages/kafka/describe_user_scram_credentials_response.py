@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -81,7 +83,13 @@ class DescribeUserScramCredentialsResponse(Message):
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1), 0),
             Field("error_code", "ErrorCode", "int16", range(0, 1), 0),
             Field("error_message", "ErrorMessage", "string", range(0, 1), "", nullable=range(0, 1)),
-            Field("results", "Results", "[]DescribeUserScramCredentialsResult", range(0, 1), ()),
+            Field(
+                "results",
+                "Results",
+                Array(StructType("DescribeUserScramCredentialsResult")),
+                range(0, 1),
+                (),
+            ),
         ),
         type="response",
         api_key=50,
@@ -141,7 +149,13 @@ class DescribeUserScramCredentialsResponse(Message):
                 Field(
                     "error_message", "ErrorMessage", "string", range(0, 1), "", nullable=range(0, 1)
                 ),
-                Field("credential_infos", "CredentialInfos", "[]CredentialInfo", range(0, 1), ()),
+                Field(
+                    "credential_infos",
+                    "CredentialInfos",
+                    Array(StructType("CredentialInfo")),
+                    range(0, 1),
+                    (),
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -73,7 +75,7 @@ class ElectLeadersRequest(Message):
             Field(
                 "topic_partitions",
                 "TopicPartitions",
-                "[]TopicPartitions",
+                Array(StructType("TopicPartitions")),
                 range(0, 3),
                 (),
                 nullable=range(0, 3),
@@ -130,6 +132,6 @@ class ElectLeadersRequest(Message):
                     entity_type="topicName",
                     map_key=True,
                 ),
-                Field("partitions", "Partitions", "[]int32", range(0, 3), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 3), ()),
             ),
         )

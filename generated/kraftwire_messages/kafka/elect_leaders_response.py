@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -82,7 +84,7 @@ class ElectLeadersResponse(Message):
             Field(
                 "replica_election_results",
                 "ReplicaElectionResults",
-                "[]ReplicaElectionResult",
+                Array(StructType("ReplicaElectionResult")),
                 range(0, 3),
                 (),
             ),
@@ -135,7 +137,13 @@ class ElectLeadersResponse(Message):
             range(2, 3),
             (
                 Field("topic", "Topic", "string", range(0, 3), "", entity_type="topicName"),
-                Field("partition_result", "PartitionResult", "[]PartitionResult", range(0, 3), ()),
+                Field(
+                    "partition_result",
+                    "PartitionResult",
+                    Array(StructType("PartitionResult")),
+                    range(0, 3),
+                    (),
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -76,11 +78,11 @@ class EndQuorumEpochRequest(Message):
         range(1, 2),
         (
             Field("cluster_id", "ClusterId", "string", range(0, 2), None, nullable=range(0, 2)),
-            Field("topics", "Topics", "[]TopicData", range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 2), ()),
             Field(
                 "leader_endpoints",
                 "LeaderEndpoints",
-                "[]LeaderEndpoint",
+                Array(StructType("LeaderEndpoint")),
                 range(1, 2),
                 (),
                 ignorable=True,
@@ -134,7 +136,9 @@ class EndQuorumEpochRequest(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 2), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 2), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 2), ()
+                ),
             ),
         )
 
@@ -206,7 +210,7 @@ class EndQuorumEpochRequest(Message):
                 Field(
                     "preferred_successors",
                     "PreferredSuccessors",
-                    "[]int32",
+                    Array("int32"),
                     range(0, 1),
                     (),
                     ignorable=True,
@@ -214,7 +218,7 @@ class EndQuorumEpochRequest(Message):
                 Field(
                     "preferred_candidates",
                     "PreferredCandidates",
-                    "[]ReplicaInfo",
+                    Array(StructType("ReplicaInfo")),
                     range(1, 2),
                     (),
                     ignorable=True,

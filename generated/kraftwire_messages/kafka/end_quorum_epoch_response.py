@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -80,11 +82,11 @@ class EndQuorumEpochResponse(Message):
         range(1, 2),
         (
             Field("error_code", "ErrorCode", "int16", range(0, 2), 0),
-            Field("topics", "Topics", "[]TopicData", range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 2), ()),
             Field(
                 "node_endpoints",
                 "NodeEndpoints",
-                "[]NodeEndpoint",
+                Array(StructType("NodeEndpoint")),
                 range(1, 2),
                 (),
                 tagged=range(1, 2),
@@ -138,7 +140,9 @@ class EndQuorumEpochResponse(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 2), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 2), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 2), ()
+                ),
             ),
         )
 

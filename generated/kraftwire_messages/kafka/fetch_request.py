@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -170,7 +172,7 @@ class FetchRequest(Message):
             Field(
                 "replica_state",
                 "ReplicaState",
-                "ReplicaState",
+                StructType("ReplicaState"),
                 range(15, 19),
                 None,
                 tagged=range(15, 19),
@@ -182,9 +184,13 @@ class FetchRequest(Message):
             Field("isolation_level", "IsolationLevel", "int8", range(4, 19), 0, ignorable=True),
             Field("session_id", "SessionId", "int32", range(7, 19), 0, ignorable=True),
             Field("session_epoch", "SessionEpoch", "int32", range(7, 19), -1, ignorable=True),
-            Field("topics", "Topics", "[]FetchTopic", range(4, 19), ()),
+            Field("topics", "Topics", Array(StructType("FetchTopic")), range(4, 19), ()),
             Field(
-                "forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", range(7, 19), ()
+                "forgotten_topics_data",
+                "ForgottenTopicsData",
+                Array(StructType("ForgottenTopic")),
+                range(7, 19),
+                (),
             ),
             Field("rack_id", "RackId", "string", range(11, 19), "", ignorable=True),
         ),
@@ -291,7 +297,13 @@ class FetchRequest(Message):
                     ignorable=True,
                 ),
                 Field("topic_id", "TopicId", "uuid", range(13, 19), ZERO_UUID, ignorable=True),
-                Field("partitions", "Partitions", "[]FetchPartition", range(4, 19), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("FetchPartition")),
+                    range(4, 19),
+                    (),
+                ),
             ),
         )
 
@@ -464,6 +476,6 @@ class FetchRequest(Message):
                     ignorable=True,
                 ),
                 Field("topic_id", "TopicId", "uuid", range(13, 19), ZERO_UUID, ignorable=True),
-                Field("partitions", "Partitions", "[]int32", range(7, 19), ()),
+                Field("partitions", "Partitions", Array("int32"), range(7, 19), ()),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -106,11 +108,17 @@ class FetchResponse(Message):
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(4, 19), 0, ignorable=True),
             Field("error_code", "ErrorCode", "int16", range(7, 19), 0, ignorable=True),
             Field("session_id", "SessionId", "int32", range(7, 19), 0),
-            Field("responses", "Responses", "[]FetchableTopicResponse", range(4, 19), ()),
+            Field(
+                "responses",
+                "Responses",
+                Array(StructType("FetchableTopicResponse")),
+                range(4, 19),
+                (),
+            ),
             Field(
                 "node_endpoints",
                 "NodeEndpoints",
-                "[]NodeEndpoint",
+                Array(StructType("NodeEndpoint")),
                 range(16, 19),
                 (),
                 tagged=range(16, 19),
@@ -179,7 +187,9 @@ class FetchResponse(Message):
                     ignorable=True,
                 ),
                 Field("topic_id", "TopicId", "uuid", range(13, 19), ZERO_UUID, ignorable=True),
-                Field("partitions", "Partitions", "[]PartitionData", range(4, 19), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(4, 19), ()
+                ),
             ),
         )
 
@@ -341,7 +351,7 @@ class FetchResponse(Message):
                 Field(
                     "diverging_epoch",
                     "DivergingEpoch",
-                    "EpochEndOffset",
+                    StructType("EpochEndOffset"),
                     range(12, 19),
                     None,
                     tagged=range(12, 19),
@@ -350,7 +360,7 @@ class FetchResponse(Message):
                 Field(
                     "current_leader",
                     "CurrentLeader",
-                    "LeaderIdAndEpoch",
+                    StructType("LeaderIdAndEpoch"),
                     range(12, 19),
                     None,
                     tagged=range(12, 19),
@@ -359,7 +369,7 @@ class FetchResponse(Message):
                 Field(
                     "snapshot_id",
                     "SnapshotId",
-                    "SnapshotId",
+                    StructType("SnapshotId"),
                     range(12, 19),
                     None,
                     tagged=range(12, 19),
@@ -368,7 +378,7 @@ class FetchResponse(Message):
                 Field(
                     "aborted_transactions",
                     "AbortedTransactions",
-                    "[]AbortedTransaction",
+                    Array(StructType("AbortedTransaction")),
                     range(4, 19),
                     (),
                     nullable=range(4, 19),

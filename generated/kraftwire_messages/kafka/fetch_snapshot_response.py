@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -85,11 +87,11 @@ class FetchSnapshotResponse(Message):
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), 0, ignorable=True),
             Field("error_code", "ErrorCode", "int16", range(0, 2), 0),
-            Field("topics", "Topics", "[]TopicSnapshot", range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("TopicSnapshot")), range(0, 2), ()),
             Field(
                 "node_endpoints",
                 "NodeEndpoints",
-                "[]NodeEndpoint",
+                Array(StructType("NodeEndpoint")),
                 range(1, 2),
                 (),
                 tagged=range(1, 2),
@@ -137,7 +139,13 @@ class FetchSnapshotResponse(Message):
             range(0, 2),
             (
                 Field("name", "Name", "string", range(0, 2), "", entity_type="topicName"),
-                Field("partitions", "Partitions", "[]PartitionSnapshot", range(0, 2), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("PartitionSnapshot")),
+                    range(0, 2),
+                    (),
+                ),
             ),
         )
 
@@ -215,11 +223,11 @@ class FetchSnapshotResponse(Message):
             (
                 Field("index", "Index", "int32", range(0, 2), 0),
                 Field("error_code", "ErrorCode", "int16", range(0, 2), 0),
-                Field("snapshot_id", "SnapshotId", "SnapshotId", range(0, 2), ()),
+                Field("snapshot_id", "SnapshotId", StructType("SnapshotId"), range(0, 2), ()),
                 Field(
                     "current_leader",
                     "CurrentLeader",
-                    "LeaderIdAndEpoch",
+                    StructType("LeaderIdAndEpoch"),
                     range(0, 2),
                     None,
                     tagged=range(0, 2),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -75,7 +76,7 @@ class FindCoordinatorRequest(Message):
         (
             Field("key", "Key", "string", range(0, 4), ""),
             Field("key_type", "KeyType", "int8", range(1, 7), 0),
-            Field("coordinator_keys", "CoordinatorKeys", "[]string", range(4, 7), ()),
+            Field("coordinator_keys", "CoordinatorKeys", Array("string"), range(4, 7), ()),
         ),
         type="request",
         api_key=10,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -119,7 +121,9 @@ class FindCoordinatorResponse(Message):
             Field("node_id", "NodeId", "int32", range(0, 4), 0, entity_type="brokerId"),
             Field("host", "Host", "string", range(0, 4), ""),
             Field("port", "Port", "int32", range(0, 4), 0),
-            Field("coordinators", "Coordinators", "[]Coordinator", range(4, 7), ()),
+            Field(
+                "coordinators", "Coordinators", Array(StructType("Coordinator")), range(4, 7), ()
+            ),
         ),
         type="response",
         api_key=10,

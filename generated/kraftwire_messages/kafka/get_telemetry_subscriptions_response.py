@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -100,12 +101,16 @@ class GetTelemetrySubscriptionsResponse(Message):
             Field("client_instance_id", "ClientInstanceId", "uuid", range(0, 1), ZERO_UUID),
             Field("subscription_id", "SubscriptionId", "int32", range(0, 1), 0),
             Field(
-                "accepted_compression_types", "AcceptedCompressionTypes", "[]int8", range(0, 1), ()
+                "accepted_compression_types",
+                "AcceptedCompressionTypes",
+                Array("int8"),
+                range(0, 1),
+                (),
             ),
             Field("push_interval_ms", "PushIntervalMs", "int32", range(0, 1), 0),
             Field("telemetry_max_bytes", "TelemetryMaxBytes", "int32", range(0, 1), 0),
             Field("delta_temporality", "DeltaTemporality", "bool", range(0, 1), False),
-            Field("requested_metrics", "RequestedMetrics", "[]string", range(0, 1), ()),
+            Field("requested_metrics", "RequestedMetrics", Array("string"), range(0, 1), ()),
         ),
         type="response",
         api_key=71,

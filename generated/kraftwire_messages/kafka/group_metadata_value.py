@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -87,7 +89,7 @@ class GroupMetadataValue(Message):
                 -1,
                 ignorable=True,
             ),
-            Field("members", "members", "[]MemberMetadata", range(0, 5), ()),
+            Field("members", "members", Array(StructType("MemberMetadata")), range(0, 5), ()),
         ),
         type="coordinator-value",
         api_key=2,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -66,7 +68,9 @@ class IncrementalAlterConfigsRequest(Message):
         range(0, 2),
         range(1, 2),
         (
-            Field("resources", "Resources", "[]AlterConfigsResource", range(0, 2), ()),
+            Field(
+                "resources", "Resources", Array(StructType("AlterConfigsResource")), range(0, 2), ()
+            ),
             Field("validate_only", "ValidateOnly", "bool", range(0, 2), False),
         ),
         type="request",
@@ -120,7 +124,7 @@ class IncrementalAlterConfigsRequest(Message):
             (
                 Field("resource_type", "ResourceType", "int8", range(0, 2), 0, map_key=True),
                 Field("resource_name", "ResourceName", "string", range(0, 2), "", map_key=True),
-                Field("configs", "Configs", "[]AlterableConfig", range(0, 2), ()),
+                Field("configs", "Configs", Array(StructType("AlterableConfig")), range(0, 2), ()),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -67,7 +69,13 @@ class IncrementalAlterConfigsResponse(Message):
         range(1, 2),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), 0),
-            Field("responses", "Responses", "[]AlterConfigsResourceResponse", range(0, 2), ()),
+            Field(
+                "responses",
+                "Responses",
+                Array(StructType("AlterConfigsResourceResponse")),
+                range(0, 2),
+                (),
+            ),
         ),
         type="response",
         api_key=44,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -63,7 +65,7 @@ class InitializeShareGroupStateRequest(Message):
         range(0, 1),
         (
             Field("group_id", "GroupId", "string", range(0, 1), ""),
-            Field("topics", "Topics", "[]InitializeStateData", range(0, 1), ()),
+            Field("topics", "Topics", Array(StructType("InitializeStateData")), range(0, 1), ()),
         ),
         type="request",
         api_key=83,
@@ -112,7 +114,9 @@ class InitializeShareGroupStateRequest(Message):
             range(0, 1),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 1), ZERO_UUID),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 1), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 1), ()
+                ),
             ),
         )
 

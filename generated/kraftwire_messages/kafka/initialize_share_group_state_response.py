@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -62,7 +64,7 @@ class InitializeShareGroupStateResponse(Message):
         "InitializeShareGroupStateResponse",
         range(0, 1),
         range(0, 1),
-        (Field("results", "Results", "[]InitializeStateResult", range(0, 1), ()),),
+        (Field("results", "Results", Array(StructType("InitializeStateResult")), range(0, 1), ()),),
         type="response",
         api_key=83,
         headers=((range(0, 1), 1),),
@@ -109,7 +111,13 @@ class InitializeShareGroupStateResponse(Message):
             range(0, 1),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 1), ZERO_UUID),
-                Field("partitions", "Partitions", "[]PartitionResult", range(0, 1), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("PartitionResult")),
+                    range(0, 1),
+                    (),
+                ),
             ),
         )
 

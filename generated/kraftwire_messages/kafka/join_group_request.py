@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -113,7 +115,13 @@ class JoinGroupRequest(Message):
                 nullable=range(5, 10),
             ),
             Field("protocol_type", "ProtocolType", "string", range(0, 10), ""),
-            Field("protocols", "Protocols", "[]JoinGroupRequestProtocol", range(0, 10), ()),
+            Field(
+                "protocols",
+                "Protocols",
+                Array(StructType("JoinGroupRequestProtocol")),
+                range(0, 10),
+                (),
+            ),
             Field(
                 "reason",
                 "Reason",

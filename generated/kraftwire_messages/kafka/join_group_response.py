@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -124,7 +126,9 @@ class JoinGroupResponse(Message):
             Field("leader", "Leader", "string", range(0, 10), ""),
             Field("skip_assignment", "SkipAssignment", "bool", range(9, 10), False),
             Field("member_id", "MemberId", "string", range(0, 10), ""),
-            Field("members", "Members", "[]JoinGroupResponseMember", range(0, 10), ()),
+            Field(
+                "members", "Members", Array(StructType("JoinGroupResponseMember")), range(0, 10), ()
+            ),
         ),
         type="response",
         api_key=11,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -72,8 +74,8 @@ class LeaderChangeMessage(Message):
         (
             Field("version", "Version", "int16", range(0, 2), 0),
             Field("leader_id", "LeaderId", "int32", range(0, 2), 0, entity_type="brokerId"),
-            Field("voters", "Voters", "[]Voter", range(0, 2), ()),
-            Field("granting_voters", "GrantingVoters", "[]Voter", range(0, 2), ()),
+            Field("voters", "Voters", Array(StructType("Voter")), range(0, 2), ()),
+            Field("granting_voters", "GrantingVoters", Array(StructType("Voter")), range(0, 2), ()),
         ),
         type="data",
     )

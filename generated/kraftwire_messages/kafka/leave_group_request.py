@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -73,7 +75,7 @@ class LeaveGroupRequest(Message):
         (
             Field("group_id", "GroupId", "string", range(0, 6), "", entity_type="groupId"),
             Field("member_id", "MemberId", "string", range(0, 3), ""),
-            Field("members", "Members", "[]MemberIdentity", range(3, 6), ()),
+            Field("members", "Members", Array(StructType("MemberIdentity")), range(3, 6), ()),
         ),
         type="request",
         api_key=13,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -73,7 +75,7 @@ class LeaveGroupResponse(Message):
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 6), 0, ignorable=True),
             Field("error_code", "ErrorCode", "int16", range(0, 6), 0),
-            Field("members", "Members", "[]MemberResponse", range(3, 6), ()),
+            Field("members", "Members", Array(StructType("MemberResponse")), range(3, 6), ()),
         ),
         type="response",
         api_key=13,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -51,7 +52,7 @@ class ListConfigResourcesRequest(Message):
         "ListConfigResourcesRequest",
         range(0, 2),
         range(0, 2),
-        (Field("resource_types", "ResourceTypes", "[]int8", range(1, 2), ()),),
+        (Field("resource_types", "ResourceTypes", Array("int8"), range(1, 2), ()),),
         type="request",
         api_key=74,
         headers=((range(0, 2), 2),),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -71,7 +73,13 @@ class ListConfigResourcesResponse(Message):
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), 0),
             Field("error_code", "ErrorCode", "int16", range(0, 2), 0),
-            Field("config_resources", "ConfigResources", "[]ConfigResource", range(0, 2), ()),
+            Field(
+                "config_resources",
+                "ConfigResources",
+                Array(StructType("ConfigResource")),
+                range(0, 2),
+                (),
+            ),
         ),
         type="response",
         api_key=74,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -64,8 +65,8 @@ class ListGroupsRequest(Message):
         range(0, 6),
         range(3, 6),
         (
-            Field("states_filter", "StatesFilter", "[]string", range(4, 6), ()),
-            Field("types_filter", "TypesFilter", "[]string", range(5, 6), ()),
+            Field("states_filter", "StatesFilter", Array("string"), range(4, 6), ()),
+            Field("types_filter", "TypesFilter", Array("string"), range(5, 6), ()),
         ),
         type="request",
         api_key=16,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -73,7 +75,7 @@ class ListOffsetsRequest(Message):
         (
             Field("replica_id", "ReplicaId", "int32", range(1, 12), 0, entity_type="brokerId"),
             Field("isolation_level", "IsolationLevel", "int8", range(2, 12), 0),
-            Field("topics", "Topics", "[]ListOffsetsTopic", range(1, 12), ()),
+            Field("topics", "Topics", Array(StructType("ListOffsetsTopic")), range(1, 12), ()),
             Field("timeout_ms", "TimeoutMs", "int32", range(10, 12), 0, ignorable=True),
         ),
         type="request",
@@ -122,7 +124,13 @@ class ListOffsetsRequest(Message):
             range(6, 12),
             (
                 Field("name", "Name", "string", range(1, 12), "", entity_type="topicName"),
-                Field("partitions", "Partitions", "[]ListOffsetsPartition", range(1, 12), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("ListOffsetsPartition")),
+                    range(1, 12),
+                    (),
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -67,7 +69,9 @@ class ListOffsetsResponse(Message):
         range(6, 12),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 12), 0, ignorable=True),
-            Field("topics", "Topics", "[]ListOffsetsTopicResponse", range(1, 12), ()),
+            Field(
+                "topics", "Topics", Array(StructType("ListOffsetsTopicResponse")), range(1, 12), ()
+            ),
         ),
         type="response",
         api_key=2,
@@ -120,7 +124,11 @@ class ListOffsetsResponse(Message):
             (
                 Field("name", "Name", "string", range(1, 12), "", entity_type="topicName"),
                 Field(
-                    "partitions", "Partitions", "[]ListOffsetsPartitionResponse", range(1, 12), ()
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("ListOffsetsPartitionResponse")),
+                    range(1, 12),
+                    (),
                 ),
             ),
         )

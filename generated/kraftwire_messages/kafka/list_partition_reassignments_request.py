@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -64,7 +66,7 @@ class ListPartitionReassignmentsRequest(Message):
             Field(
                 "topics",
                 "Topics",
-                "[]ListPartitionReassignmentsTopics",
+                Array(StructType("ListPartitionReassignmentsTopics")),
                 range(0, 1),
                 None,
                 nullable=range(0, 1),
@@ -108,6 +110,6 @@ class ListPartitionReassignmentsRequest(Message):
             range(0, 1),
             (
                 Field("name", "Name", "string", range(0, 1), "", entity_type="topicName"),
-                Field("partition_indexes", "PartitionIndexes", "[]int32", range(0, 1), ()),
+                Field("partition_indexes", "PartitionIndexes", Array("int32"), range(0, 1), ()),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -78,7 +80,9 @@ class ListPartitionReassignmentsResponse(Message):
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1), 0),
             Field("error_code", "ErrorCode", "int16", range(0, 1), 0),
             Field("error_message", "ErrorMessage", "string", range(0, 1), "", nullable=range(0, 1)),
-            Field("topics", "Topics", "[]OngoingTopicReassignment", range(0, 1), ()),
+            Field(
+                "topics", "Topics", Array(StructType("OngoingTopicReassignment")), range(0, 1), ()
+            ),
         ),
         type="response",
         api_key=46,
@@ -129,7 +133,11 @@ class ListPartitionReassignmentsResponse(Message):
             (
                 Field("name", "Name", "string", range(0, 1), "", entity_type="topicName"),
                 Field(
-                    "partitions", "Partitions", "[]OngoingPartitionReassignment", range(0, 1), ()
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("OngoingPartitionReassignment")),
+                    range(0, 1),
+                    (),
                 ),
             ),
         )
@@ -174,11 +182,13 @@ class ListPartitionReassignmentsResponse(Message):
             range(0, 1),
             (
                 Field("partition_index", "PartitionIndex", "int32", range(0, 1), 0),
-                Field("replicas", "Replicas", "[]int32", range(0, 1), (), entity_type="brokerId"),
+                Field(
+                    "replicas", "Replicas", Array("int32"), range(0, 1), (), entity_type="brokerId"
+                ),
                 Field(
                     "adding_replicas",
                     "AddingReplicas",
-                    "[]int32",
+                    Array("int32"),
                     range(0, 1),
                     (),
                     entity_type="brokerId",
@@ -186,7 +196,7 @@ class ListPartitionReassignmentsResponse(Message):
                 Field(
                     "removing_replicas",
                     "RemovingReplicas",
-                    "[]int32",
+                    Array("int32"),
                     range(0, 1),
                     (),
                     entity_type="brokerId",

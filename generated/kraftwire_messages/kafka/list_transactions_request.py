@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -70,11 +71,11 @@ class ListTransactionsRequest(Message):
         range(0, 3),
         range(0, 3),
         (
-            Field("state_filters", "StateFilters", "[]string", range(0, 3), ()),
+            Field("state_filters", "StateFilters", Array("string"), range(0, 3), ()),
             Field(
                 "producer_id_filters",
                 "ProducerIdFilters",
-                "[]int64",
+                Array("int64"),
                 range(0, 3),
                 (),
                 entity_type="producerId",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -77,8 +79,14 @@ class ListTransactionsResponse(Message):
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 3), 0),
             Field("error_code", "ErrorCode", "int16", range(0, 3), 0),
-            Field("unknown_state_filters", "UnknownStateFilters", "[]string", range(0, 3), ()),
-            Field("transaction_states", "TransactionStates", "[]TransactionState", range(0, 3), ()),
+            Field("unknown_state_filters", "UnknownStateFilters", Array("string"), range(0, 3), ()),
+            Field(
+                "transaction_states",
+                "TransactionStates",
+                Array(StructType("TransactionState")),
+                range(0, 3),
+                (),
+            ),
         ),
         type="response",
         api_key=66,

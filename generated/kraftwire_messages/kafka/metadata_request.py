@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -107,7 +109,7 @@ class MetadataRequest(Message):
             Field(
                 "topics",
                 "Topics",
-                "[]MetadataRequestTopic",
+                Array(StructType("MetadataRequestTopic")),
                 range(0, 14),
                 (),
                 nullable=range(1, 14),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -106,7 +108,9 @@ class MetadataResponse(Message):
         range(9, 14),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(3, 14), 0, ignorable=True),
-            Field("brokers", "Brokers", "[]MetadataResponseBroker", range(0, 14), ()),
+            Field(
+                "brokers", "Brokers", Array(StructType("MetadataResponseBroker")), range(0, 14), ()
+            ),
             Field(
                 "cluster_id",
                 "ClusterId",
@@ -125,7 +129,7 @@ class MetadataResponse(Message):
                 entity_type="brokerId",
                 ignorable=True,
             ),
-            Field("topics", "Topics", "[]MetadataResponseTopic", range(0, 14), ()),
+            Field("topics", "Topics", Array(StructType("MetadataResponseTopic")), range(0, 14), ()),
             Field(
                 "cluster_authorized_operations",
                 "ClusterAuthorizedOperations",
@@ -292,7 +296,13 @@ class MetadataResponse(Message):
                 ),
                 Field("topic_id", "TopicId", "uuid", range(10, 14), ZERO_UUID, ignorable=True),
                 Field("is_internal", "IsInternal", "bool", range(1, 14), False, ignorable=True),
-                Field("partitions", "Partitions", "[]MetadataResponsePartition", range(0, 14), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("MetadataResponsePartition")),
+                    range(0, 14),
+                    (),
+                ),
                 Field(
                     "topic_authorized_operations",
                     "TopicAuthorizedOperations",
@@ -373,16 +383,23 @@ class MetadataResponse(Message):
                 Field(
                     "replica_nodes",
                     "ReplicaNodes",
-                    "[]int32",
+                    Array("int32"),
                     range(0, 14),
                     (),
                     entity_type="brokerId",
                 ),
-                Field("isr_nodes", "IsrNodes", "[]int32", range(0, 14), (), entity_type="brokerId"),
+                Field(
+                    "isr_nodes",
+                    "IsrNodes",
+                    Array("int32"),
+                    range(0, 14),
+                    (),
+                    entity_type="brokerId",
+                ),
                 Field(
                     "offline_replicas",
                     "OfflineReplicas",
-                    "[]int32",
+                    Array("int32"),
                     range(5, 14),
                     (),
                     entity_type="brokerId",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -107,7 +109,9 @@ class OffsetCommitRequest(Message):
                 nullable=range(7, 11),
             ),
             Field("retention_time_ms", "RetentionTimeMs", "int64", range(2, 5), -1, ignorable=True),
-            Field("topics", "Topics", "[]OffsetCommitRequestTopic", range(2, 11), ()),
+            Field(
+                "topics", "Topics", Array(StructType("OffsetCommitRequestTopic")), range(2, 11), ()
+            ),
         ),
         type="request",
         api_key=8,
@@ -178,7 +182,11 @@ class OffsetCommitRequest(Message):
                 ),
                 Field("topic_id", "TopicId", "uuid", range(10, 11), ZERO_UUID, ignorable=True),
                 Field(
-                    "partitions", "Partitions", "[]OffsetCommitRequestPartition", range(2, 11), ()
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("OffsetCommitRequestPartition")),
+                    range(2, 11),
+                    (),
                 ),
             ),
         )

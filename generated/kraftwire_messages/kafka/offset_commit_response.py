@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -69,7 +71,9 @@ class OffsetCommitResponse(Message):
         range(8, 11),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(3, 11), 0, ignorable=True),
-            Field("topics", "Topics", "[]OffsetCommitResponseTopic", range(2, 11), ()),
+            Field(
+                "topics", "Topics", Array(StructType("OffsetCommitResponseTopic")), range(2, 11), ()
+            ),
         ),
         type="response",
         api_key=8,
@@ -139,7 +143,11 @@ class OffsetCommitResponse(Message):
                 ),
                 Field("topic_id", "TopicId", "uuid", range(10, 11), ZERO_UUID, ignorable=True),
                 Field(
-                    "partitions", "Partitions", "[]OffsetCommitResponsePartition", range(2, 11), ()
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("OffsetCommitResponsePartition")),
+                    range(2, 11),
+                    (),
                 ),
             ),
         )

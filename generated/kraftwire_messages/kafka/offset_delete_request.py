@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     NEVER,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -59,7 +61,9 @@ class OffsetDeleteRequest(Message):
         NEVER,
         (
             Field("group_id", "GroupId", "string", range(0, 1), "", entity_type="groupId"),
-            Field("topics", "Topics", "[]OffsetDeleteRequestTopic", range(0, 1), ()),
+            Field(
+                "topics", "Topics", Array(StructType("OffsetDeleteRequestTopic")), range(0, 1), ()
+            ),
         ),
         type="request",
         api_key=47,
@@ -111,7 +115,11 @@ class OffsetDeleteRequest(Message):
                     "name", "Name", "string", range(0, 1), "", entity_type="topicName", map_key=True
                 ),
                 Field(
-                    "partitions", "Partitions", "[]OffsetDeleteRequestPartition", range(0, 1), ()
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("OffsetDeleteRequestPartition")),
+                    range(0, 1),
+                    (),
                 ),
             ),
         )

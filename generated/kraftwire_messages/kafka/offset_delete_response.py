@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     NEVER,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -70,7 +72,9 @@ class OffsetDeleteResponse(Message):
         (
             Field("error_code", "ErrorCode", "int16", range(0, 1), 0),
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 1), 0, ignorable=True),
-            Field("topics", "Topics", "[]OffsetDeleteResponseTopic", range(0, 1), ()),
+            Field(
+                "topics", "Topics", Array(StructType("OffsetDeleteResponseTopic")), range(0, 1), ()
+            ),
         ),
         type="response",
         api_key=47,
@@ -121,7 +125,11 @@ class OffsetDeleteResponse(Message):
                     "name", "Name", "string", range(0, 1), "", entity_type="topicName", map_key=True
                 ),
                 Field(
-                    "partitions", "Partitions", "[]OffsetDeleteResponsePartition", range(0, 1), ()
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("OffsetDeleteResponsePartition")),
+                    range(0, 1),
+                    (),
                 ),
             ),
         )

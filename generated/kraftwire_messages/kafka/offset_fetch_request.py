@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -105,12 +107,14 @@ class OffsetFetchRequest(Message):
             Field(
                 "topics",
                 "Topics",
-                "[]OffsetFetchRequestTopic",
+                Array(StructType("OffsetFetchRequestTopic")),
                 range(1, 8),
                 (),
                 nullable=range(2, 8),
             ),
-            Field("groups", "Groups", "[]OffsetFetchRequestGroup", range(8, 11), ()),
+            Field(
+                "groups", "Groups", Array(StructType("OffsetFetchRequestGroup")), range(8, 11), ()
+            ),
             Field("require_stable", "RequireStable", "bool", range(7, 11), False),
         ),
         type="request",
@@ -155,7 +159,7 @@ class OffsetFetchRequest(Message):
             range(6, 8),
             (
                 Field("name", "Name", "string", range(1, 8), "", entity_type="topicName"),
-                Field("partition_indexes", "PartitionIndexes", "[]int32", range(1, 8), ()),
+                Field("partition_indexes", "PartitionIndexes", Array("int32"), range(1, 8), ()),
             ),
         )
 
@@ -220,7 +224,7 @@ class OffsetFetchRequest(Message):
                 Field(
                     "topics",
                     "Topics",
-                    "[]OffsetFetchRequestTopics",
+                    Array(StructType("OffsetFetchRequestTopics")),
                     range(8, 11),
                     (),
                     nullable=range(8, 11),
@@ -277,6 +281,6 @@ class OffsetFetchRequest(Message):
                     ignorable=True,
                 ),
                 Field("topic_id", "TopicId", "uuid", range(10, 11), ZERO_UUID, ignorable=True),
-                Field("partition_indexes", "PartitionIndexes", "[]int32", range(8, 11), ()),
+                Field("partition_indexes", "PartitionIndexes", Array("int32"), range(8, 11), ()),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -93,9 +95,13 @@ class OffsetFetchResponse(Message):
         range(6, 11),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(3, 11), 0, ignorable=True),
-            Field("topics", "Topics", "[]OffsetFetchResponseTopic", range(1, 8), ()),
+            Field(
+                "topics", "Topics", Array(StructType("OffsetFetchResponseTopic")), range(1, 8), ()
+            ),
             Field("error_code", "ErrorCode", "int16", range(2, 8), 0, ignorable=True),
-            Field("groups", "Groups", "[]OffsetFetchResponseGroup", range(8, 11), ()),
+            Field(
+                "groups", "Groups", Array(StructType("OffsetFetchResponseGroup")), range(8, 11), ()
+            ),
         ),
         type="response",
         api_key=9,
@@ -148,7 +154,11 @@ class OffsetFetchResponse(Message):
             (
                 Field("name", "Name", "string", range(1, 8), "", entity_type="topicName"),
                 Field(
-                    "partitions", "Partitions", "[]OffsetFetchResponsePartition", range(1, 8), ()
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("OffsetFetchResponsePartition")),
+                    range(1, 8),
+                    (),
                 ),
             ),
         )
@@ -262,7 +272,13 @@ class OffsetFetchResponse(Message):
             range(8, 11),
             (
                 Field("group_id", "GroupId", "string", range(8, 11), "", entity_type="groupId"),
-                Field("topics", "Topics", "[]OffsetFetchResponseTopics", range(8, 11), ()),
+                Field(
+                    "topics",
+                    "Topics",
+                    Array(StructType("OffsetFetchResponseTopics")),
+                    range(8, 11),
+                    (),
+                ),
                 Field("error_code", "ErrorCode", "int16", range(8, 11), 0),
             ),
         )
@@ -326,7 +342,11 @@ class OffsetFetchResponse(Message):
                 ),
                 Field("topic_id", "TopicId", "uuid", range(10, 11), ZERO_UUID, ignorable=True),
                 Field(
-                    "partitions", "Partitions", "[]OffsetFetchResponsePartitions", range(8, 11), ()
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("OffsetFetchResponsePartitions")),
+                    range(8, 11),
+                    (),
                 ),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -75,7 +77,7 @@ class OffsetForLeaderEpochRequest(Message):
                 entity_type="brokerId",
                 ignorable=True,
             ),
-            Field("topics", "Topics", "[]OffsetForLeaderTopic", range(2, 5), ()),
+            Field("topics", "Topics", Array(StructType("OffsetForLeaderTopic")), range(2, 5), ()),
         ),
         type="request",
         api_key=23,
@@ -136,7 +138,13 @@ class OffsetForLeaderEpochRequest(Message):
                     entity_type="topicName",
                     map_key=True,
                 ),
-                Field("partitions", "Partitions", "[]OffsetForLeaderPartition", range(2, 5), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("OffsetForLeaderPartition")),
+                    range(2, 5),
+                    (),
+                ),
             ),
         )
 

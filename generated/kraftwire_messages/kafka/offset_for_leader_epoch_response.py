@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -67,7 +69,9 @@ class OffsetForLeaderEpochResponse(Message):
         range(4, 5),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(2, 5), 0, ignorable=True),
-            Field("topics", "Topics", "[]OffsetForLeaderTopicResult", range(2, 5), ()),
+            Field(
+                "topics", "Topics", Array(StructType("OffsetForLeaderTopicResult")), range(2, 5), ()
+            ),
         ),
         type="response",
         api_key=23,
@@ -122,7 +126,9 @@ class OffsetForLeaderEpochResponse(Message):
                     entity_type="topicName",
                     map_key=True,
                 ),
-                Field("partitions", "Partitions", "[]EpochEndOffset", range(2, 5), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("EpochEndOffset")), range(2, 5), ()
+                ),
             ),
         )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -146,7 +147,7 @@ class PartitionChangeRecord(Message):
             Field(
                 "isr",
                 "Isr",
-                "[]int32",
+                Array("int32"),
                 range(0, 3),
                 None,
                 nullable=range(0, 3),
@@ -167,7 +168,7 @@ class PartitionChangeRecord(Message):
             Field(
                 "replicas",
                 "Replicas",
-                "[]int32",
+                Array("int32"),
                 range(0, 3),
                 None,
                 nullable=range(0, 3),
@@ -178,7 +179,7 @@ class PartitionChangeRecord(Message):
             Field(
                 "removing_replicas",
                 "RemovingReplicas",
-                "[]int32",
+                Array("int32"),
                 range(0, 3),
                 None,
                 nullable=range(0, 3),
@@ -189,7 +190,7 @@ class PartitionChangeRecord(Message):
             Field(
                 "adding_replicas",
                 "AddingReplicas",
-                "[]int32",
+                Array("int32"),
                 range(0, 3),
                 None,
                 nullable=range(0, 3),
@@ -209,7 +210,7 @@ class PartitionChangeRecord(Message):
             Field(
                 "directories",
                 "Directories",
-                "[]uuid",
+                Array("uuid"),
                 range(1, 3),
                 None,
                 nullable=range(1, 3),
@@ -219,7 +220,7 @@ class PartitionChangeRecord(Message):
             Field(
                 "eligible_leader_replicas",
                 "EligibleLeaderReplicas",
-                "[]int32",
+                Array("int32"),
                 range(2, 3),
                 None,
                 nullable=range(2, 3),
@@ -230,7 +231,7 @@ class PartitionChangeRecord(Message):
             Field(
                 "last_known_elr",
                 "LastKnownElr",
-                "[]int32",
+                Array("int32"),
                 range(2, 3),
                 None,
                 nullable=range(2, 3),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -138,12 +139,12 @@ class PartitionRecord(Message):
         (
             Field("partition_id", "PartitionId", "int32", range(0, 3), -1),
             Field("topic_id", "TopicId", "uuid", range(0, 3), ZERO_UUID),
-            Field("replicas", "Replicas", "[]int32", range(0, 3), (), entity_type="brokerId"),
-            Field("isr", "Isr", "[]int32", range(0, 3), ()),
+            Field("replicas", "Replicas", Array("int32"), range(0, 3), (), entity_type="brokerId"),
+            Field("isr", "Isr", Array("int32"), range(0, 3), ()),
             Field(
                 "removing_replicas",
                 "RemovingReplicas",
-                "[]int32",
+                Array("int32"),
                 range(0, 3),
                 (),
                 entity_type="brokerId",
@@ -151,7 +152,7 @@ class PartitionRecord(Message):
             Field(
                 "adding_replicas",
                 "AddingReplicas",
-                "[]int32",
+                Array("int32"),
                 range(0, 3),
                 (),
                 entity_type="brokerId",
@@ -168,11 +169,11 @@ class PartitionRecord(Message):
             ),
             Field("leader_epoch", "LeaderEpoch", "int32", range(0, 3), -1),
             Field("partition_epoch", "PartitionEpoch", "int32", range(0, 3), -1),
-            Field("directories", "Directories", "[]uuid", range(1, 3), ()),
+            Field("directories", "Directories", Array("uuid"), range(1, 3), ()),
             Field(
                 "eligible_leader_replicas",
                 "EligibleLeaderReplicas",
-                "[]int32",
+                Array("int32"),
                 range(2, 3),
                 None,
                 nullable=range(2, 3),
@@ -183,7 +184,7 @@ class PartitionRecord(Message):
             Field(
                 "last_known_elr",
                 "LastKnownElr",
-                "[]int32",
+                Array("int32"),
                 range(2, 3),
                 None,
                 nullable=range(2, 3),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -83,7 +85,9 @@ class ProduceRequest(Message):
             ),
             Field("acks", "Acks", "int16", range(3, 14), 0),
             Field("timeout_ms", "TimeoutMs", "int32", range(3, 14), 0),
-            Field("topic_data", "TopicData", "[]TopicProduceData", range(3, 14), ()),
+            Field(
+                "topic_data", "TopicData", Array(StructType("TopicProduceData")), range(3, 14), ()
+            ),
         ),
         type="request",
         api_key=0,
@@ -158,7 +162,11 @@ class ProduceRequest(Message):
                     map_key=True,
                 ),
                 Field(
-                    "partition_data", "PartitionData", "[]PartitionProduceData", range(3, 14), ()
+                    "partition_data",
+                    "PartitionData",
+                    Array(StructType("PartitionProduceData")),
+                    range(3, 14),
+                    (),
                 ),
             ),
         )

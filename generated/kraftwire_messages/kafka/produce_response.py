@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -85,12 +87,18 @@ class ProduceResponse(Message):
         range(3, 14),
         range(9, 14),
         (
-            Field("responses", "Responses", "[]TopicProduceResponse", range(3, 14), ()),
+            Field(
+                "responses",
+                "Responses",
+                Array(StructType("TopicProduceResponse")),
+                range(3, 14),
+                (),
+            ),
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(3, 14), 0, ignorable=True),
             Field(
                 "node_endpoints",
                 "NodeEndpoints",
-                "[]NodeEndpoint",
+                Array(StructType("NodeEndpoint")),
                 range(10, 14),
                 (),
                 tagged=range(10, 14),
@@ -176,7 +184,7 @@ class ProduceResponse(Message):
                 Field(
                     "partition_responses",
                     "PartitionResponses",
-                    "[]PartitionProduceResponse",
+                    Array(StructType("PartitionProduceResponse")),
                     range(3, 14),
                     (),
                 ),
@@ -307,7 +315,7 @@ class ProduceResponse(Message):
                 Field(
                     "record_errors",
                     "RecordErrors",
-                    "[]BatchIndexAndErrorMessage",
+                    Array(StructType("BatchIndexAndErrorMessage")),
                     range(8, 14),
                     (),
                     ignorable=True,
@@ -324,7 +332,7 @@ class ProduceResponse(Message):
                 Field(
                     "current_leader",
                     "CurrentLeader",
-                    "LeaderIdAndEpoch",
+                    StructType("LeaderIdAndEpoch"),
                     range(10, 14),
                     None,
                     tagged=range(10, 14),

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     NEVER,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -64,7 +66,13 @@ class ProducerSnapshot(Message):
         NEVER,
         (
             Field("crc", "Crc", "uint32", range(1, 2), 0),
-            Field("producer_entries", "ProducerEntries", "[]ProducerEntry", range(1, 2), ()),
+            Field(
+                "producer_entries",
+                "ProducerEntries",
+                Array(StructType("ProducerEntry")),
+                range(1, 2),
+                (),
+            ),
         ),
         type="data",
     )

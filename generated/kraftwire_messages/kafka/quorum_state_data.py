@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -108,7 +110,12 @@ class QuorumStateData(Message):
             Field("voted_directory_id", "VotedDirectoryId", "uuid", range(1, 2), ZERO_UUID),
             Field("applied_offset", "AppliedOffset", "int64", range(0, 1), 0),
             Field(
-                "current_voters", "CurrentVoters", "[]Voter", range(0, 1), (), nullable=range(0, 1)
+                "current_voters",
+                "CurrentVoters",
+                Array(StructType("Voter")),
+                range(0, 1),
+                (),
+                nullable=range(0, 1),
             ),
         ),
         type="data",

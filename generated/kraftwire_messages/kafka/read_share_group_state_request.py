@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -63,7 +65,7 @@ class ReadShareGroupStateRequest(Message):
         range(0, 1),
         (
             Field("group_id", "GroupId", "string", range(0, 1), ""),
-            Field("topics", "Topics", "[]ReadStateData", range(0, 1), ()),
+            Field("topics", "Topics", Array(StructType("ReadStateData")), range(0, 1), ()),
         ),
         type="request",
         api_key=84,
@@ -107,7 +109,9 @@ class ReadShareGroupStateRequest(Message):
             range(0, 1),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 1), ZERO_UUID),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 1), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 1), ()
+                ),
             ),
         )
 

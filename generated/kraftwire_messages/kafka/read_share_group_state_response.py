@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -59,7 +61,7 @@ class ReadShareGroupStateResponse(Message):
         "ReadShareGroupStateResponse",
         range(0, 1),
         range(0, 1),
-        (Field("results", "Results", "[]ReadStateResult", range(0, 1), ()),),
+        (Field("results", "Results", Array(StructType("ReadStateResult")), range(0, 1), ()),),
         type="response",
         api_key=84,
         headers=((range(0, 1), 1),),
@@ -101,7 +103,13 @@ class ReadShareGroupStateResponse(Message):
             range(0, 1),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 1), ZERO_UUID),
-                Field("partitions", "Partitions", "[]PartitionResult", range(0, 1), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("PartitionResult")),
+                    range(0, 1),
+                    (),
+                ),
             ),
         )
 
@@ -172,7 +180,13 @@ class ReadShareGroupStateResponse(Message):
                 ),
                 Field("state_epoch", "StateEpoch", "int32", range(0, 1), 0),
                 Field("start_offset", "StartOffset", "int64", range(0, 1), 0),
-                Field("state_batches", "StateBatches", "[]StateBatch", range(0, 1), ()),
+                Field(
+                    "state_batches",
+                    "StateBatches",
+                    Array(StructType("StateBatch")),
+                    range(0, 1),
+                    (),
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -66,7 +68,7 @@ class ReadShareGroupStateSummaryRequest(Message):
         range(0, 2),
         (
             Field("group_id", "GroupId", "string", range(0, 2), ""),
-            Field("topics", "Topics", "[]ReadStateSummaryData", range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("ReadStateSummaryData")), range(0, 2), ()),
         ),
         type="request",
         api_key=87,
@@ -115,7 +117,9 @@ class ReadShareGroupStateSummaryRequest(Message):
             range(0, 2),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 2), ZERO_UUID),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 2), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 2), ()
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -64,7 +66,11 @@ class ReadShareGroupStateSummaryResponse(Message):
         "ReadShareGroupStateSummaryResponse",
         range(0, 2),
         range(0, 2),
-        (Field("results", "Results", "[]ReadStateSummaryResult", range(0, 2), ()),),
+        (
+            Field(
+                "results", "Results", Array(StructType("ReadStateSummaryResult")), range(0, 2), ()
+            ),
+        ),
         type="response",
         api_key=87,
         headers=((range(0, 2), 1),),
@@ -111,7 +117,13 @@ class ReadShareGroupStateSummaryResponse(Message):
             range(0, 2),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 2), ZERO_UUID),
-                Field("partitions", "Partitions", "[]PartitionResult", range(0, 2), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("PartitionResult")),
+                    range(0, 2),
+                    (),
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -131,7 +133,7 @@ class RemoteLogSegmentMetadataRecord(Message):
             Field(
                 "remote_log_segment_id",
                 "RemoteLogSegmentId",
-                "RemoteLogSegmentIdEntry",
+                StructType("RemoteLogSegmentIdEntry"),
                 range(0, 1),
                 (),
             ),
@@ -143,7 +145,7 @@ class RemoteLogSegmentMetadataRecord(Message):
             Field(
                 "segment_leader_epochs",
                 "SegmentLeaderEpochs",
-                "[]SegmentLeaderEpochEntry",
+                Array(StructType("SegmentLeaderEpochEntry")),
                 range(0, 1),
                 (),
             ),
@@ -214,7 +216,7 @@ class RemoteLogSegmentMetadataRecord(Message):
                 Field(
                     "topic_id_partition",
                     "TopicIdPartition",
-                    "TopicIdPartitionEntry",
+                    StructType("TopicIdPartitionEntry"),
                     range(0, 1),
                     (),
                 ),

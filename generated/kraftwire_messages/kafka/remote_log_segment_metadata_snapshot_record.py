@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -131,7 +133,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
             Field(
                 "segment_leader_epochs",
                 "SegmentLeaderEpochs",
-                "[]SegmentLeaderEpochEntry",
+                Array(StructType("SegmentLeaderEpochEntry")),
                 range(0, 1),
                 (),
             ),

@@ -11,6 +11,7 @@ from kraftwire_wire.generated import (
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -89,7 +90,7 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
             Field(
                 "remote_log_segment_id",
                 "RemoteLogSegmentId",
-                "RemoteLogSegmentIdEntry",
+                StructType("RemoteLogSegmentIdEntry"),
                 range(0, 1),
                 (),
             ),
@@ -154,7 +155,7 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
                 Field(
                     "topic_id_partition",
                     "TopicIdPartition",
-                    "TopicIdPartitionEntry",
+                    StructType("TopicIdPartitionEntry"),
                     range(0, 1),
                     (),
                 ),

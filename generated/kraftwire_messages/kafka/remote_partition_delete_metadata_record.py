@@ -11,6 +11,7 @@ from kraftwire_wire.generated import (
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -83,7 +84,11 @@ class RemotePartitionDeleteMetadataRecord(Message):
         range(0, 1),
         (
             Field(
-                "topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", range(0, 1), ()
+                "topic_id_partition",
+                "TopicIdPartition",
+                StructType("TopicIdPartitionEntry"),
+                range(0, 1),
+                (),
             ),
             Field("broker_id", "BrokerId", "int32", range(0, 1), 0),
             Field("event_timestamp_ms", "EventTimestampMs", "int64", range(0, 1), 0),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -54,7 +55,7 @@ class SaslHandshakeResponse(Message):
         NEVER,
         (
             Field("error_code", "ErrorCode", "int16", range(0, 2), 0),
-            Field("mechanisms", "Mechanisms", "[]string", range(0, 2), ()),
+            Field("mechanisms", "Mechanisms", Array("string"), range(0, 2), ()),
         ),
         type="response",
         api_key=17,

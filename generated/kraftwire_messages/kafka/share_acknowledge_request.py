@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -90,7 +92,7 @@ class ShareAcknowledgeRequest(Message):
             Field("member_id", "MemberId", "string", range(1, 3), "", nullable=range(1, 3)),
             Field("share_session_epoch", "ShareSessionEpoch", "int32", range(1, 3), 0),
             Field("is_renew_ack", "IsRenewAck", "bool", range(2, 3), False),
-            Field("topics", "Topics", "[]AcknowledgeTopic", range(1, 3), ()),
+            Field("topics", "Topics", Array(StructType("AcknowledgeTopic")), range(1, 3), ()),
         ),
         type="request",
         api_key=79,
@@ -134,7 +136,13 @@ class ShareAcknowledgeRequest(Message):
             range(1, 3),
             (
                 Field("topic_id", "TopicId", "uuid", range(1, 3), ZERO_UUID, map_key=True),
-                Field("partitions", "Partitions", "[]AcknowledgePartition", range(1, 3), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("AcknowledgePartition")),
+                    range(1, 3),
+                    (),
+                ),
             ),
         )
 
@@ -182,7 +190,7 @@ class ShareAcknowledgeRequest(Message):
                 Field(
                     "acknowledgement_batches",
                     "AcknowledgementBatches",
-                    "[]AcknowledgementBatch",
+                    Array(StructType("AcknowledgementBatch")),
                     range(1, 3),
                     (),
                 ),
@@ -228,6 +236,6 @@ class ShareAcknowledgeRequest(Message):
             (
                 Field("first_offset", "FirstOffset", "int64", range(1, 3), 0),
                 Field("last_offset", "LastOffset", "int64", range(1, 3), 0),
-                Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(1, 3), ()),
+                Field("acknowledge_types", "AcknowledgeTypes", Array("int8"), range(1, 3), ()),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -105,8 +107,20 @@ class ShareAcknowledgeResponse(Message):
                 0,
                 ignorable=True,
             ),
-            Field("responses", "Responses", "[]ShareAcknowledgeTopicResponse", range(1, 3), ()),
-            Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(1, 3), ()),
+            Field(
+                "responses",
+                "Responses",
+                Array(StructType("ShareAcknowledgeTopicResponse")),
+                range(1, 3),
+                (),
+            ),
+            Field(
+                "node_endpoints",
+                "NodeEndpoints",
+                Array(StructType("NodeEndpoint")),
+                range(1, 3),
+                (),
+            ),
         ),
         type="response",
         api_key=79,
@@ -149,7 +163,9 @@ class ShareAcknowledgeResponse(Message):
             range(1, 3),
             (
                 Field("topic_id", "TopicId", "uuid", range(1, 3), ZERO_UUID, map_key=True),
-                Field("partitions", "Partitions", "[]PartitionData", range(1, 3), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(1, 3), ()
+                ),
             ),
         )
 
@@ -216,7 +232,13 @@ class ShareAcknowledgeResponse(Message):
                     None,
                     nullable=range(1, 3),
                 ),
-                Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(1, 3), ()),
+                Field(
+                    "current_leader",
+                    "CurrentLeader",
+                    StructType("LeaderIdAndEpoch"),
+                    range(1, 3),
+                    (),
+                ),
             ),
         )
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     NEVER,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -154,9 +156,13 @@ class ShareFetchRequest(Message):
             Field("batch_size", "BatchSize", "int32", range(1, 3), 0),
             Field("share_acquire_mode", "ShareAcquireMode", "int8", range(2, 3), 0, ignorable=True),
             Field("is_renew_ack", "IsRenewAck", "bool", range(2, 3), False),
-            Field("topics", "Topics", "[]FetchTopic", range(1, 3), ()),
+            Field("topics", "Topics", Array(StructType("FetchTopic")), range(1, 3), ()),
             Field(
-                "forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", range(1, 3), ()
+                "forgotten_topics_data",
+                "ForgottenTopicsData",
+                Array(StructType("ForgottenTopic")),
+                range(1, 3),
+                (),
             ),
         ),
         type="request",
@@ -201,7 +207,9 @@ class ShareFetchRequest(Message):
             range(1, 3),
             (
                 Field("topic_id", "TopicId", "uuid", range(1, 3), ZERO_UUID, map_key=True),
-                Field("partitions", "Partitions", "[]FetchPartition", range(1, 3), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("FetchPartition")), range(1, 3), ()
+                ),
             ),
         )
 
@@ -254,7 +262,7 @@ class ShareFetchRequest(Message):
                 Field(
                     "acknowledgement_batches",
                     "AcknowledgementBatches",
-                    "[]AcknowledgementBatch",
+                    Array(StructType("AcknowledgementBatch")),
                     range(1, 3),
                     (),
                 ),
@@ -300,7 +308,7 @@ class ShareFetchRequest(Message):
             (
                 Field("first_offset", "FirstOffset", "int64", range(1, 3), 0),
                 Field("last_offset", "LastOffset", "int64", range(1, 3), 0),
-                Field("acknowledge_types", "AcknowledgeTypes", "[]int8", range(1, 3), ()),
+                Field("acknowledge_types", "AcknowledgeTypes", Array("int8"), range(1, 3), ()),
             ),
         )
 
@@ -336,6 +344,6 @@ class ShareFetchRequest(Message):
             range(1, 3),
             (
                 Field("topic_id", "TopicId", "uuid", range(1, 3), ZERO_UUID),
-                Field("partitions", "Partitions", "[]int32", range(1, 3), ()),
+                Field("partitions", "Partitions", Array("int32"), range(1, 3), ()),
             ),
         )

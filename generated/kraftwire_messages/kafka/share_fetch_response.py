@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -94,8 +96,20 @@ class ShareFetchResponse(Message):
             Field(
                 "acquisition_lock_timeout_ms", "AcquisitionLockTimeoutMs", "int32", range(1, 3), 0
             ),
-            Field("responses", "Responses", "[]ShareFetchableTopicResponse", range(1, 3), ()),
-            Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", range(1, 3), ()),
+            Field(
+                "responses",
+                "Responses",
+                Array(StructType("ShareFetchableTopicResponse")),
+                range(1, 3),
+                (),
+            ),
+            Field(
+                "node_endpoints",
+                "NodeEndpoints",
+                Array(StructType("NodeEndpoint")),
+                range(1, 3),
+                (),
+            ),
         ),
         type="response",
         api_key=78,
@@ -138,7 +152,9 @@ class ShareFetchResponse(Message):
             range(1, 3),
             (
                 Field("topic_id", "TopicId", "uuid", range(1, 3), ZERO_UUID, map_key=True),
-                Field("partitions", "Partitions", "[]PartitionData", range(1, 3), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(1, 3), ()
+                ),
             ),
         )
 
@@ -238,9 +254,21 @@ class ShareFetchResponse(Message):
                     None,
                     nullable=range(1, 3),
                 ),
-                Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", range(1, 3), ()),
+                Field(
+                    "current_leader",
+                    "CurrentLeader",
+                    StructType("LeaderIdAndEpoch"),
+                    range(1, 3),
+                    (),
+                ),
                 Field("records", "Records", "records", range(1, 3), b""),
-                Field("acquired_records", "AcquiredRecords", "[]AcquiredRecords", range(1, 3), ()),
+                Field(
+                    "acquired_records",
+                    "AcquiredRecords",
+                    Array(StructType("AcquiredRecords")),
+                    range(1, 3),
+                    (),
+                ),
             ),
         )
 

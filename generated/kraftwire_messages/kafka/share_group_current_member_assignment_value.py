@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -84,7 +86,11 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
             Field("previous_member_epoch", "PreviousMemberEpoch", "int32", range(0, 1), 0),
             Field("state", "State", "int8", range(0, 1), 0),
             Field(
-                "assigned_partitions", "AssignedPartitions", "[]TopicPartitions", range(0, 1), ()
+                "assigned_partitions",
+                "AssignedPartitions",
+                Array(StructType("TopicPartitions")),
+                range(0, 1),
+                (),
             ),
         ),
         type="coordinator-value",
@@ -123,6 +129,6 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
             range(0, 1),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 1), ZERO_UUID),
-                Field("partitions", "Partitions", "[]int32", range(0, 1), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 1), ()),
             ),
         )

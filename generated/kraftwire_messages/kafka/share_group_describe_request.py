@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -52,7 +53,7 @@ class ShareGroupDescribeRequest(Message):
         range(1, 2),
         range(1, 2),
         (
-            Field("group_ids", "GroupIds", "[]string", range(1, 2), (), entity_type="groupId"),
+            Field("group_ids", "GroupIds", Array("string"), range(1, 2), (), entity_type="groupId"),
             Field(
                 "include_authorized_operations",
                 "IncludeAuthorizedOperations",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -63,7 +65,7 @@ class ShareGroupDescribeResponse(Message):
         range(1, 2),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 2), 0),
-            Field("groups", "Groups", "[]DescribedGroup", range(1, 2), ()),
+            Field("groups", "Groups", Array(StructType("DescribedGroup")), range(1, 2), ()),
         ),
         type="response",
         api_key=77,
@@ -152,7 +154,7 @@ class ShareGroupDescribeResponse(Message):
                 Field("group_epoch", "GroupEpoch", "int32", range(1, 2), 0),
                 Field("assignment_epoch", "AssignmentEpoch", "int32", range(1, 2), 0),
                 Field("assignor_name", "AssignorName", "string", range(1, 2), ""),
-                Field("members", "Members", "[]Member", range(1, 2), ()),
+                Field("members", "Members", Array(StructType("Member")), range(1, 2), ()),
                 Field(
                     "authorized_operations",
                     "AuthorizedOperations",
@@ -228,12 +230,12 @@ class ShareGroupDescribeResponse(Message):
                 Field(
                     "subscribed_topic_names",
                     "SubscribedTopicNames",
-                    "[]string",
+                    Array("string"),
                     range(1, 2),
                     (),
                     entity_type="topicName",
                 ),
-                Field("assignment", "Assignment", "Assignment", range(1, 2), ()),
+                Field("assignment", "Assignment", StructType("Assignment"), range(1, 2), ()),
             ),
         )
 
@@ -276,7 +278,7 @@ class ShareGroupDescribeResponse(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(1, 2), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]int32", range(1, 2), ()),
+                Field("partitions", "Partitions", Array("int32"), range(1, 2), ()),
             ),
         )
 
@@ -315,5 +317,13 @@ class ShareGroupDescribeResponse(Message):
             "Assignment",
             range(1, 2),
             range(1, 2),
-            (Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", range(1, 2), ()),),
+            (
+                Field(
+                    "topic_partitions",
+                    "TopicPartitions",
+                    Array(StructType("TopicPartitions")),
+                    range(1, 2),
+                    (),
+                ),
+            ),
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -73,7 +74,7 @@ class ShareGroupHeartbeatRequest(Message):
             Field(
                 "subscribed_topic_names",
                 "SubscribedTopicNames",
-                "[]string",
+                Array("string"),
                 range(1, 2),
                 None,
                 nullable=range(1, 2),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -64,7 +65,9 @@ class ShareGroupMemberMetadataValue(Message):
             Field("rack_id", "RackId", "string", range(0, 1), "", nullable=range(0, 1)),
             Field("client_id", "ClientId", "string", range(0, 1), ""),
             Field("client_host", "ClientHost", "string", range(0, 1), ""),
-            Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", range(0, 1), ()),
+            Field(
+                "subscribed_topic_names", "SubscribedTopicNames", Array("string"), range(0, 1), ()
+            ),
         ),
         type="coordinator-value",
         api_key=10,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -92,14 +94,20 @@ class ShareGroupStatePartitionMetadataValue(Message):
             Field(
                 "initializing_topics",
                 "InitializingTopics",
-                "[]TopicPartitionsInfo",
+                Array(StructType("TopicPartitionsInfo")),
                 range(0, 1),
                 (),
             ),
             Field(
-                "initialized_topics", "InitializedTopics", "[]TopicPartitionsInfo", range(0, 1), ()
+                "initialized_topics",
+                "InitializedTopics",
+                Array(StructType("TopicPartitionsInfo")),
+                range(0, 1),
+                (),
             ),
-            Field("deleting_topics", "DeletingTopics", "[]TopicInfo", range(0, 1), ()),
+            Field(
+                "deleting_topics", "DeletingTopics", Array(StructType("TopicInfo")), range(0, 1), ()
+            ),
         ),
         type="coordinator-value",
         api_key=15,
@@ -142,7 +150,7 @@ class ShareGroupStatePartitionMetadataValue(Message):
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 1), ZERO_UUID),
                 Field("topic_name", "TopicName", "string", range(0, 1), ""),
-                Field("partitions", "Partitions", "[]int32", range(0, 1), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 1), ()),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -60,7 +62,15 @@ class ShareGroupTargetAssignmentMemberValue(Message):
         "ShareGroupTargetAssignmentMemberValue",
         range(0, 1),
         range(0, 1),
-        (Field("topic_partitions", "TopicPartitions", "[]TopicPartition", range(0, 1), ()),),
+        (
+            Field(
+                "topic_partitions",
+                "TopicPartitions",
+                Array(StructType("TopicPartition")),
+                range(0, 1),
+                (),
+            ),
+        ),
         type="coordinator-value",
         api_key=13,
     )
@@ -97,6 +107,6 @@ class ShareGroupTargetAssignmentMemberValue(Message):
             range(0, 1),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 1), ZERO_UUID),
-                Field("partitions", "Partitions", "[]int32", range(0, 1), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 1), ()),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -129,7 +131,9 @@ class ShareSnapshotValue(Message):
             ),
             Field("create_timestamp", "CreateTimestamp", "int64", range(0, 1), 0),
             Field("write_timestamp", "WriteTimestamp", "int64", range(0, 1), 0),
-            Field("state_batches", "StateBatches", "[]StateBatch", range(0, 1), ()),
+            Field(
+                "state_batches", "StateBatches", Array(StructType("StateBatch")), range(0, 1), ()
+            ),
         ),
         type="coordinator-value",
         api_key=0,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -95,7 +97,9 @@ class ShareUpdateValue(Message):
                 tagged=range(0, 1),
                 tag=0,
             ),
-            Field("state_batches", "StateBatches", "[]StateBatch", range(0, 1), ()),
+            Field(
+                "state_batches", "StateBatches", Array(StructType("StateBatch")), range(0, 1), ()
+            ),
         ),
         type="coordinator-value",
         api_key=1,

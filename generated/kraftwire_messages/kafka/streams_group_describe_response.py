@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -63,7 +65,7 @@ class StreamsGroupDescribeResponse(Message):
         range(0, 2),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), 0),
-            Field("groups", "Groups", "[]DescribedGroup", range(0, 2), ()),
+            Field("groups", "Groups", Array(StructType("DescribedGroup")), range(0, 2), ()),
         ),
         type="response",
         api_key=89,
@@ -185,8 +187,15 @@ class StreamsGroupDescribeResponse(Message):
                 Field("group_state", "GroupState", "string", range(0, 2), ""),
                 Field("group_epoch", "GroupEpoch", "int32", range(0, 2), 0),
                 Field("assignment_epoch", "AssignmentEpoch", "int32", range(0, 2), 0),
-                Field("topology", "Topology", "Topology", range(0, 2), None, nullable=range(0, 2)),
-                Field("members", "Members", "[]Member", range(0, 2), ()),
+                Field(
+                    "topology",
+                    "Topology",
+                    StructType("Topology"),
+                    range(0, 2),
+                    None,
+                    nullable=range(0, 2),
+                ),
+                Field("members", "Members", Array(StructType("Member")), range(0, 2), ()),
                 Field(
                     "authorized_operations",
                     "AuthorizedOperations",
@@ -197,7 +206,7 @@ class StreamsGroupDescribeResponse(Message):
                 Field(
                     "topology_description",
                     "TopologyDescription",
-                    "TopologyDescription",
+                    StructType("TopologyDescription"),
                     range(1, 2),
                     None,
                     nullable=range(1, 2),
@@ -263,7 +272,7 @@ class StreamsGroupDescribeResponse(Message):
                 Field(
                     "subtopologies",
                     "Subtopologies",
-                    "[]Subtopology",
+                    Array(StructType("Subtopology")),
                     range(0, 2),
                     None,
                     nullable=range(0, 2),
@@ -336,7 +345,7 @@ class StreamsGroupDescribeResponse(Message):
                 Field(
                     "source_topics",
                     "SourceTopics",
-                    "[]string",
+                    Array("string"),
                     range(0, 2),
                     (),
                     entity_type="topicName",
@@ -344,18 +353,22 @@ class StreamsGroupDescribeResponse(Message):
                 Field(
                     "repartition_sink_topics",
                     "RepartitionSinkTopics",
-                    "[]string",
+                    Array("string"),
                     range(0, 2),
                     (),
                     entity_type="topicName",
                 ),
                 Field(
-                    "state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", range(0, 2), ()
+                    "state_changelog_topics",
+                    "StateChangelogTopics",
+                    Array(StructType("TopicInfo")),
+                    range(0, 2),
+                    (),
                 ),
                 Field(
                     "repartition_source_topics",
                     "RepartitionSourceTopics",
-                    "[]TopicInfo",
+                    Array(StructType("TopicInfo")),
                     range(0, 2),
                     (),
                 ),
@@ -494,16 +507,30 @@ class StreamsGroupDescribeResponse(Message):
                 Field(
                     "user_endpoint",
                     "UserEndpoint",
-                    "Endpoint",
+                    StructType("Endpoint"),
                     range(0, 2),
                     None,
                     nullable=range(0, 2),
                 ),
-                Field("client_tags", "ClientTags", "[]KeyValue", range(0, 2), ()),
-                Field("task_offsets", "TaskOffsets", "[]TaskOffset", range(0, 2), ()),
-                Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", range(0, 2), ()),
-                Field("assignment", "Assignment", "Assignment", range(0, 2), ()),
-                Field("target_assignment", "TargetAssignment", "Assignment", range(0, 2), ()),
+                Field("client_tags", "ClientTags", Array(StructType("KeyValue")), range(0, 2), ()),
+                Field(
+                    "task_offsets", "TaskOffsets", Array(StructType("TaskOffset")), range(0, 2), ()
+                ),
+                Field(
+                    "task_end_offsets",
+                    "TaskEndOffsets",
+                    Array(StructType("TaskOffset")),
+                    range(0, 2),
+                    (),
+                ),
+                Field("assignment", "Assignment", StructType("Assignment"), range(0, 2), ()),
+                Field(
+                    "target_assignment",
+                    "TargetAssignment",
+                    StructType("Assignment"),
+                    range(0, 2),
+                    (),
+                ),
                 Field("is_classic", "IsClassic", "bool", range(0, 2), False),
             ),
         )
@@ -632,9 +659,11 @@ class StreamsGroupDescribeResponse(Message):
             range(0, 2),
             range(0, 2),
             (
-                Field("active_tasks", "ActiveTasks", "[]TaskIds", range(0, 2), ()),
-                Field("standby_tasks", "StandbyTasks", "[]TaskIds", range(0, 2), ()),
-                Field("warmup_tasks", "WarmupTasks", "[]TaskIds", range(0, 2), ()),
+                Field("active_tasks", "ActiveTasks", Array(StructType("TaskIds")), range(0, 2), ()),
+                Field(
+                    "standby_tasks", "StandbyTasks", Array(StructType("TaskIds")), range(0, 2), ()
+                ),
+                Field("warmup_tasks", "WarmupTasks", Array(StructType("TaskIds")), range(0, 2), ()),
             ),
         )
 
@@ -670,7 +699,7 @@ class StreamsGroupDescribeResponse(Message):
             range(0, 2),
             (
                 Field("subtopology_id", "SubtopologyId", "string", range(0, 2), ""),
-                Field("partitions", "Partitions", "[]int32", range(0, 2), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 2), ()),
             ),
         )
 
@@ -761,7 +790,9 @@ class StreamsGroupDescribeResponse(Message):
                 Field("name", "Name", "string", range(0, 2), "", entity_type="topicName"),
                 Field("partitions", "Partitions", "int32", range(0, 2), 0),
                 Field("replication_factor", "ReplicationFactor", "int16", range(0, 2), 0),
-                Field("topic_configs", "TopicConfigs", "[]KeyValue", range(0, 2), ()),
+                Field(
+                    "topic_configs", "TopicConfigs", Array(StructType("KeyValue")), range(0, 2), ()
+                ),
             ),
         )
 
@@ -821,14 +852,14 @@ class StreamsGroupDescribeResponse(Message):
                 Field(
                     "subtopologies",
                     "Subtopologies",
-                    "[]TopologyDescriptionSubtopology",
+                    Array(StructType("TopologyDescriptionSubtopology")),
                     range(1, 2),
                     (),
                 ),
                 Field(
                     "global_stores",
                     "GlobalStores",
-                    "[]TopologyDescriptionGlobalStore",
+                    Array(StructType("TopologyDescriptionGlobalStore")),
                     range(1, 2),
                     (),
                 ),
@@ -873,7 +904,9 @@ class StreamsGroupDescribeResponse(Message):
             range(1, 2),
             (
                 Field("subtopology_id", "SubtopologyId", "string", range(1, 2), ""),
-                Field("nodes", "Nodes", "[]TopologyDescriptionNode", range(1, 2), ()),
+                Field(
+                    "nodes", "Nodes", Array(StructType("TopologyDescriptionNode")), range(1, 2), ()
+                ),
             ),
         )
 
@@ -929,7 +962,7 @@ class StreamsGroupDescribeResponse(Message):
                 Field(
                     "source_topics",
                     "SourceTopics",
-                    "[]string",
+                    Array("string"),
                     range(1, 2),
                     (),
                     entity_type="topicName",
@@ -943,8 +976,8 @@ class StreamsGroupDescribeResponse(Message):
                     nullable=range(1, 2),
                     entity_type="topicName",
                 ),
-                Field("stores", "Stores", "[]string", range(1, 2), ()),
-                Field("successors", "Successors", "[]string", range(1, 2), ()),
+                Field("stores", "Stores", Array("string"), range(1, 2), ()),
+                Field("successors", "Successors", Array("string"), range(1, 2), ()),
             ),
         )
 
@@ -994,7 +1027,9 @@ class StreamsGroupDescribeResponse(Message):
             range(1, 2),
             range(1, 2),
             (
-                Field("source", "Source", "TopologyDescriptionNode", range(1, 2), ()),
-                Field("processor", "Processor", "TopologyDescriptionNode", range(1, 2), ()),
+                Field("source", "Source", StructType("TopologyDescriptionNode"), range(1, 2), ()),
+                Field(
+                    "processor", "Processor", StructType("TopologyDescriptionNode"), range(1, 2), ()
+                ),
             ),
         )

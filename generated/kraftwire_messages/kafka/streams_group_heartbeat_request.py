@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -167,32 +169,59 @@ class StreamsGroupHeartbeatRequest(Message):
             Field("instance_id", "InstanceId", "string", range(0, 2), None, nullable=range(0, 2)),
             Field("rack_id", "RackId", "string", range(0, 2), None, nullable=range(0, 2)),
             Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", range(0, 2), -1),
-            Field("topology", "Topology", "Topology", range(0, 2), None, nullable=range(0, 2)),
             Field(
-                "active_tasks", "ActiveTasks", "[]TaskIds", range(0, 2), None, nullable=range(0, 2)
-            ),
-            Field(
-                "standby_tasks",
-                "StandbyTasks",
-                "[]TaskIds",
+                "topology",
+                "Topology",
+                StructType("Topology"),
                 range(0, 2),
                 None,
                 nullable=range(0, 2),
             ),
             Field(
-                "warmup_tasks", "WarmupTasks", "[]TaskIds", range(0, 2), None, nullable=range(0, 2)
+                "active_tasks",
+                "ActiveTasks",
+                Array(StructType("TaskIds")),
+                range(0, 2),
+                None,
+                nullable=range(0, 2),
+            ),
+            Field(
+                "standby_tasks",
+                "StandbyTasks",
+                Array(StructType("TaskIds")),
+                range(0, 2),
+                None,
+                nullable=range(0, 2),
+            ),
+            Field(
+                "warmup_tasks",
+                "WarmupTasks",
+                Array(StructType("TaskIds")),
+                range(0, 2),
+                None,
+                nullable=range(0, 2),
             ),
             Field("process_id", "ProcessId", "string", range(0, 2), None, nullable=range(0, 2)),
             Field(
-                "user_endpoint", "UserEndpoint", "Endpoint", range(0, 2), None, nullable=range(0, 2)
+                "user_endpoint",
+                "UserEndpoint",
+                StructType("Endpoint"),
+                range(0, 2),
+                None,
+                nullable=range(0, 2),
             ),
             Field(
-                "client_tags", "ClientTags", "[]KeyValue", range(0, 2), None, nullable=range(0, 2)
+                "client_tags",
+                "ClientTags",
+                Array(StructType("KeyValue")),
+                range(0, 2),
+                None,
+                nullable=range(0, 2),
             ),
             Field(
                 "task_offsets",
                 "TaskOffsets",
-                "[]TaskOffset",
+                Array(StructType("TaskOffset")),
                 range(0, 2),
                 None,
                 nullable=range(0, 2),
@@ -200,7 +229,7 @@ class StreamsGroupHeartbeatRequest(Message):
             Field(
                 "task_end_offsets",
                 "TaskEndOffsets",
-                "[]TaskOffset",
+                Array(StructType("TaskOffset")),
                 range(0, 2),
                 None,
                 nullable=range(0, 2),
@@ -252,7 +281,13 @@ class StreamsGroupHeartbeatRequest(Message):
             range(0, 2),
             (
                 Field("epoch", "Epoch", "int32", range(0, 2), 0),
-                Field("subtopologies", "Subtopologies", "[]Subtopology", range(0, 2), ()),
+                Field(
+                    "subtopologies",
+                    "Subtopologies",
+                    Array(StructType("Subtopology")),
+                    range(0, 2),
+                    (),
+                ),
             ),
         )
 
@@ -338,19 +373,23 @@ class StreamsGroupHeartbeatRequest(Message):
                 Field(
                     "source_topics",
                     "SourceTopics",
-                    "[]string",
+                    Array("string"),
                     range(0, 2),
                     (),
                     entity_type="topicName",
                 ),
-                Field("source_topic_regex", "SourceTopicRegex", "[]string", range(0, 2), ()),
+                Field("source_topic_regex", "SourceTopicRegex", Array("string"), range(0, 2), ()),
                 Field(
-                    "state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", range(0, 2), ()
+                    "state_changelog_topics",
+                    "StateChangelogTopics",
+                    Array(StructType("TopicInfo")),
+                    range(0, 2),
+                    (),
                 ),
                 Field(
                     "repartition_sink_topics",
                     "RepartitionSinkTopics",
-                    "[]string",
+                    Array("string"),
                     range(0, 2),
                     (),
                     entity_type="topicName",
@@ -358,12 +397,16 @@ class StreamsGroupHeartbeatRequest(Message):
                 Field(
                     "repartition_source_topics",
                     "RepartitionSourceTopics",
-                    "[]TopicInfo",
+                    Array(StructType("TopicInfo")),
                     range(0, 2),
                     (),
                 ),
                 Field(
-                    "copartition_groups", "CopartitionGroups", "[]CopartitionGroup", range(0, 2), ()
+                    "copartition_groups",
+                    "CopartitionGroups",
+                    Array(StructType("CopartitionGroup")),
+                    range(0, 2),
+                    (),
                 ),
             ),
         )
@@ -405,12 +448,12 @@ class StreamsGroupHeartbeatRequest(Message):
             range(0, 2),
             range(0, 2),
             (
-                Field("source_topics", "SourceTopics", "[]int16", range(0, 2), ()),
-                Field("source_topic_regex", "SourceTopicRegex", "[]int16", range(0, 2), ()),
+                Field("source_topics", "SourceTopics", Array("int16"), range(0, 2), ()),
+                Field("source_topic_regex", "SourceTopicRegex", Array("int16"), range(0, 2), ()),
                 Field(
                     "repartition_source_topics",
                     "RepartitionSourceTopics",
-                    "[]int16",
+                    Array("int16"),
                     range(0, 2),
                     (),
                 ),
@@ -504,7 +547,9 @@ class StreamsGroupHeartbeatRequest(Message):
                 Field("name", "Name", "string", range(0, 2), "", entity_type="topicName"),
                 Field("partitions", "Partitions", "int32", range(0, 2), 0),
                 Field("replication_factor", "ReplicationFactor", "int16", range(0, 2), 0),
-                Field("topic_configs", "TopicConfigs", "[]KeyValue", range(0, 2), ()),
+                Field(
+                    "topic_configs", "TopicConfigs", Array(StructType("KeyValue")), range(0, 2), ()
+                ),
             ),
         )
 
@@ -617,6 +662,6 @@ class StreamsGroupHeartbeatRequest(Message):
             range(0, 2),
             (
                 Field("subtopology_id", "SubtopologyId", "string", range(0, 2), ""),
-                Field("partitions", "Partitions", "[]int32", range(0, 2), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 2), ()),
             ),
         )

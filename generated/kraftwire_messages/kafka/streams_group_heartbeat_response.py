@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -188,20 +190,37 @@ class StreamsGroupHeartbeatResponse(Message):
                 -1,
                 ignorable=True,
             ),
-            Field("status", "Status", "[]Status", range(0, 2), (), nullable=range(0, 2)),
             Field(
-                "active_tasks", "ActiveTasks", "[]TaskIds", range(0, 2), None, nullable=range(0, 2)
+                "status",
+                "Status",
+                Array(StructType("Status")),
+                range(0, 2),
+                (),
+                nullable=range(0, 2),
             ),
             Field(
-                "standby_tasks",
-                "StandbyTasks",
-                "[]TaskIds",
+                "active_tasks",
+                "ActiveTasks",
+                Array(StructType("TaskIds")),
                 range(0, 2),
                 None,
                 nullable=range(0, 2),
             ),
             Field(
-                "warmup_tasks", "WarmupTasks", "[]TaskIds", range(0, 2), None, nullable=range(0, 2)
+                "standby_tasks",
+                "StandbyTasks",
+                Array(StructType("TaskIds")),
+                range(0, 2),
+                None,
+                nullable=range(0, 2),
+            ),
+            Field(
+                "warmup_tasks",
+                "WarmupTasks",
+                Array(StructType("TaskIds")),
+                range(0, 2),
+                None,
+                nullable=range(0, 2),
             ),
             Field(
                 "topology_description_required",
@@ -216,7 +235,7 @@ class StreamsGroupHeartbeatResponse(Message):
             Field(
                 "partitions_by_user_endpoint",
                 "PartitionsByUserEndpoint",
-                "[]EndpointToPartitions",
+                Array(StructType("EndpointToPartitions")),
                 range(0, 2),
                 None,
                 nullable=range(0, 2),
@@ -286,10 +305,20 @@ class StreamsGroupHeartbeatResponse(Message):
             range(0, 2),
             range(0, 2),
             (
-                Field("user_endpoint", "UserEndpoint", "Endpoint", range(0, 2), ()),
-                Field("active_partitions", "ActivePartitions", "[]TopicPartition", range(0, 2), ()),
+                Field("user_endpoint", "UserEndpoint", StructType("Endpoint"), range(0, 2), ()),
                 Field(
-                    "standby_partitions", "StandbyPartitions", "[]TopicPartition", range(0, 2), ()
+                    "active_partitions",
+                    "ActivePartitions",
+                    Array(StructType("TopicPartition")),
+                    range(0, 2),
+                    (),
+                ),
+                Field(
+                    "standby_partitions",
+                    "StandbyPartitions",
+                    Array(StructType("TopicPartition")),
+                    range(0, 2),
+                    (),
                 ),
             ),
         )
@@ -362,7 +391,7 @@ class StreamsGroupHeartbeatResponse(Message):
             range(0, 2),
             (
                 Field("topic", "Topic", "string", range(0, 2), "", entity_type="topicName"),
-                Field("partitions", "Partitions", "[]int32", range(0, 2), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 2), ()),
             ),
         )
 
@@ -398,7 +427,7 @@ class StreamsGroupHeartbeatResponse(Message):
             range(0, 2),
             (
                 Field("subtopology_id", "SubtopologyId", "string", range(0, 2), ""),
-                Field("partitions", "Partitions", "[]int32", range(0, 2), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 2), ()),
             ),
         )
 

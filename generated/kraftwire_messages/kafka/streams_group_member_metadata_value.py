@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -106,9 +108,14 @@ class StreamsGroupMemberMetadataValue(Message):
             Field("topology_epoch", "TopologyEpoch", "int32", range(0, 1), 0),
             Field("process_id", "ProcessId", "string", range(0, 1), ""),
             Field(
-                "user_endpoint", "UserEndpoint", "Endpoint", range(0, 1), None, nullable=range(0, 1)
+                "user_endpoint",
+                "UserEndpoint",
+                StructType("Endpoint"),
+                range(0, 1),
+                None,
+                nullable=range(0, 1),
             ),
-            Field("client_tags", "ClientTags", "[]KeyValue", range(0, 1), ()),
+            Field("client_tags", "ClientTags", Array(StructType("KeyValue")), range(0, 1), ()),
         ),
         type="coordinator-value",
         api_key=19,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -122,7 +124,7 @@ class StreamsGroupMetadataValue(Message):
             Field(
                 "last_assignment_configs",
                 "LastAssignmentConfigs",
-                "[]LastAssignmentConfig",
+                Array(StructType("LastAssignmentConfig")),
                 range(0, 1),
                 (),
                 nullable=range(0, 1),

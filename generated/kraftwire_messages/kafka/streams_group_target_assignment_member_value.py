@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -85,9 +87,9 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
         range(0, 1),
         range(0, 1),
         (
-            Field("active_tasks", "ActiveTasks", "[]TaskIds", range(0, 1), ()),
-            Field("standby_tasks", "StandbyTasks", "[]TaskIds", range(0, 1), ()),
-            Field("warmup_tasks", "WarmupTasks", "[]TaskIds", range(0, 1), ()),
+            Field("active_tasks", "ActiveTasks", Array(StructType("TaskIds")), range(0, 1), ()),
+            Field("standby_tasks", "StandbyTasks", Array(StructType("TaskIds")), range(0, 1), ()),
+            Field("warmup_tasks", "WarmupTasks", Array(StructType("TaskIds")), range(0, 1), ()),
         ),
         type="coordinator-value",
         api_key=21,
@@ -125,6 +127,6 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
             range(0, 1),
             (
                 Field("subtopology_id", "SubtopologyId", "string", range(0, 1), ""),
-                Field("partitions", "Partitions", "[]int32", range(0, 1), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 1), ()),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -79,7 +81,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
             Field(
                 "topology_description",
                 "TopologyDescription",
-                "TopologyDescription",
+                StructType("TopologyDescription"),
                 range(0, 1),
                 (),
             ),
@@ -146,14 +148,14 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
                 Field(
                     "subtopologies",
                     "Subtopologies",
-                    "[]TopologyDescriptionSubtopology",
+                    Array(StructType("TopologyDescriptionSubtopology")),
                     range(0, 1),
                     (),
                 ),
                 Field(
                     "global_stores",
                     "GlobalStores",
-                    "[]TopologyDescriptionGlobalStore",
+                    Array(StructType("TopologyDescriptionGlobalStore")),
                     range(0, 1),
                     (),
                 ),
@@ -203,7 +205,9 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
             range(0, 1),
             (
                 Field("subtopology_id", "SubtopologyId", "string", range(0, 1), ""),
-                Field("nodes", "Nodes", "[]TopologyDescriptionNode", range(0, 1), ()),
+                Field(
+                    "nodes", "Nodes", Array(StructType("TopologyDescriptionNode")), range(0, 1), ()
+                ),
             ),
         )
 
@@ -259,7 +263,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
                 Field(
                     "source_topics",
                     "SourceTopics",
-                    "[]string",
+                    Array("string"),
                     range(0, 1),
                     (),
                     entity_type="topicName",
@@ -273,8 +277,8 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
                     nullable=range(0, 1),
                     entity_type="topicName",
                 ),
-                Field("stores", "Stores", "[]string", range(0, 1), ()),
-                Field("successors", "Successors", "[]string", range(0, 1), ()),
+                Field("stores", "Stores", Array("string"), range(0, 1), ()),
+                Field("successors", "Successors", Array("string"), range(0, 1), ()),
             ),
         )
 
@@ -331,7 +335,9 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message):
             range(0, 1),
             range(0, 1),
             (
-                Field("source", "Source", "TopologyDescriptionNode", range(0, 1), ()),
-                Field("processor", "Processor", "TopologyDescriptionNode", range(0, 1), ()),
+                Field("source", "Source", StructType("TopologyDescriptionNode"), range(0, 1), ()),
+                Field(
+                    "processor", "Processor", StructType("TopologyDescriptionNode"), range(0, 1), ()
+                ),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -61,7 +63,9 @@ class StreamsGroupTopologyValue(Message):
         range(0, 1),
         (
             Field("epoch", "Epoch", "int32", range(0, 1), 0),
-            Field("subtopologies", "Subtopologies", "[]Subtopology", range(0, 1), ()),
+            Field(
+                "subtopologies", "Subtopologies", Array(StructType("Subtopology")), range(0, 1), ()
+            ),
         ),
         type="coordinator-value",
         api_key=23,
@@ -146,23 +150,35 @@ class StreamsGroupTopologyValue(Message):
             range(0, 1),
             (
                 Field("subtopology_id", "SubtopologyId", "string", range(0, 1), ""),
-                Field("source_topics", "SourceTopics", "[]string", range(0, 1), ()),
-                Field("source_topic_regex", "SourceTopicRegex", "[]string", range(0, 1), ()),
+                Field("source_topics", "SourceTopics", Array("string"), range(0, 1), ()),
+                Field("source_topic_regex", "SourceTopicRegex", Array("string"), range(0, 1), ()),
                 Field(
-                    "state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", range(0, 1), ()
-                ),
-                Field(
-                    "repartition_sink_topics", "RepartitionSinkTopics", "[]string", range(0, 1), ()
-                ),
-                Field(
-                    "repartition_source_topics",
-                    "RepartitionSourceTopics",
-                    "[]TopicInfo",
+                    "state_changelog_topics",
+                    "StateChangelogTopics",
+                    Array(StructType("TopicInfo")),
                     range(0, 1),
                     (),
                 ),
                 Field(
-                    "copartition_groups", "CopartitionGroups", "[]CopartitionGroup", range(0, 1), ()
+                    "repartition_sink_topics",
+                    "RepartitionSinkTopics",
+                    Array("string"),
+                    range(0, 1),
+                    (),
+                ),
+                Field(
+                    "repartition_source_topics",
+                    "RepartitionSourceTopics",
+                    Array(StructType("TopicInfo")),
+                    range(0, 1),
+                    (),
+                ),
+                Field(
+                    "copartition_groups",
+                    "CopartitionGroups",
+                    Array(StructType("CopartitionGroup")),
+                    range(0, 1),
+                    (),
                 ),
             ),
         )
@@ -204,12 +220,12 @@ class StreamsGroupTopologyValue(Message):
             range(0, 1),
             range(0, 1),
             (
-                Field("source_topics", "SourceTopics", "[]int16", range(0, 1), ()),
-                Field("source_topic_regex", "SourceTopicRegex", "[]int16", range(0, 1), ()),
+                Field("source_topics", "SourceTopics", Array("int16"), range(0, 1), ()),
+                Field("source_topic_regex", "SourceTopicRegex", Array("int16"), range(0, 1), ()),
                 Field(
                     "repartition_source_topics",
                     "RepartitionSourceTopics",
-                    "[]int16",
+                    Array("int16"),
                     range(0, 1),
                     (),
                 ),
@@ -303,6 +319,12 @@ class StreamsGroupTopologyValue(Message):
                 Field("name", "Name", "string", range(0, 1), ""),
                 Field("partitions", "Partitions", "int32", range(0, 1), 0),
                 Field("replication_factor", "ReplicationFactor", "int16", range(0, 1), 0),
-                Field("topic_configs", "TopicConfigs", "[]TopicConfig", range(0, 1), ()),
+                Field(
+                    "topic_configs",
+                    "TopicConfigs",
+                    Array(StructType("TopicConfig")),
+                    range(0, 1),
+                    (),
+                ),
             ),
         )

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     NEVER,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -145,13 +147,19 @@ class SubscriptionInfoData(Message):
             Field("version", "version", "int32", range(1, 12), 0),
             Field("latest_supported_version", "latestSupportedVersion", "int32", range(3, 12), -1),
             Field("process_id", "processId", "uuid", range(1, 12), ZERO_UUID),
-            Field("prev_tasks", "prevTasks", "[]TaskId", range(1, 7), ()),
-            Field("standby_tasks", "standbyTasks", "[]TaskId", range(1, 7), ()),
+            Field("prev_tasks", "prevTasks", Array(StructType("TaskId")), range(1, 7), ()),
+            Field("standby_tasks", "standbyTasks", Array(StructType("TaskId")), range(1, 7), ()),
             Field("user_end_point", "userEndPoint", "bytes", range(2, 12), b""),
-            Field("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", range(7, 12), ()),
+            Field(
+                "task_offset_sums",
+                "taskOffsetSums",
+                Array(StructType("TaskOffsetSum")),
+                range(7, 12),
+                (),
+            ),
             Field("unique_field", "uniqueField", "int8", range(8, 12), 0),
             Field("error_code", "errorCode", "int32", range(9, 12), 0),
-            Field("client_tags", "clientTags", "[]ClientTag", range(11, 12), ()),
+            Field("client_tags", "clientTags", Array(StructType("ClientTag")), range(11, 12), ()),
         ),
         type="data",
     )
@@ -274,7 +282,7 @@ class SubscriptionInfoData(Message):
                 Field(
                     "partition_to_offset_sum",
                     "partitionToOffsetSum",
-                    "[]PartitionToOffsetSum",
+                    Array(StructType("PartitionToOffsetSum")),
                     range(7, 10),
                     (),
                 ),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -116,7 +118,13 @@ class SyncGroupRequest(Message):
                 nullable=range(5, 6),
                 ignorable=True,
             ),
-            Field("assignments", "Assignments", "[]SyncGroupRequestAssignment", range(0, 6), ()),
+            Field(
+                "assignments",
+                "Assignments",
+                Array(StructType("SyncGroupRequestAssignment")),
+                range(0, 6),
+                (),
+            ),
         ),
         type="request",
         api_key=14,

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -187,7 +189,7 @@ class TransactionLogValue(Message):
             Field(
                 "transaction_partitions",
                 "TransactionPartitions",
-                "[]PartitionsSchema",
+                Array(StructType("PartitionsSchema")),
                 range(0, 2),
                 (),
                 nullable=range(0, 2),
@@ -256,6 +258,6 @@ class TransactionLogValue(Message):
             range(1, 2),
             (
                 Field("topic", "Topic", "string", range(0, 2), ""),
-                Field("partition_ids", "PartitionIds", "[]int32", range(0, 2), ()),
+                Field("partition_ids", "PartitionIds", Array("int32"), range(0, 2), ()),
             ),
         )

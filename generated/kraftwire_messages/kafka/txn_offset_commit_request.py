@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -131,7 +133,13 @@ class TxnOffsetCommitRequest(Message):
                 None,
                 nullable=range(3, 7),
             ),
-            Field("topics", "Topics", "[]TxnOffsetCommitRequestTopic", range(0, 7), ()),
+            Field(
+                "topics",
+                "Topics",
+                Array(StructType("TxnOffsetCommitRequestTopic")),
+                range(0, 7),
+                (),
+            ),
         ),
         type="request",
         api_key=28,
@@ -202,7 +210,11 @@ class TxnOffsetCommitRequest(Message):
                 ),
                 Field("topic_id", "TopicId", "uuid", range(6, 7), ZERO_UUID, ignorable=True),
                 Field(
-                    "partitions", "Partitions", "[]TxnOffsetCommitRequestPartition", range(0, 7), ()
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("TxnOffsetCommitRequestPartition")),
+                    range(0, 7),
+                    (),
                 ),
             ),
         )

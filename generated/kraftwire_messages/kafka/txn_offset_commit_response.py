@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -67,7 +69,13 @@ class TxnOffsetCommitResponse(Message):
         range(3, 7),
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 7), 0),
-            Field("topics", "Topics", "[]TxnOffsetCommitResponseTopic", range(0, 7), ()),
+            Field(
+                "topics",
+                "Topics",
+                Array(StructType("TxnOffsetCommitResponseTopic")),
+                range(0, 7),
+                (),
+            ),
         ),
         type="response",
         api_key=28,
@@ -139,7 +147,7 @@ class TxnOffsetCommitResponse(Message):
                 Field(
                     "partitions",
                     "Partitions",
-                    "[]TxnOffsetCommitResponsePartition",
+                    Array(StructType("TxnOffsetCommitResponsePartition")),
                     range(0, 7),
                     (),
                 ),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -66,7 +68,13 @@ class UpdateFeaturesRequest(Message):
         range(0, 3),
         (
             Field("timeout_ms", "timeoutMs", "int32", range(0, 3), 60000),
-            Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", range(0, 3), ()),
+            Field(
+                "feature_updates",
+                "FeatureUpdates",
+                Array(StructType("FeatureUpdateKey")),
+                range(0, 3),
+                (),
+            ),
             Field("validate_only", "ValidateOnly", "bool", range(1, 3), False),
         ),
         type="request",

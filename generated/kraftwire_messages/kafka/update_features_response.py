@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -76,7 +78,12 @@ class UpdateFeaturesResponse(Message):
             Field("error_code", "ErrorCode", "int16", range(0, 3), 0),
             Field("error_message", "ErrorMessage", "string", range(0, 3), "", nullable=range(0, 3)),
             Field(
-                "results", "Results", "[]UpdatableFeatureResult", range(0, 2), (), ignorable=True
+                "results",
+                "Results",
+                Array(StructType("UpdatableFeatureResult")),
+                range(0, 2),
+                (),
+                ignorable=True,
             ),
         ),
         type="response",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -92,11 +94,11 @@ class UpdateRaftVoterRequest(Message):
             Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", range(0, 1), 0),
             Field("voter_id", "VoterId", "int32", range(0, 1), 0),
             Field("voter_directory_id", "VoterDirectoryId", "uuid", range(0, 1), ZERO_UUID),
-            Field("listeners", "Listeners", "[]Listener", range(0, 1), ()),
+            Field("listeners", "Listeners", Array(StructType("Listener")), range(0, 1), ()),
             Field(
                 "kraft_version_feature",
                 "KRaftVersionFeature",
-                "KRaftVersionFeature",
+                StructType("KRaftVersionFeature"),
                 range(0, 1),
                 (),
             ),

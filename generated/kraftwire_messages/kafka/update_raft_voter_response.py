@@ -11,6 +11,7 @@ from kraftwire_wire.generated import (
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -86,7 +87,7 @@ class UpdateRaftVoterResponse(Message):
             Field(
                 "current_leader",
                 "CurrentLeader",
-                "CurrentLeader",
+                StructType("CurrentLeader"),
                 range(0, 1),
                 None,
                 tagged=range(0, 1),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -75,7 +77,7 @@ class VoteRequest(Message):
                 entity_type="brokerId",
                 ignorable=True,
             ),
-            Field("topics", "Topics", "[]TopicData", range(0, 3), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 3), ()),
         ),
         type="request",
         api_key=52,
@@ -119,7 +121,9 @@ class VoteRequest(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 3), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 3), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 3), ()
+                ),
             ),
         )
 

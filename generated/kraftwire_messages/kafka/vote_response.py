@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -76,11 +78,11 @@ class VoteResponse(Message):
         range(0, 3),
         (
             Field("error_code", "ErrorCode", "int16", range(0, 3), 0),
-            Field("topics", "Topics", "[]TopicData", range(0, 3), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 3), ()),
             Field(
                 "node_endpoints",
                 "NodeEndpoints",
-                "[]NodeEndpoint",
+                Array(StructType("NodeEndpoint")),
                 range(1, 3),
                 (),
                 tagged=range(1, 3),
@@ -128,7 +130,9 @@ class VoteResponse(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 3), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 3), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 3), ()
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -59,7 +61,7 @@ class VotersRecord(Message):
         range(0, 1),
         (
             Field("version", "Version", "int16", range(0, 1), 0),
-            Field("voters", "Voters", "[]Voter", range(0, 1), ()),
+            Field("voters", "Voters", Array(StructType("Voter")), range(0, 1), ()),
         ),
         type="data",
     )
@@ -114,11 +116,11 @@ class VotersRecord(Message):
             (
                 Field("voter_id", "VoterId", "int32", range(0, 1), 0, entity_type="brokerId"),
                 Field("voter_directory_id", "VoterDirectoryId", "uuid", range(0, 1), ZERO_UUID),
-                Field("endpoints", "Endpoints", "[]Endpoint", range(0, 1), ()),
+                Field("endpoints", "Endpoints", Array(StructType("Endpoint")), range(0, 1), ()),
                 Field(
                     "kraft_version_feature",
                     "KRaftVersionFeature",
-                    "KRaftVersionFeature",
+                    StructType("KRaftVersionFeature"),
                     range(0, 1),
                     (),
                 ),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -64,7 +66,7 @@ class WriteShareGroupStateRequest(Message):
         range(0, 2),
         (
             Field("group_id", "GroupId", "string", range(0, 2), ""),
-            Field("topics", "Topics", "[]WriteStateData", range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("WriteStateData")), range(0, 2), ()),
         ),
         type="request",
         api_key=85,
@@ -108,7 +110,9 @@ class WriteShareGroupStateRequest(Message):
             range(0, 2),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 2), ZERO_UUID),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 2), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 2), ()
+                ),
             ),
         )
 
@@ -182,7 +186,13 @@ class WriteShareGroupStateRequest(Message):
                     -1,
                     ignorable=True,
                 ),
-                Field("state_batches", "StateBatches", "[]StateBatch", range(0, 2), ()),
+                Field(
+                    "state_batches",
+                    "StateBatches",
+                    Array(StructType("StateBatch")),
+                    range(0, 2),
+                    (),
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -57,7 +59,7 @@ class WriteShareGroupStateResponse(Message):
         "WriteShareGroupStateResponse",
         range(0, 2),
         range(0, 2),
-        (Field("results", "Results", "[]WriteStateResult", range(0, 2), ()),),
+        (Field("results", "Results", Array(StructType("WriteStateResult")), range(0, 2), ()),),
         type="response",
         api_key=85,
         headers=((range(0, 2), 1),),
@@ -99,7 +101,13 @@ class WriteShareGroupStateResponse(Message):
             range(0, 2),
             (
                 Field("topic_id", "TopicId", "uuid", range(0, 2), ZERO_UUID),
-                Field("partitions", "Partitions", "[]PartitionResult", range(0, 2), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("PartitionResult")),
+                    range(0, 2),
+                    (),
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -56,7 +58,7 @@ class WriteTxnMarkersRequest(Message):
         "WriteTxnMarkersRequest",
         range(1, 3),
         range(1, 3),
-        (Field("markers", "Markers", "[]WritableTxnMarker", range(1, 3), ()),),
+        (Field("markers", "Markers", Array(StructType("WritableTxnMarker")), range(1, 3), ()),),
         type="request",
         api_key=27,
         headers=((range(1, 3), 2),),
@@ -127,7 +129,9 @@ class WriteTxnMarkersRequest(Message):
                 ),
                 Field("producer_epoch", "ProducerEpoch", "int16", range(1, 3), 0),
                 Field("transaction_result", "TransactionResult", "bool", range(1, 3), False),
-                Field("topics", "Topics", "[]WritableTxnMarkerTopic", range(1, 3), ()),
+                Field(
+                    "topics", "Topics", Array(StructType("WritableTxnMarkerTopic")), range(1, 3), ()
+                ),
                 Field("coordinator_epoch", "CoordinatorEpoch", "int32", range(1, 3), 0),
                 Field(
                     "transaction_version",
@@ -172,6 +176,6 @@ class WriteTxnMarkersRequest(Message):
             range(1, 3),
             (
                 Field("name", "Name", "string", range(1, 3), "", entity_type="topicName"),
-                Field("partition_indexes", "PartitionIndexes", "[]int32", range(1, 3), ()),
+                Field("partition_indexes", "PartitionIndexes", Array("int32"), range(1, 3), ()),
             ),
         )

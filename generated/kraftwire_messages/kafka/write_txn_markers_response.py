@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -55,7 +57,11 @@ class WriteTxnMarkersResponse(Message):
         "WriteTxnMarkersResponse",
         range(1, 3),
         range(1, 3),
-        (Field("markers", "Markers", "[]WritableTxnMarkerResult", range(1, 3), ()),),
+        (
+            Field(
+                "markers", "Markers", Array(StructType("WritableTxnMarkerResult")), range(1, 3), ()
+            ),
+        ),
         type="response",
         api_key=27,
         headers=((range(1, 3), 1),),
@@ -101,7 +107,13 @@ class WriteTxnMarkersResponse(Message):
                 Field(
                     "producer_id", "ProducerId", "int64", range(1, 3), 0, entity_type="producerId"
                 ),
-                Field("topics", "Topics", "[]WritableTxnMarkerTopicResult", range(1, 3), ()),
+                Field(
+                    "topics",
+                    "Topics",
+                    Array(StructType("WritableTxnMarkerTopicResult")),
+                    range(1, 3),
+                    (),
+                ),
             ),
         )
 
@@ -149,7 +161,7 @@ class WriteTxnMarkersResponse(Message):
                 Field(
                     "partitions",
                     "Partitions",
-                    "[]WritableTxnMarkerPartitionResult",
+                    Array(StructType("WritableTxnMarkerPartitionResult")),
                     range(1, 3),
                     (),
                 ),

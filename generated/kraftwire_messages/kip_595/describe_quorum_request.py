@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -48,7 +50,7 @@ class DescribeQuorumRequest(Message):
         "DescribeQuorumRequest",
         range(0, 1),
         range(0, 1),
-        (Field("topics", "Topics", "[]TopicData", range(0, 1), ()),),
+        (Field("topics", "Topics", Array(StructType("TopicData")), range(0, 1), ()),),
         type="request",
         headers=((range(0, 1), 2),),
     )
@@ -91,7 +93,9 @@ class DescribeQuorumRequest(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 1), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 1), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 1), ()
+                ),
             ),
         )
 

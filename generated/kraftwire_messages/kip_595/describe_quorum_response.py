@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -58,7 +60,7 @@ class DescribeQuorumResponse(Message):
         range(0, 1),
         (
             Field("error_code", "ErrorCode", "int16", range(0, 1), 0),
-            Field("topics", "Topics", "[]TopicData", range(0, 1), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 1), ()),
         ),
         type="response",
         headers=((range(0, 1), 1),),
@@ -102,7 +104,9 @@ class DescribeQuorumResponse(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 1), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 1), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 1), ()
+                ),
             ),
         )
 
@@ -187,9 +191,21 @@ class DescribeQuorumResponse(Message):
                 Field("leader_id", "LeaderId", "int32", range(0, 1), 0),
                 Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1), 0),
                 Field("high_watermark", "HighWatermark", "int64", range(0, 1), 0),
-                Field("current_voters", "CurrentVoters", "[]ReplicaState", range(0, 1), ()),
-                Field("target_voters", "TargetVoters", "[]ReplicaState", range(0, 1), ()),
-                Field("observers", "Observers", "[]ReplicaState", range(0, 1), ()),
+                Field(
+                    "current_voters",
+                    "CurrentVoters",
+                    Array(StructType("ReplicaState")),
+                    range(0, 1),
+                    (),
+                ),
+                Field(
+                    "target_voters",
+                    "TargetVoters",
+                    Array(StructType("ReplicaState")),
+                    range(0, 1),
+                    (),
+                ),
+                Field("observers", "Observers", Array(StructType("ReplicaState")), range(0, 1), ()),
             ),
         )
 

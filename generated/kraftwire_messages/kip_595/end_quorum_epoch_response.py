@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     NEVER,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -58,7 +60,7 @@ class EndQuorumEpochResponse(Message):
         NEVER,
         (
             Field("error_code", "ErrorCode", "int16", range(0, 1), 0),
-            Field("topics", "Topics", "[]TopicData", range(0, 1), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 1), ()),
         ),
         type="response",
         headers=((range(0, 1), 0),),
@@ -102,7 +104,9 @@ class EndQuorumEpochResponse(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 1), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 1), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 1), ()
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -68,7 +70,7 @@ class AddVoterRecord(Message):
             Field("version", "Version", "int16", range(0, 1), 0),
             Field("voter_id", "VoterId", "int32", range(0, 1), 0, entity_type="brokerId"),
             Field("voter_uuid", "VoterUuid", "uuid", range(0, 1), ZERO_UUID),
-            Field("end_points", "EndPoints", "[]Endpoint", range(0, 1), ()),
+            Field("end_points", "EndPoints", Array(StructType("Endpoint")), range(0, 1), ()),
         ),
         type="data",
     )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -60,7 +62,7 @@ class AddVoterRequest(Message):
         range(0, 1),
         (
             Field("cluster_id", "ClusterId", "string", range(0, 1), ""),
-            Field("topics", "Topics", "[]TopicData", range(0, 1), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 1), ()),
         ),
         type="request",
         headers=((range(0, 1), 2),),
@@ -105,7 +107,9 @@ class AddVoterRequest(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 1), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 1), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 1), ()
+                ),
             ),
         )
 
@@ -149,7 +153,7 @@ class AddVoterRequest(Message):
                 Field("index", "Index", "int32", range(0, 1), 0),
                 Field("voter_id", "VoterId", "int32", range(0, 1), 0),
                 Field("voter_uuid", "VoterUuid", "uuid", range(0, 1), ZERO_UUID),
-                Field("end_point", "EndPoint", "[]Endpoint", range(0, 1), ()),
+                Field("end_point", "EndPoint", Array(StructType("Endpoint")), range(0, 1), ()),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -80,7 +82,7 @@ class BeginQuorumEpochRequest(Message):
             Field("cluster_id", "ClusterId", "string", range(0, 2), None, nullable=range(0, 2)),
             Field("leader_id", "LeaderId", "int32", range(1, 2), 0, entity_type="brokerId"),
             Field("voter_id", "VoterId", "int32", range(1, 2), 0, entity_type="brokerId"),
-            Field("topics", "Topics", "[]TopicData", range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 2), ()),
         ),
         type="request",
         api_key=53,
@@ -130,7 +132,9 @@ class BeginQuorumEpochRequest(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 2), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 2), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 2), ()
+                ),
             ),
         )
 

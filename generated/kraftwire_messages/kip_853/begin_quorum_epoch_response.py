@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -63,7 +65,7 @@ class BeginQuorumEpochResponse(Message):
         range(1, 2),
         (
             Field("error_code", "ErrorCode", "int16", range(0, 2), 0),
-            Field("topics", "Topics", "[]TopicData", range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 2), ()),
         ),
         type="response",
         api_key=53,
@@ -112,7 +114,9 @@ class BeginQuorumEpochResponse(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 2), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 2), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 2), ()
+                ),
             ),
         )
 
@@ -206,7 +210,7 @@ class BeginQuorumEpochResponse(Message):
                 Field(
                     "leader_end_point",
                     "LeaderEndPoint",
-                    "Endpoint",
+                    StructType("Endpoint"),
                     range(1, 2),
                     None,
                     tagged=range(1, 2),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -92,7 +94,13 @@ class FetchResponse(Message):
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 15), 0, ignorable=True),
             Field("error_code", "ErrorCode", "int16", range(7, 15), 0, ignorable=True),
             Field("session_id", "SessionId", "int32", range(7, 15), 0),
-            Field("responses", "Responses", "[]FetchableTopicResponse", range(0, 15), ()),
+            Field(
+                "responses",
+                "Responses",
+                Array(StructType("FetchableTopicResponse")),
+                range(0, 15),
+                (),
+            ),
         ),
         type="response",
         api_key=1,
@@ -156,7 +164,9 @@ class FetchResponse(Message):
                     ignorable=True,
                 ),
                 Field("topic_id", "TopicId", "uuid", range(13, 15), ZERO_UUID, ignorable=True),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 15), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 15), ()
+                ),
             ),
         )
 
@@ -314,7 +324,7 @@ class FetchResponse(Message):
                 Field(
                     "diverging_epoch",
                     "DivergingEpoch",
-                    "EpochEndOffset",
+                    StructType("EpochEndOffset"),
                     range(12, 15),
                     None,
                     tagged=range(12, 15),
@@ -323,7 +333,7 @@ class FetchResponse(Message):
                 Field(
                     "current_leader",
                     "CurrentLeader",
-                    "CurrentLeader",
+                    StructType("CurrentLeader"),
                     range(12, 15),
                     None,
                     tagged=range(12, 15),
@@ -332,7 +342,7 @@ class FetchResponse(Message):
                 Field(
                     "snapshot_id",
                     "SnapshotId",
-                    "SnapshotId",
+                    StructType("SnapshotId"),
                     range(12, 15),
                     None,
                     tagged=range(12, 15),
@@ -341,7 +351,7 @@ class FetchResponse(Message):
                 Field(
                     "aborted_transactions",
                     "AbortedTransactions",
-                    "[]AbortedTransaction",
+                    Array(StructType("AbortedTransaction")),
                     range(4, 15),
                     (),
                     nullable=range(4, 15),
@@ -438,7 +448,7 @@ class FetchResponse(Message):
             (
                 Field("leader_id", "LeaderId", "int32", range(12, 15), -1, entity_type="brokerId"),
                 Field("leader_epoch", "LeaderEpoch", "int32", range(12, 15), -1),
-                Field("end_point", "EndPoint", "Endpoint", range(14, 15), ()),
+                Field("end_point", "EndPoint", StructType("Endpoint"), range(14, 15), ()),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -69,7 +71,7 @@ class FetchSnapshotResponse(Message):
         (
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(0, 2), 0, ignorable=True),
             Field("error_code", "ErrorCode", "int16", range(0, 2), 0),
-            Field("topics", "Topics", "[]TopicSnapshot", range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("TopicSnapshot")), range(0, 2), ()),
         ),
         type="response",
         api_key=59,
@@ -112,7 +114,13 @@ class FetchSnapshotResponse(Message):
             range(0, 2),
             (
                 Field("name", "Name", "string", range(0, 2), "", entity_type="topicName"),
-                Field("partitions", "Partitions", "[]PartitionSnapshot", range(0, 2), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("PartitionSnapshot")),
+                    range(0, 2),
+                    (),
+                ),
             ),
         )
 
@@ -190,11 +198,11 @@ class FetchSnapshotResponse(Message):
             (
                 Field("index", "Index", "int32", range(0, 2), 0),
                 Field("error_code", "ErrorCode", "int16", range(0, 2), 0),
-                Field("snapshot_id", "SnapshotId", "SnapshotId", range(0, 2), ()),
+                Field("snapshot_id", "SnapshotId", StructType("SnapshotId"), range(0, 2), ()),
                 Field(
                     "current_leader",
                     "CurrentLeader",
-                    "CurrentLeader",
+                    StructType("CurrentLeader"),
                     range(0, 2),
                     None,
                     tagged=range(0, 2),
@@ -293,7 +301,7 @@ class FetchSnapshotResponse(Message):
             (
                 Field("leader_id", "LeaderId", "int32", range(0, 2), 0, entity_type="brokerId"),
                 Field("leader_epoch", "LeaderEpoch", "int32", range(0, 2), 0),
-                Field("end_point", "EndPoint", "Endpoint", range(1, 2), ()),
+                Field("end_point", "EndPoint", StructType("Endpoint"), range(1, 2), ()),
             ),
         )
 

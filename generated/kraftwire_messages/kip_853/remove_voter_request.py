@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -53,7 +55,7 @@ class RemoveVoterRequest(Message):
         "RemoveVoterRequest",
         range(0, 1),
         range(0, 1),
-        (Field("topics", "Topics", "[]TopicData", range(0, 1), ()),),
+        (Field("topics", "Topics", Array(StructType("TopicData")), range(0, 1), ()),),
         type="request",
         headers=((range(0, 1), 2),),
         listeners=("controller", "broker"),
@@ -97,7 +99,9 @@ class RemoveVoterRequest(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 1), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 1), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 1), ()
+                ),
             ),
         )
 

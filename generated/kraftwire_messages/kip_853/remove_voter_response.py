@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -60,7 +62,7 @@ class RemoveVoterResponse(Message):
         range(0, 1),
         (
             Field("error_code", "ErrorCode", "int16", range(0, 1), 0),
-            Field("topics", "Topics", "[]TopicData", range(0, 1), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 1), ()),
         ),
         type="response",
         headers=((range(0, 1), 1),),
@@ -104,7 +106,9 @@ class RemoveVoterResponse(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 1), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 1), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 1), ()
+                ),
             ),
         )
 
@@ -165,7 +169,7 @@ class RemoveVoterResponse(Message):
                 Field(
                     "current_leader",
                     "CurrentLeader",
-                    "LeaderIdAndEpoch",
+                    StructType("LeaderIdAndEpoch"),
                     range(0, 1),
                     None,
                     tagged=range(0, 1),
@@ -217,7 +221,7 @@ class RemoveVoterResponse(Message):
             (
                 Field("leader_id", "LeaderId", "int32", range(0, 1), -1, entity_type="brokerId"),
                 Field("leader_epoch", "LeaderEpoch", "int32", range(0, 1), -1),
-                Field("end_point", "EndPoint", "Endpoint", range(0, 1), ()),
+                Field("end_point", "EndPoint", StructType("Endpoint"), range(0, 1), ()),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -79,7 +81,7 @@ class VoteRequest(Message):
             Field("cluster_id", "ClusterId", "string", range(0, 2), None, nullable=range(0, 2)),
             Field("candidate_id", "CandidateId", "int32", range(1, 2), 0, entity_type="brokerId"),
             Field("voter_id", "VoterId", "int32", range(1, 2), 0, entity_type="brokerId"),
-            Field("topics", "Topics", "[]TopicData", range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 2), ()),
         ),
         type="request",
         api_key=52,
@@ -123,7 +125,9 @@ class VoteRequest(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 2), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 2), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 2), ()
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -60,7 +62,7 @@ class VotersRecord(Message):
         range(0, 1),
         (
             Field("version", "Version", "int16", range(0, 1), 0),
-            Field("voters", "Voters", "[]Voter", range(0, 1), ()),
+            Field("voters", "Voters", Array(StructType("Voter")), range(0, 1), ()),
         ),
         type="data",
     )
@@ -115,11 +117,11 @@ class VotersRecord(Message):
             (
                 Field("voter_id", "VoterId", "int32", range(0, 1), 0, entity_type="brokerId"),
                 Field("voter_uuid", "VoterUuid", "uuid", range(0, 1), ZERO_UUID),
-                Field("end_points", "EndPoints", "[]Endpoint", range(0, 1), ()),
+                Field("end_points", "EndPoints", Array(StructType("Endpoint")), range(0, 1), ()),
                 Field(
                     "kraft_version_feature",
                     "KRaftVersionFeature",
-                    "KRaftVersionFeature",
+                    StructType("KRaftVersionFeature"),
                     range(0, 1),
                     (),
                 ),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -59,7 +61,7 @@ class AddVoterRequest(Message):
         range(0, 1),
         (
             Field("cluster_id", "ClusterId", "string", range(0, 1), ""),
-            Field("topics", "Topics", "[]TopicData", range(0, 1), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 1), ()),
         ),
         type="request",
         headers=((range(0, 1), 2),),
@@ -104,7 +106,9 @@ class AddVoterRequest(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 1), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 1), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 1), ()
+                ),
             ),
         )
 

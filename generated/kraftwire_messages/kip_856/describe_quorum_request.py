@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -48,7 +50,7 @@ class DescribeQuorumRequest(Message):
         "DescribeQuorumRequest",
         range(0, 3),
         range(0, 3),
-        (Field("topics", "Topics", "[]TopicData", range(0, 3), ()),),
+        (Field("topics", "Topics", Array(StructType("TopicData")), range(0, 3), ()),),
         type="request",
         api_key=55,
         headers=((range(0, 3), 2),),
@@ -93,7 +95,9 @@ class DescribeQuorumRequest(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 3), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 3), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 3), ()
+                ),
             ),
         )
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -60,7 +62,7 @@ class DescribeQuorumResponse(Message):
         range(0, 3),
         (
             Field("error_code", "ErrorCode", "int16", range(0, 3), 0),
-            Field("topics", "Topics", "[]TopicData", range(0, 3), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 3), ()),
         ),
         type="response",
         api_key=55,
@@ -105,7 +107,9 @@ class DescribeQuorumResponse(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 3), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 3), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 3), ()
+                ),
             ),
         )
 
@@ -182,8 +186,14 @@ class DescribeQuorumResponse(Message):
                 Field("leader_id", "LeaderId", "int32", range(0, 3), 0, entity_type="brokerId"),
                 Field("leader_epoch", "LeaderEpoch", "int32", range(0, 3), 0),
                 Field("high_watermark", "HighWatermark", "int64", range(0, 3), 0),
-                Field("current_voters", "CurrentVoters", "[]ReplicaState", range(0, 3), ()),
-                Field("observers", "Observers", "[]ReplicaState", range(0, 3), ()),
+                Field(
+                    "current_voters",
+                    "CurrentVoters",
+                    Array(StructType("ReplicaState")),
+                    range(0, 3),
+                    (),
+                ),
+                Field("observers", "Observers", Array(StructType("ReplicaState")), range(0, 3), ()),
             ),
         )
 

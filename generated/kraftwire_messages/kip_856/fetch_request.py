@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -148,9 +150,13 @@ class FetchRequest(Message):
             Field("isolation_level", "IsolationLevel", "int8", range(4, 15), 0, ignorable=True),
             Field("session_id", "SessionId", "int32", range(7, 15), 0, ignorable=True),
             Field("session_epoch", "SessionEpoch", "int32", range(7, 15), -1, ignorable=True),
-            Field("topics", "Topics", "[]FetchTopic", range(0, 15), ()),
+            Field("topics", "Topics", Array(StructType("FetchTopic")), range(0, 15), ()),
             Field(
-                "forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", range(7, 15), ()
+                "forgotten_topics_data",
+                "ForgottenTopicsData",
+                Array(StructType("ForgottenTopic")),
+                range(7, 15),
+                (),
             ),
             Field("rack_id", "RackId", "string", range(11, 15), "", ignorable=True),
         ),
@@ -217,7 +223,13 @@ class FetchRequest(Message):
                     ignorable=True,
                 ),
                 Field("topic_id", "TopicId", "uuid", range(13, 15), ZERO_UUID, ignorable=True),
-                Field("partitions", "Partitions", "[]FetchPartition", range(0, 15), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("FetchPartition")),
+                    range(0, 15),
+                    (),
+                ),
             ),
         )
 
@@ -361,6 +373,6 @@ class FetchRequest(Message):
                     ignorable=True,
                 ),
                 Field("topic_id", "TopicId", "uuid", range(13, 15), ZERO_UUID, ignorable=True),
-                Field("partitions", "Partitions", "[]int32", range(7, 15), ()),
+                Field("partitions", "Partitions", Array("int32"), range(7, 15), ()),
             ),
         )

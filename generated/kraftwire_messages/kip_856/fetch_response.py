@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -91,7 +93,13 @@ class FetchResponse(Message):
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 15), 0, ignorable=True),
             Field("error_code", "ErrorCode", "int16", range(7, 15), 0, ignorable=True),
             Field("session_id", "SessionId", "int32", range(7, 15), 0),
-            Field("responses", "Responses", "[]FetchableTopicResponse", range(0, 15), ()),
+            Field(
+                "responses",
+                "Responses",
+                Array(StructType("FetchableTopicResponse")),
+                range(0, 15),
+                (),
+            ),
         ),
         type="response",
         api_key=1,
@@ -155,7 +163,9 @@ class FetchResponse(Message):
                     ignorable=True,
                 ),
                 Field("topic_id", "TopicId", "uuid", range(13, 15), ZERO_UUID, ignorable=True),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 15), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 15), ()
+                ),
             ),
         )
 
@@ -316,7 +326,7 @@ class FetchResponse(Message):
                 Field(
                     "diverging_epoch",
                     "DivergingEpoch",
-                    "EpochEndOffset",
+                    StructType("EpochEndOffset"),
                     range(12, 15),
                     None,
                     tagged=range(12, 15),
@@ -325,7 +335,7 @@ class FetchResponse(Message):
                 Field(
                     "current_leader",
                     "CurrentLeader",
-                    "LeaderIdAndEpoch",
+                    StructType("LeaderIdAndEpoch"),
                     range(12, 15),
                     None,
                     tagged=range(12, 15),
@@ -334,7 +344,7 @@ class FetchResponse(Message):
                 Field(
                     "snapshot_id",
                     "SnapshotId",
-                    "SnapshotId",
+                    StructType("SnapshotId"),
                     range(12, 15),
                     None,
                     tagged=range(12, 15),
@@ -343,7 +353,7 @@ class FetchResponse(Message):
                 Field(
                     "aborted_transactions",
                     "AbortedTransactions",
-                    "[]AbortedTransaction",
+                    Array(StructType("AbortedTransaction")),
                     range(4, 15),
                     (),
                     nullable=range(4, 15),

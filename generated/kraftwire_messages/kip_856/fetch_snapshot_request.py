@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -85,7 +87,7 @@ class FetchSnapshotRequest(Message):
             ),
             Field("replica_id", "ReplicaId", "int32", range(0, 2), -1, entity_type="brokerId"),
             Field("max_bytes", "MaxBytes", "int32", range(0, 2), 2147483647),
-            Field("topics", "Topics", "[]TopicSnapshot", range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("TopicSnapshot")), range(0, 2), ()),
         ),
         type="request",
         api_key=59,
@@ -129,7 +131,13 @@ class FetchSnapshotRequest(Message):
             range(0, 2),
             (
                 Field("name", "Name", "string", range(0, 2), "", entity_type="topicName"),
-                Field("partitions", "Partitions", "[]PartitionSnapshot", range(0, 2), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("PartitionSnapshot")),
+                    range(0, 2),
+                    (),
+                ),
             ),
         )
 
@@ -189,7 +197,7 @@ class FetchSnapshotRequest(Message):
                 Field("partition", "Partition", "int32", range(0, 2), 0),
                 Field("replica_uuid", "ReplicaUuid", "uuid", range(1, 2), ZERO_UUID),
                 Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", range(0, 2), 0),
-                Field("snapshot_id", "SnapshotId", "SnapshotId", range(0, 2), ()),
+                Field("snapshot_id", "SnapshotId", StructType("SnapshotId"), range(0, 2), ()),
                 Field("position", "Position", "int64", range(0, 2), 0),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -103,7 +105,12 @@ class QuorumStateData(Message):
             Field("voted_uuid", "VotedUuid", "uuid", range(1, 2), ZERO_UUID),
             Field("applied_offset", "AppliedOffset", "int64", range(0, 2), 0),
             Field(
-                "current_voters", "CurrentVoters", "[]Voter", range(0, 1), (), nullable=range(0, 1)
+                "current_voters",
+                "CurrentVoters",
+                Array(StructType("Voter")),
+                range(0, 1),
+                (),
+                nullable=range(0, 1),
             ),
         ),
         type="data",

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -59,7 +61,7 @@ class RemoveVoterResponse(Message):
         range(0, 1),
         (
             Field("error_code", "ErrorCode", "int16", range(0, 1), 0),
-            Field("topics", "Topics", "[]TopicData", range(0, 1), ()),
+            Field("topics", "Topics", Array(StructType("TopicData")), range(0, 1), ()),
         ),
         type="response",
         headers=((range(0, 1), 1),),
@@ -103,7 +105,9 @@ class RemoveVoterResponse(Message):
                 Field(
                     "topic_name", "TopicName", "string", range(0, 1), "", entity_type="topicName"
                 ),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 1), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 1), ()
+                ),
             ),
         )
 
@@ -164,7 +168,7 @@ class RemoveVoterResponse(Message):
                 Field(
                     "current_leader",
                     "CurrentLeader",
-                    "LeaderIdAndEpoch",
+                    StructType("LeaderIdAndEpoch"),
                     range(0, 1),
                     None,
                     tagged=range(0, 1),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -168,7 +170,7 @@ class FetchRequest(Message):
             Field(
                 "replica_state",
                 "ReplicaState",
-                "ReplicaState",
+                StructType("ReplicaState"),
                 range(15, 16),
                 None,
                 tagged=range(15, 16),
@@ -180,9 +182,13 @@ class FetchRequest(Message):
             Field("isolation_level", "IsolationLevel", "int8", range(4, 16), 0, ignorable=True),
             Field("session_id", "SessionId", "int32", range(7, 16), 0, ignorable=True),
             Field("session_epoch", "SessionEpoch", "int32", range(7, 16), -1, ignorable=True),
-            Field("topics", "Topics", "[]FetchTopic", range(0, 16), ()),
+            Field("topics", "Topics", Array(StructType("FetchTopic")), range(0, 16), ()),
             Field(
-                "forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", range(7, 16), ()
+                "forgotten_topics_data",
+                "ForgottenTopicsData",
+                Array(StructType("ForgottenTopic")),
+                range(7, 16),
+                (),
             ),
             Field("rack_id", "RackId", "string", range(11, 16), "", ignorable=True),
         ),
@@ -289,7 +295,13 @@ class FetchRequest(Message):
                     ignorable=True,
                 ),
                 Field("topic_id", "TopicId", "uuid", range(13, 16), ZERO_UUID, ignorable=True),
-                Field("partitions", "Partitions", "[]FetchPartition", range(0, 16), ()),
+                Field(
+                    "partitions",
+                    "Partitions",
+                    Array(StructType("FetchPartition")),
+                    range(0, 16),
+                    (),
+                ),
             ),
         )
 
@@ -423,6 +435,6 @@ class FetchRequest(Message):
                     ignorable=True,
                 ),
                 Field("topic_id", "TopicId", "uuid", range(13, 16), ZERO_UUID, ignorable=True),
-                Field("partitions", "Partitions", "[]int32", range(7, 16), ()),
+                Field("partitions", "Partitions", Array("int32"), range(7, 16), ()),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     UUID,
     Writer,
@@ -91,7 +93,13 @@ class FetchResponse(Message):
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 16), 0, ignorable=True),
             Field("error_code", "ErrorCode", "int16", range(7, 16), 0, ignorable=True),
             Field("session_id", "SessionId", "int32", range(7, 16), 0),
-            Field("responses", "Responses", "[]FetchableTopicResponse", range(0, 16), ()),
+            Field(
+                "responses",
+                "Responses",
+                Array(StructType("FetchableTopicResponse")),
+                range(0, 16),
+                (),
+            ),
         ),
         type="response",
         api_key=1,
@@ -155,7 +163,9 @@ class FetchResponse(Message):
                     ignorable=True,
                 ),
                 Field("topic_id", "TopicId", "uuid", range(13, 16), ZERO_UUID, ignorable=True),
-                Field("partitions", "Partitions", "[]PartitionData", range(0, 16), ()),
+                Field(
+                    "partitions", "Partitions", Array(StructType("PartitionData")), range(0, 16), ()
+                ),
             ),
         )
 
@@ -356,7 +366,7 @@ class FetchResponse(Message):
                 Field(
                     "diverging_epoch",
                     "DivergingEpoch",
-                    "EpochEndOffset",
+                    StructType("EpochEndOffset"),
                     range(12, 16),
                     None,
                     tagged=range(12, 16),
@@ -365,7 +375,7 @@ class FetchResponse(Message):
                 Field(
                     "current_leader",
                     "CurrentLeader",
-                    "LeaderIdAndEpoch",
+                    StructType("LeaderIdAndEpoch"),
                     range(12, 16),
                     None,
                     tagged=range(12, 16),
@@ -374,7 +384,7 @@ class FetchResponse(Message):
                 Field(
                     "current_leader_broker",
                     "CurrentLeaderBroker",
-                    "BrokerInfo",
+                    StructType("BrokerInfo"),
                     range(15, 16),
                     None,
                     tagged=range(15, 16),
@@ -383,7 +393,7 @@ class FetchResponse(Message):
                 Field(
                     "snapshot_id",
                     "SnapshotId",
-                    "SnapshotId",
+                    StructType("SnapshotId"),
                     range(12, 16),
                     None,
                     tagged=range(12, 16),
@@ -392,7 +402,7 @@ class FetchResponse(Message):
                 Field(
                     "aborted_transactions",
                     "AbortedTransactions",
-                    "[]AbortedTransaction",
+                    Array(StructType("AbortedTransaction")),
                     range(4, 16),
                     (),
                     nullable=range(4, 16),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     fixed,
     require_runtime,
@@ -85,7 +87,9 @@ class ProduceRequest(Message):
             ),
             Field("acks", "Acks", "int16", range(0, 10), 0),
             Field("timeout_ms", "TimeoutMs", "int32", range(0, 10), 0),
-            Field("topic_data", "TopicData", "[]TopicProduceData", range(0, 10), ()),
+            Field(
+                "topic_data", "TopicData", Array(StructType("TopicProduceData")), range(0, 10), ()
+            ),
         ),
         type="request",
         api_key=0,
@@ -142,7 +146,11 @@ class ProduceRequest(Message):
                     map_key=True,
                 ),
                 Field(
-                    "partition_data", "PartitionData", "[]PartitionProduceData", range(0, 10), ()
+                    "partition_data",
+                    "PartitionData",
+                    Array(StructType("PartitionProduceData")),
+                    range(0, 10),
+                    (),
                 ),
             ),
         )

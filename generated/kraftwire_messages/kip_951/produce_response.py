@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     fixed,
@@ -68,7 +70,13 @@ class ProduceResponse(Message):
         range(0, 10),
         range(9, 10),
         (
-            Field("responses", "Responses", "[]TopicProduceResponse", range(0, 10), ()),
+            Field(
+                "responses",
+                "Responses",
+                Array(StructType("TopicProduceResponse")),
+                range(0, 10),
+                (),
+            ),
             Field("throttle_time_ms", "ThrottleTimeMs", "int32", range(1, 10), 0, ignorable=True),
         ),
         type="response",
@@ -132,7 +140,7 @@ class ProduceResponse(Message):
                 Field(
                     "partition_responses",
                     "PartitionResponses",
-                    "[]PartitionProduceResponse",
+                    Array(StructType("PartitionProduceResponse")),
                     range(0, 10),
                     (),
                 ),
@@ -279,7 +287,7 @@ class ProduceResponse(Message):
                 Field(
                     "record_errors",
                     "RecordErrors",
-                    "[]BatchIndexAndErrorMessage",
+                    Array(StructType("BatchIndexAndErrorMessage")),
                     range(8, 10),
                     (),
                     ignorable=True,
@@ -296,7 +304,7 @@ class ProduceResponse(Message):
                 Field(
                     "current_leader",
                     "CurrentLeader",
-                    "LeaderIdAndEpoch",
+                    StructType("LeaderIdAndEpoch"),
                     range(9, 10),
                     None,
                     tagged=range(9, 10),
@@ -305,7 +313,7 @@ class ProduceResponse(Message):
                 Field(
                     "current_leader_broker",
                     "CurrentLeaderBroker",
-                    "BrokerInfo",
+                    StructType("BrokerInfo"),
                     range(9, 10),
                     None,
                     tagged=range(9, 10),

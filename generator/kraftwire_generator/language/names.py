@@ -22,8 +22,8 @@ _RESERVED_ATTRIBUTES = _METHODS | _CLASS_BODY | {"unknown_tagged_fields"}
 # Names that a generated module refers to and that a class of the same name would hide. Classes
 # start with a capital, so names in lower case are safe.
 _MODULE_NAMES = frozenset(
-    {"ClassVar", "Field", "LAYOUT", "Layout", "Message", "NEVER", "Reader", "Registry", "Self"}
-    | {"Struct", "TYPE_CHECKING", "TagSection", "UUID", "Writer", "registry"}
+    {"Array", "ClassVar", "Field", "LAYOUT", "Layout", "Message", "NEVER", "Reader", "Registry"}
+    | {"Self", "Struct", "StructType", "TYPE_CHECKING", "TagSection", "UUID", "Writer", "registry"}
 )
 
 

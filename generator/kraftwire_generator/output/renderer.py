@@ -28,8 +28,8 @@ RUNTIME_VERSION = 1
 LINE_LENGTH = 100
 
 _RUNTIME_NAMES = frozenset(
-    {"Field", "Layout", "Message", "NEVER", "Reader", "Struct", "TagSection", "UUID", "Writer"}
-    | {"ZERO_UUID", "fixed", "require_runtime"}
+    {"Array", "Field", "Layout", "Message", "NEVER", "Reader", "Struct", "StructType"}
+    | {"TagSection", "UUID", "Writer", "ZERO_UUID", "fixed", "require_runtime"}
 )
 
 # Exceptions that expressions in a template can raise, apart from jinja2's own.

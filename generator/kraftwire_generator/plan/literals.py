@@ -67,10 +67,10 @@ def hint(field_type: FieldType, message_class: str) -> str:
     return _HINTS[field_type.name]
 
 
-def type_text(field_type: FieldType, message_class: str) -> str:
-    """Return the type as LAYOUT has it: as in the spec, but structs by the name of their class."""
+def type_expression(field_type: FieldType, message_class: str) -> str:
+    """The type in LAYOUT; structs go by the name of their class."""
     if isinstance(field_type, Array):
-        return f"[]{type_text(field_type.element, message_class)}"
+        return f"Array({type_expression(field_type.element, message_class)})"
     if isinstance(field_type, Primitive):
-        return field_type.name
-    return struct_class_name(field_type.name, message_class)
+        return f'"{field_type.name}"'
+    return f'StructType("{struct_class_name(field_type.name, message_class)}")'

@@ -64,7 +64,7 @@ def _plan(owner: type[Any], struct: type[Any]) -> Plan:
     inner = []
     for field in struct.LAYOUT.fields:
         if field.is_struct and field.name != _NO_BROKER:
-            below, deeper = _plan(owner, getattr(owner, field.element_type))
+            below, deeper = _plan(owner, field.struct_class(owner))
             if below or deeper:
                 inner.append(field.name)
     plan = _PLANS[owner, struct] = is_holder, tuple(inner)

@@ -72,7 +72,7 @@ def _plan(message: type[Message], struct: type[Struct]) -> _Plan:
 def _make_plan(message: type[Message], struct: type[Struct]) -> _Plan:
     fields = struct.LAYOUT.fields
     below = (
-        (field.name, _plan(message, getattr(message, field.element_type)))
+        (field.name, _plan(message, field.struct_class(message)))
         for field in fields
         if field.is_struct
     )

@@ -26,7 +26,6 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 from kraftwire.log.batches.compression import DEFAULT_LIMIT
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.forms import fixed
-from kraftwire_wire.specialized_source import VersionOf
 
 include "../../kraftwire_wire/_blocks.pxi"
 include "../../kraftwire_wire/_big_endian.pxi"

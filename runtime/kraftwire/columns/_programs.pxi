@@ -110,8 +110,7 @@ cdef class MessageColumns:
             return False
         if version not in self.message.VALID_VERSIONS:
             return False
-        of = VersionOf(self.message, version)
-        self.programs[version] = self._program(of, self.message, &self.root, &self.default)
+        self.programs[version] = self._program(version, self.message, &self.root, &self.default)
         return True
 
     # -- making programs -------------------------------------------------------------------
@@ -133,17 +132,14 @@ cdef class MessageColumns:
             child.is_null = field.default is None
             child.is_optional = field.is_optional_struct
             child.is_float = field.type == "float64"
-            if field.is_struct and not field.is_array:
-                struct = getattr(self.message, field.element_type)
-                self._fill_default(child, child.column, struct, child.is_null)
-            elif field.is_array:
-                if field.is_struct:
-                    struct = getattr(self.message, field.element_type)
+            if field.is_struct:
+                struct = field.struct_class(self.message)
+                if field.is_array:
                     child.children = <Default *>self._block(sizeof(Default))
-                    self._fill_default(
-                        child.children, &child.column.children[0], struct, False
-                    )
-            elif not child.is_null:
+                    self._fill_default(child.children, &child.column.children[0], struct, False)
+                else:
+                    self._fill_default(child, child.column, struct, child.is_null)
+            elif not (field.is_array or child.is_null):
                 self._fill_plain(child, field)
         return 0
 
@@ -160,54 +156,50 @@ cdef class MessageColumns:
         store_fixed(default.fixed, <const uint8_t *>PyBytes_AS_STRING(raw), STEPS[field.type])
         return 0
 
-    cdef Program *_program(self, of, cls, Column *column, Default *default) except NULL:
+    cdef Program *_program(self, int version, cls, Column *column, Default *default) except NULL:
         cdef Program *program = <Program *>self._block(sizeof(Program))
         cdef Default *children = default.children
-        layout = cls.LAYOUT
-        places = {field.name: place for place, field in enumerate(layout.fields)}
-        ordinary, tagged, absent = of.ordinary(layout), of.tagged(layout), of.absent(layout)
-        refused = of.foreign_tags(layout)
+        layout = cls.LAYOUT.at(version)
+        places = {field.name: place for place, field in enumerate(cls.LAYOUT.fields)}
         program.column = column
         program.unknown_tags = &self.unknown_tags
-        program.flexible = of.flexible
-        program.takes_bytes = of.takes_bytes(layout)
-        program.ordinary_count = len(ordinary)
-        program.tagged_count = len(tagged)
-        program.absent_count = len(absent)
-        program.ordinary = <Step *>self._block(len(ordinary) * sizeof(Step))
-        program.tagged = <Step *>self._block(len(tagged) * sizeof(Step))
-        program.absent = <Default **>self._block(len(absent) * sizeof(Default *))
-        program.refused_count = len(refused)
-        program.refused = <uint32_t *>self._block(len(refused) * sizeof(uint32_t))
-        for i, tag in enumerate(refused):
-            program.refused[<int>i] = tag
-        for i, field in enumerate(ordinary):
-            self._step(&program.ordinary[<int>i], of, field, &children[<int>places[field.name]])
-        for i, field in enumerate(tagged):
-            self._step(&program.tagged[<int>i], of, field, &children[<int>places[field.name]])
-        for i, field in enumerate(absent):
+        program.flexible = layout.flexible
+        program.takes_bytes = layout.takes_bytes(self.message)
+        program.ordinary_count = len(layout.ordinary)
+        program.tagged_count = len(layout.tagged)
+        program.absent_count = len(layout.absent)
+        program.refused_count = len(layout.refused)
+        program.ordinary = <Step *>self._block(program.ordinary_count * sizeof(Step))
+        program.tagged = <Step *>self._block(program.tagged_count * sizeof(Step))
+        program.absent = <Default **>self._block(program.absent_count * sizeof(Default *))
+        program.refused = <uint32_t *>self._block(program.refused_count * sizeof(uint32_t))
+        for i, field in enumerate(layout.refused):
+            program.refused[<int>i] = field.tag
+        for i, field in enumerate(layout.ordinary):
+            self._step(&program.ordinary[<int>i], version, field, &children[<int>places[field.name]])
+        for i, field in enumerate(layout.tagged):
+            self._step(&program.tagged[<int>i], version, field, &children[<int>places[field.name]])
+        for i, field in enumerate(layout.absent):
             program.absent[<int>i] = &children[<int>places[field.name]]
         return program
 
-    cdef int _step(self, Step *step, of, field, Default *default) except -1:
+    cdef int _step(self, Step *step, int version, field, Default *default) except -1:
         cdef Column *column = default.column
-        step.kind = STEP_STRUCT if field.is_struct else STEPS[field.element_type]
-        step.is_array = field.is_array
+        spec = field.spec
+        step.kind = STEP_STRUCT if spec.is_struct else STEPS[spec.element_type]
+        step.is_array = spec.is_array
         step.is_plain = step.kind < STEP_TEXT and not step.is_array
-        step.compact = of.is_compact(field)
-        step.nullable = of.is_nullable(field)
-        step.is_tagged = of.is_tagged(field)
-        step.forgets_defaults = (
-            field.is_struct and not field.is_array
-            and (field.is_optional_struct or field.default == ())
-        )
+        step.compact = field.compact
+        step.nullable = field.nullable
+        step.is_tagged = field.tag is not None
+        step.forgets_defaults = spec.has_struct_default
         step.tag = field.tag or 0
         step.column = column
         step.default = default
-        if field.is_struct:
-            struct = of.struct_class(field)
-            if field.is_array:
-                step.program = self._program(of, struct, &column.children[0], default.children)
+        if spec.is_struct:
+            struct = spec.struct_class(self.message)
+            if step.is_array:
+                step.program = self._program(version, struct, &column.children[0], default.children)
             else:
-                step.program = self._program(of, struct, column, default)
+                step.program = self._program(version, struct, column, default)
         return 0

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from kraftwire_wire.errors import KraftwireError
-from kraftwire_wire.layout import Field
+from kraftwire_wire.layout import Array, Field, StructType, Type
 from kraftwire_wire.message import Message
 
 ELEMENT = "element"
@@ -97,10 +97,13 @@ def _struct_type(message: type[Any], struct: type[Any], within: tuple[type[Any],
 
 
 def _field(message: type[Any], field: Field, within: tuple[type[Any], ...]) -> pa.Field:
-    element = field.element_type
-    if field.is_struct:
-        kind = _struct_type(message, getattr(message, element), within)
-    else:
-        kind = _PRIMITIVES[element]
     is_nullable = bool(field.nullable) or field.default is None
-    return pa.field(field.name, list_of(kind) if field.is_array else kind, nullable=is_nullable)
+    return pa.field(field.name, _type(message, field.type, within), nullable=is_nullable)
+
+
+def _type(message: type[Any], kind: Type, within: tuple[type[Any], ...]) -> pa.DataType:
+    if isinstance(kind, Array):
+        return list_of(_type(message, kind.element, within))
+    if isinstance(kind, StructType):
+        return _struct_type(message, kind.class_in(message), within)
+    return _PRIMITIVES[kind]

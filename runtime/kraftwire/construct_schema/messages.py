@@ -6,7 +6,6 @@ from typing import Any
 
 import construct as c  # type: ignore[import-untyped]
 
-from kraftwire.construct_schema.containers import check_version
 from kraftwire.construct_schema.lengths import (
     Announced,
     bytes_with_length,
@@ -29,7 +28,7 @@ from kraftwire.construct_schema.tags import (
     without_stream,
 )
 from kraftwire_wire.forms import FIXED_SIZES
-from kraftwire_wire.layout import Field, Layout
+from kraftwire_wire.layout import Array, StructType, VersionField, VersionLayout
 from kraftwire_wire.message import Message, Struct
 
 _MARKER = ("int8", c.Int8sb, -1)
@@ -50,7 +49,7 @@ def schema(message: type[Message], version: int) -> Any:
 def body_schema(message: type[Message], version: int) -> Any:
     """The same, without a look at what follows the message."""
     if (message, version) not in _bodies:
-        check_version(message, version)
+        message.codec(version)  # raises UnsupportedVersion
         _bodies[message, version] = MessageSchema(message, version).struct(message)
     return _bodies[message, version]
 
@@ -64,22 +63,21 @@ class MessageSchema:
 
     def struct(self, struct_type: type[Struct]) -> Any:
         """A struct: its untagged fields, and in flexible versions its tag section."""
-        layout = struct_type.LAYOUT
-        members = [
-            field.name / self.field(field, layout, step=field.name)
-            for field in layout.fields
-            if self.version in field.versions and self.version not in field.tagged
-        ]
-        if self.version not in layout.flexible:
+        layout = struct_type.LAYOUT.at(self.version)
+        members = [field.name / self.field(field, step=field.name) for field in layout.ordinary]
+        if not layout.flexible:
             return c.ExprAdapter(c.Struct(*members), without_stream, lambda flat, _: flat)
         section = TAG_SECTION / self.tag_section(layout)
-        names = {field.tag: field.name for field in layout.fields if self.version in field.tagged}
+        names = {field.tag: field.name for field in layout.tagged}
         return with_flat_tags(c.Struct(*members, section), names)
 
-    def tag_section(self, layout: Layout) -> Any:
+    def tag_section(self, layout: VersionLayout) -> Any:
         """The count, and for each tag its number, its size and its payload."""
-        known = {field.tag: field for field in layout.fields if field.tag is not None}
-        payloads = {tag: self.known_tag(field, layout) for tag, field in known.items()}
+        payloads = {
+            field.tag: self.tagged(field.name, self.field(field)) for field in layout.tagged
+        }
+        refused = RefusedTag(f"tag sent in version {self.version}, which does not have it")
+        payloads |= {field.tag: self.tagged(field.name, refused) for field in layout.refused}
         number = Labelled(TagNumber(UVARINT), Part("tag", "unsigned varint", "tag"))
         entry = c.Struct(
             "start" / c.Tell,
@@ -97,56 +95,46 @@ class MessageSchema:
             "items" / c.Array(c.this.count, Labelled(entry, Part("field", "tag", deeper=True))),
         )
 
-    def known_tag(self, field: Field, layout: Layout) -> Any:
-        """The size and the value; a known tag in a version that lacks it is an error."""
-        if self.version in field.tagged:
-            value = self.field(field, layout, step="")
-        else:
-            value = RefusedTag(f"tag sent in version {self.version}, which does not have it")
-        return Labelled(TagPayload(TAG_SIZE, value), Part("field", "tagged field", field.name))
+    @staticmethod
+    def tagged(name: str, value: Any) -> Any:
+        """The size and the value of a known tag."""
+        return Labelled(TagPayload(TAG_SIZE, value), Part("field", "tagged field", name))
 
-    def field(self, field: Field, layout: Layout, step: str) -> Any:
-        """A field's value in this version, tagged or not; `step` is its part of the path."""
-        compact = self.version in layout.flexible
-        nullable = self.version in field.nullable
-        if field.is_array:
-            return Labelled(self.array(field, compact=compact), Part("field", field.type, step))
-        if field.is_struct and nullable:
-            tagged = self.version in field.tagged
-            kind, marker, null = _TAGGED_MARKER if tagged else _MARKER
-            marker = Labelled(marker, Part("marker", kind, name=field.name))
-            value = nullable_value(marker, 1, null, self.element(field, compact=compact))
-            return Labelled(value, Part("field", field.type, step))
-        if field.flexible is not None:
-            compact = compact and self.version in field.flexible
-        return self.element(field, compact=compact, nullable=nullable, step=step)
+    def field(self, field: VersionField, step: str = "") -> Any:
+        """A field's value, tagged or not; `step` is its part of the path."""
+        kind = field.type
+        if isinstance(kind, Array):
+            return Labelled(self.array(field, kind.element), Part("field", str(kind), step))
+        if not (isinstance(kind, StructType) and field.nullable):
+            return self.value(field, kind, step, nullable=field.nullable)
+        marker_type, marker, null = _MARKER if field.tag is None else _TAGGED_MARKER
+        marker = Labelled(marker, Part("marker", marker_type, name=field.name))
+        value = nullable_value(marker, 1, null, self.value(field, kind))
+        return Labelled(value, Part("field", str(kind), step))
 
-    def array(self, field: Field, *, compact: bool) -> Any:
+    def array(self, field: VersionField, element: str | StructType) -> Any:
         """The count and the elements."""
-        name = field.element_type
-        what = f"compact array of {name}" if compact else f"array of {name}"
+        what = f"compact array of {element}" if field.compact else f"array of {element}"
         count = Announced(
-            length_form("array", compact=compact),
+            length_form("array", compact=field.compact),
             what,
-            nullable=self.version in field.nullable,
-            unit=FIXED_SIZES.get(name, 1),
+            nullable=field.nullable,
+            unit=FIXED_SIZES.get(str(element), 1),
             noun="element",
         )
-        part = Part("count", length_type("array", compact=compact), name=field.name)
-        element = self.element(field, compact=compact, step=INDEX)
-        return with_length(count, Elements(c.this.length, element), part)
+        part = Part("count", length_type("array", compact=field.compact), name=field.name)
+        return with_length(count, Elements(c.this.length, self.value(field, element, INDEX)), part)
 
-    def element(
-        self, field: Field, *, compact: bool, nullable: bool = False, step: str = ""
+    def value(
+        self, field: VersionField, kind: str | StructType, step: str = "", *, nullable: bool = False
     ) -> Any:
-        """A value of the field's type without `[]`."""
-        name = field.element_type
+        """The value of a field, or an element of its array."""
         deeper = step == INDEX
-        if field.is_struct:
-            struct = self.struct(getattr(self.message, name))
-            return Labelled(struct, Part("struct", name, step, field.name, deeper))
-        if name in FIXED:
-            return Labelled(FIXED[name], Part("value", name, step, field.name, deeper))
-        raw = bytes_with_length(field.name, name, compact=compact, nullable=nullable)
-        labelled = Labelled(raw, Part("field", name, step, field.name, deeper))
-        return text(labelled) if name == "string" else labelled
+        if isinstance(kind, StructType):
+            struct = self.struct(kind.class_in(self.message))
+            return Labelled(struct, Part("struct", kind.name, step, field.name, deeper))
+        if kind in FIXED:
+            return Labelled(FIXED[kind], Part("value", kind, step, field.name, deeper))
+        raw = bytes_with_length(field.name, kind, compact=field.compact, nullable=nullable)
+        labelled = Labelled(raw, Part("field", kind, step, field.name, deeper))
+        return text(labelled) if kind == "string" else labelled

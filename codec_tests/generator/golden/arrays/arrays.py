@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     require_runtime,
@@ -78,12 +80,12 @@ class Arrays(Message):
         range(0, 2),
         range(1, 2),
         (
-            Field("flags", "Flags", "[]bool", range(0, 2), ()),
-            Field("ids", "Ids", "[]int32", range(0, 2), ()),
-            Field("names", "Names", "[]string", range(0, 2), ()),
-            Field("directory_ids", "DirectoryIds", "[]uuid", range(0, 2), ()),
-            Field("topics", "Topics", "[]Topic", range(0, 2), ()),
-            Field("late", "Late", "[]int64", range(1, 2), ()),
+            Field("flags", "Flags", Array("bool"), range(0, 2), ()),
+            Field("ids", "Ids", Array("int32"), range(0, 2), ()),
+            Field("names", "Names", Array("string"), range(0, 2), ()),
+            Field("directory_ids", "DirectoryIds", Array("uuid"), range(0, 2), ()),
+            Field("topics", "Topics", Array(StructType("Topic")), range(0, 2), ()),
+            Field("late", "Late", Array("int64"), range(1, 2), ()),
         ),
         type="data",
     )
@@ -126,6 +128,6 @@ class Arrays(Message):
                 Field(
                     "name", "Name", "string", range(0, 2), "", entity_type="topicName", map_key=True
                 ),
-                Field("partitions", "Partitions", "[]int32", range(0, 2), ()),
+                Field("partitions", "Partitions", Array("int32"), range(0, 2), ()),
             ),
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -74,10 +76,16 @@ class Message_(Message):
         range(1, 2),
         (
             Field("class_", "Class", "int32", range(0, 2), 0),
-            Field("list_", "List", "[]Field_", range(0, 2), ()),
-            Field("field_", "Field", "None_", range(0, 2), ()),
+            Field("list_", "List", Array(StructType("Field_")), range(0, 2), ()),
+            Field("field_", "Field", StructType("None_"), range(0, 2), ()),
             Field("encode_", "Encode", "string", range(0, 2), ""),
-            Field("unknown_tagged_fields_", "UnknownTaggedFields", "[]UUID_", range(0, 2), ()),
+            Field(
+                "unknown_tagged_fields_",
+                "UnknownTaggedFields",
+                Array(StructType("UUID_")),
+                range(0, 2),
+                (),
+            ),
         ),
         type="data",
     )
@@ -185,7 +193,7 @@ class Message_(Message):
             "UUID",
             range(0, 2),
             range(1, 2),
-            (Field("message", "Message", "Reader_", range(0, 2), ()),),
+            (Field("message", "Message", StructType("Reader_"), range(0, 2), ()),),
         )
 
     @dataclass(slots=True, kw_only=True)

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     NEVER,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -58,8 +60,8 @@ class CommonStructs(Message):
         range(0, 4),
         NEVER,
         (
-            Field("first", "First", "Node", range(0, 2), (), ignorable=True),
-            Field("others", "Others", "[]Node", range(1, 4), (), ignorable=True),
+            Field("first", "First", StructType("Node"), range(0, 2), (), ignorable=True),
+            Field("others", "Others", Array(StructType("Node")), range(1, 4), (), ignorable=True),
         ),
         type="data",
     )
@@ -100,7 +102,14 @@ class CommonStructs(Message):
             NEVER,
             (
                 Field("id", "Id", "int32", range(0, 4), 0),
-                Field("endpoints", "Endpoints", "[]Endpoint", range(2, 4), (), ignorable=True),
+                Field(
+                    "endpoints",
+                    "Endpoints",
+                    Array(StructType("Endpoint")),
+                    range(2, 4),
+                    (),
+                    ignorable=True,
+                ),
             ),
         )
 

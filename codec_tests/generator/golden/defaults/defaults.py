@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     NEVER,
     Reader,
     Struct,
+    StructType,
     UUID,
     Writer,
     ZERO_UUID,
@@ -181,10 +183,12 @@ class Defaults(Message):
             Field("no_data", "NoData", "bytes", range(1, 2), None, nullable=range(1, 2)),
             Field("zero_id", "ZeroId", "uuid", range(1, 2), ZERO_UUID),
             Field("id", "Id", "uuid", range(1, 2), UUID("00000000-0000-0000-0000-000000000001")),
-            Field("items", "Items", "[]int32", range(1, 2), ()),
-            Field("no_items", "NoItems", "[]int32", range(1, 2), None, nullable=range(1, 2)),
-            Field("struct", "Struct", "Node", range(1, 2), ()),
-            Field("no_struct", "NoStruct", "Node", range(1, 2), None, nullable=range(1, 2)),
+            Field("items", "Items", Array("int32"), range(1, 2), ()),
+            Field("no_items", "NoItems", Array("int32"), range(1, 2), None, nullable=range(1, 2)),
+            Field("struct", "Struct", StructType("Node"), range(1, 2), ()),
+            Field(
+                "no_struct", "NoStruct", StructType("Node"), range(1, 2), None, nullable=range(1, 2)
+            ),
         ),
         type="data",
     )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -52,7 +54,7 @@ class NestedStructs(Message):
         "NestedStructs",
         range(0, 3),
         range(2, 3),
-        (Field("outer", "Outer", "Outer", range(0, 3), ()),),
+        (Field("outer", "Outer", StructType("Outer"), range(0, 3), ()),),
         type="data",
     )
 
@@ -88,7 +90,7 @@ class NestedStructs(Message):
             "Outer",
             range(0, 3),
             range(2, 3),
-            (Field("inner", "Inner", "Inner", range(1, 3), (), ignorable=True),),
+            (Field("inner", "Inner", StructType("Inner"), range(1, 3), (), ignorable=True),),
         )
 
     @dataclass(slots=True, kw_only=True)
@@ -121,7 +123,7 @@ class NestedStructs(Message):
             "Inner",
             range(1, 3),
             range(2, 3),
-            (Field("innermost", "Innermost", "[]Innermost", range(1, 3), ()),),
+            (Field("innermost", "Innermost", Array(StructType("Innermost")), range(1, 3), ()),),
         )
 
     @dataclass(slots=True, kw_only=True)

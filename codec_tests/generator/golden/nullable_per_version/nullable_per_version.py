@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -93,7 +94,7 @@ class NullablePerVersion(Message):
         range(2, 5),
         (
             Field("name", "Name", "string", range(0, 5), "", nullable=range(1, 5)),
-            Field("ids", "Ids", "[]int32", range(0, 5), (), nullable=range(1, 5)),
+            Field("ids", "Ids", Array("int32"), range(0, 5), (), nullable=range(1, 5)),
             Field("data", "Data", "bytes", range(0, 5), b"", nullable=range(2, 4)),
             Field("always", "Always", "string", range(0, 5), None, nullable=range(0, 5)),
             Field(

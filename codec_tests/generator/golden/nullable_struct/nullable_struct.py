@@ -11,6 +11,7 @@ from kraftwire_wire.generated import (
     Message,
     Reader,
     Struct,
+    StructType,
     Writer,
     require_runtime,
 )
@@ -65,8 +66,8 @@ class NullableStruct(Message):
         range(0, 3),
         range(2, 3),
         (
-            Field("cursor", "Cursor", "Cursor", range(0, 3), (), nullable=range(1, 3)),
-            Field("next", "Next", "Next", range(1, 3), None, nullable=range(1, 3)),
+            Field("cursor", "Cursor", StructType("Cursor"), range(0, 3), (), nullable=range(1, 3)),
+            Field("next", "Next", StructType("Next"), range(1, 3), None, nullable=range(1, 3)),
         ),
         type="data",
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from kraftwire_wire.generated import (
+    Array,
     Field,
     Layout,
     Message,
@@ -98,7 +99,7 @@ class TaggedFields(Message):
             Field(
                 "hosts",
                 "Hosts",
-                "[]string",
+                Array("string"),
                 range(2, 5),
                 None,
                 nullable=range(2, 5),

@@ -11,6 +11,7 @@ from kraftwire_wire.generated import (
     Message,
     Reader,
     Struct,
+    StructType,
     TagSection,
     Writer,
     require_runtime,
@@ -137,11 +138,13 @@ class TaggedStructs(Message):
         range(0, 4),
         range(1, 4),
         (
-            Field("plain", "Plain", "Plain", range(1, 4), None, tagged=range(1, 4), tag=0),
+            Field(
+                "plain", "Plain", StructType("Plain"), range(1, 4), None, tagged=range(1, 4), tag=0
+            ),
             Field(
                 "once_ordinary",
                 "OnceOrdinary",
-                "OnceOrdinary",
+                StructType("OnceOrdinary"),
                 range(0, 4),
                 None,
                 tagged=range(2, 4),
@@ -150,7 +153,7 @@ class TaggedStructs(Message):
             Field(
                 "nullable",
                 "Nullable",
-                "Nullable",
+                StructType("Nullable"),
                 range(1, 4),
                 None,
                 nullable=range(1, 4),
@@ -160,7 +163,7 @@ class TaggedStructs(Message):
             Field(
                 "nullable_with_default",
                 "NullableWithDefault",
-                "NullableWithDefault",
+                StructType("NullableWithDefault"),
                 range(1, 4),
                 (),
                 nullable=range(1, 4),

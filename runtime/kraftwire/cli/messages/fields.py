@@ -100,23 +100,23 @@ def _wire_table(
     cls: type[Message], version: int, header: tuple[type[Message], int] | None
 ) -> Iterator[tuple[str | None, ...]]:
     if header is None:
-        yield from (_wire_cells(row, version, 0) for row in wire_rows(cls, version))
+        yield from (_wire_cells(row, 0) for row in wire_rows(cls, version))
         return
     yield "header", f"{header[0].__name__} version {header[1]}", None
-    yield from (_wire_cells(row, header[1], 1) for row in wire_rows(*header))
+    yield from (_wire_cells(row, 1) for row in wire_rows(*header))
     yield "message", f"{cls.__name__} version {version}", None
-    yield from (_wire_cells(row, version, 1) for row in wire_rows(cls, version))
+    yield from (_wire_cells(row, 1) for row in wire_rows(cls, version))
 
 
-def _wire_cells(row: FieldRow, version: int, depth: int) -> tuple[str | None, ...]:
+def _wire_cells(row: FieldRow, depth: int) -> tuple[str | None, ...]:
     label = _INDENT * (row.depth + depth) + row.label
-    field = row.field
+    field = row.in_version
     if field is None:
         return label, row.type, None
-    tag = f"tag {field.tag}: " if version in field.tagged else ""
-    null = " or null" if version in field.nullable else ""
-    default = shown_default(field)
-    notes = (f"default {default}" if default else None, row.unit, field.entity_type)
+    tag = "" if field.tag is None else f"tag {field.tag}: "
+    null = " or null" if field.nullable else ""
+    default = shown_default(field.spec)
+    notes = (f"default {default}" if default else None, row.unit, field.spec.entity_type)
     return label, tag + row.type + null, ", ".join(note for note in notes if note)
 
 
@@ -124,15 +124,10 @@ def _wire_json(
     cls: type[Message], version: int, header: str | None, row: FieldRow
 ) -> dict[str, Any]:
     obj: dict[str, Any] = {"message": cls.__name__, "version": version, "header": header}
-    if row.field is None:
+    field = row.in_version
+    if field is None:
         return obj | {"field": row.path, "type": "tag section"}
-    field = row.field
-    at = cls.header_version(version) if header else version
-    return (
-        obj
-        | _field_json(row, field)
-        | {"nullable": at in field.nullable, "tag": field.tag if at in field.tagged else None}
-    )
+    return obj | _field_json(row, field.spec) | {"nullable": field.nullable, "tag": field.tag}
 
 
 # -- all versions --------------------------------------------------------------------------
@@ -161,7 +156,7 @@ def _version_cells(row: FieldRow, valid: range) -> tuple[str, ...]:
     assert field is not None, "tag sections belong to one version"
     return (
         _INDENT * row.depth + row.label,
-        field.type,
+        str(field.type),
         "".join(_mark(field, version) for version in valid),
         shown_versions(field.versions, valid),
         shown_versions(field.nullable, valid),

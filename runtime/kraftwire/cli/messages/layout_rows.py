@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any
 from uuid import UUID
 
-from kraftwire_wire.layout import NEVER, Field
+from kraftwire_wire.layout import NEVER, Array, Field, Type, VersionField
 from kraftwire_wire.message import Message, Struct
 
 _UNITS = (("_ms", "milliseconds"), ("_nanos", "nanoseconds"), ("_bytes", "bytes"))
@@ -26,13 +26,15 @@ _ZEROS = (0, "", b"", False, (), UUID(int=0))
 class FieldRow:
     """One field of a message: where it stands, and what it is.
 
-    `field` is None for a tag section, whose tagged fields follow one level deeper.
+    `field` is None for a tag section, whose tagged fields follow one level deeper. `in_version`
+    is the field as the version has it, where the rows are those of one version.
     """
 
     path: str
     depth: int
     field: Field | None
     type: str
+    in_version: VersionField | None = None
 
     @property
     def unit(self) -> str | None:
@@ -75,45 +77,46 @@ class _Walk:
         """The rows of a struct; one that holds itself is shown once."""
         if struct in within:
             return
-        fields = struct.LAYOUT.fields
         within = (*within, struct)
-        for field in fields:
-            if not self._is_tagged(field) and self._is_there(field):
-                yield from self._field(field, path, depth, within)
-        if self._version is None or self._version not in self._message.FLEXIBLE_VERSIONS:
+        if self._version is None:
+            for each in struct.LAYOUT.fields:
+                yield from self._field(each, None, path, depth, within)
             return
-        tagged = sorted(filter(self._is_tagged, fields), key=lambda field: field.tag or 0)
-        known = f"{len(tagged)} known" if tagged else "none known"
+        layout = struct.LAYOUT.at(self._version)
+        for field in layout.ordinary:
+            yield from self._field(field.spec, field, path, depth, within)
+        if not layout.flexible:
+            return
+        known = f"{len(layout.tagged)} known" if layout.tagged else "none known"
         yield FieldRow(path, depth, None, known)
-        for field in tagged:
-            yield from self._field(field, path, depth + 1, within)
+        for field in layout.tagged:
+            yield from self._field(field.spec, field, path, depth + 1, within)
 
     def _field(
-        self, field: Field, path: str, depth: int, within: tuple[type[Struct], ...]
+        self,
+        field: Field,
+        placed: VersionField | None,
+        path: str,
+        depth: int,
+        within: tuple[type[Struct], ...],
     ) -> Iterator[FieldRow]:
         path = f"{path}.{field.name}" if path else field.name
-        yield FieldRow(path, depth, field, self._type(field))
+        kind = _shown_type(field.type, compact=placed is not None and placed.compact)
+        yield FieldRow(path, depth, field, kind, placed)
         if field.is_struct:
-            struct: type[Struct] = getattr(self._message, field.element_type)
             inner = f"{path}[]" if field.is_array else path
-            yield from self.struct(struct, inner, depth + 1, within)
+            yield from self.struct(field.struct_class(self._message), inner, depth + 1, within)
 
-    def _is_there(self, field: Field) -> bool:
-        return self._version is None or self._version in field.versions
 
-    def _is_tagged(self, field: Field) -> bool:
-        return self._version is not None and self._version in field.tagged
-
-    def _type(self, field: Field) -> str:
-        """The type in its wire form; `compact` where lengths are unsigned varints."""
-        compact = self._version is not None and self._version in self._message.FLEXIBLE_VERSIONS
-        element = field.element_type
-        element_compact = compact and (field.flexible is None or self._version in field.flexible)
-        if element_compact and element in _COMPACT_TYPES:
-            element = f"compact {element}"
-        if not field.is_array:
-            return element
-        return f"compact array of {element}" if compact else f"array of {element}"
+def _shown_type(kind: Type, *, compact: bool) -> str:
+    """The type in its wire form; `compact` says that lengths are unsigned varints."""
+    if isinstance(kind, Array):
+        shown = f"array of {_shown_type(kind.element, compact=compact)}"
+    elif kind in _COMPACT_TYPES:
+        shown = str(kind)
+    else:
+        return str(kind)
+    return f"compact {shown}" if compact else shown
 
 
 def shown_default(field: Field) -> str | None:

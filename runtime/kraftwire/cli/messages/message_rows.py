@@ -70,7 +70,7 @@ def _field_rows(message: type[Message], field: Field, value: Any, depth: int) ->
     if not field.is_struct or value is None:
         yield name, _text(field, value)
         return
-    struct: type[Struct] = getattr(message, field.element_type)
+    struct: type[Struct] = field.struct_class(message)
     if not field.is_array:
         yield name, ""
         yield from _struct_rows(message, struct, value, depth + 1)
