@@ -42,7 +42,8 @@ quick = settings(max_examples=40, deadline=None)
 
 _TOP_LEVEL = (ast.Expr, ast.ImportFrom, ast.Assign, ast.ClassDef)
 _IN_CLASSES = (ast.Expr, ast.AnnAssign, ast.FunctionDef, ast.ClassDef)
-_CALLED = {"Field", "Layout", "UUID", "dataclass", "field", "fixed", "float", "range"}
+_CALLED = {"Array", "Field", "Layout", "StructType"}
+_CALLED |= {"UUID", "dataclass", "field", "fixed", "float", "range"}
 _MODULES = {"__future__", "dataclasses", "typing", "kraftwire_wire.generated"}
 
 

@@ -316,7 +316,7 @@ def test_the_environment_chooses_the_engine(engine: str, wanted: str) -> None:
 
 def test_an_engine_that_does_not_exist_is_an_error_that_says_so() -> None:
     done = _run("from kraftwire_messages.kafka import VoteRequest; VoteRequest.codec(2)", "jet")
-    assert "KRAFTWIRE_ENGINE=jet, where python or native must be" in done.stderr
+    assert "KRAFTWIRE_ENGINE=jet: set it to python or native" in done.stderr
 
 
 def test_without_the_native_part_python_does_the_same() -> None:

@@ -81,7 +81,7 @@ def test_decode_from_starts_and_ends_where_the_message_does() -> None:
 
 
 def test_numbers_equal_to_a_version_do_not_become_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kraftwire_wire.codec._codecs", {})
+    monkeypatch.setattr("kraftwire_wire.engine._codecs", {})
     assert type(VoteRequest.codec(True).version) is int
     assert VoteRequest.codec(1.0) is VoteRequest.codec(1)  # type: ignore[arg-type]
 

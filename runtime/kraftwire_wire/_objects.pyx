@@ -34,7 +34,7 @@ from libc.string cimport memcpy, memmove, memset
 
 from uuid import UUID, SafeUUID
 
-from kraftwire_wire.codec import Codec, codec_for
+from kraftwire_wire.codec import Codec
 from kraftwire_wire.specialized_source import GIVES_UP, NotSpecialized, Unusual
 
 include "_big_endian.pxi"
@@ -882,7 +882,7 @@ cdef class NativeCodec:
 
     def __reduce__(self):
         """Unpickle as the codec of the engine that runs there."""
-        return codec_for, (self.message, self.version)
+        return self.message.codec, (self.version,)
 
     cpdef tuple read(self, bytes data, Py_ssize_t position):
         """The message that starts at a position, and where it ends; one of `GIVES_UP` else."""

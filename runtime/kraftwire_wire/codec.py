@@ -1,39 +1,33 @@
-"""Codecs: one message in one version, bound to the engine that reads and writes it.
+"""`Codec`: one message in one version, read and written by the emitted code.
 
-`codec_for` is the one place that makes codecs, and `engine` chooses what runs them; generated
-classes do not know. `Codec` runs the emitted code, which is the reference; the others fall
-back on it.
+The emitted code is the reference. The other engines fall back on it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic
 
 from kraftwire_wire.encode_failure import not_encoded
-from kraftwire_wire.errors import DecodeError, EncodeError, UnsupportedVersion
+from kraftwire_wire.errors import DecodeError, EncodeError
 from kraftwire_wire.primitives import type_name
 from kraftwire_wire.reader import ClassicReader, CompactReader
+from kraftwire_wire.structs import S
 from kraftwire_wire.writer import ClassicWriter, CompactWriter
 
-if TYPE_CHECKING:
-    from kraftwire_wire.message import Message
 
-M = TypeVar("M", bound="Message")
-
-
-class Codec(Generic[M]):
+class Codec(Generic[S]):
     """Reads and writes one version of one message through its emitted Python code."""
 
     __slots__ = ("_reader", "_writer", "message", "version")
 
-    def __init__(self, message: type[M], version: int) -> None:
+    def __init__(self, message: type[S], version: int) -> None:
         self.message = message
         self.version = version
-        flexible = version in message.FLEXIBLE_VERSIONS
+        flexible = message.LAYOUT.at(version).flexible
         self._reader = CompactReader if flexible else ClassicReader
         self._writer = CompactWriter if flexible else ClassicWriter
 
-    def decode(self, data: bytes, *, lenient: bool = False) -> M:
+    def decode(self, data: bytes, *, lenient: bool = False) -> S:
         """Read one message that fills `data`; see `Message.decode`."""
         if not isinstance(data, bytes):
             data = memoryview(data).tobytes()
@@ -43,7 +37,7 @@ class Codec(Generic[M]):
         return message
 
     def check_end(self, data: bytes, end: int) -> None:
-        """Refuse bytes behind the end of a message."""
+        """Raise `DecodeError` if bytes follow the end of a message."""
         left = len(data) - end
         if left:
             noun = "byte follows" if left == 1 else "bytes follow"
@@ -52,7 +46,7 @@ class Codec(Generic[M]):
 
     def decode_from(
         self, data: bytes, position: int = 0, *, lenient: bool = False
-    ) -> tuple[M, int]:
+    ) -> tuple[S, int]:
         """Read one message that starts at `position`, and say where it ends."""
         if not isinstance(data, bytes):
             data = memoryview(data).tobytes()
@@ -64,7 +58,7 @@ class Codec(Generic[M]):
         message = self.message._decode(reader, self.version)
         return message, reader.position
 
-    def encode(self, message: M) -> bytes:
+    def encode(self, message: S) -> bytes:
         """The bytes of a message; see `Message.encode`."""
         if not issubclass(type(message), self.message):
             given = type_name(message)
@@ -78,22 +72,6 @@ class Codec(Generic[M]):
             raise not_encoded(message, error) from error
         return bytes(writer.buffer)
 
-    def __reduce__(self) -> tuple[Any, tuple[type[M], int]]:
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """Pickle what the codec is made from; the copy is made from that again."""
         return type(self), (self.message, self.version)
-
-
-_codecs: dict[tuple[type[Message], int], Codec[Any]] = {}
-
-
-def codec_for(message: type[M], version: int) -> Codec[M]:
-    """The codec of a message in a version; `UnsupportedVersion` where it has none."""
-    codec = _codecs.get((message, version))
-    if codec is None:
-        if version not in message.VALID_VERSIONS:
-            raise UnsupportedVersion(message.__name__, version, message.VALID_VERSIONS)
-        from kraftwire_wire.engine import make_codec
-
-        # 2.0 and True find the codecs of 2 and 1, and must not become their versions.
-        codec = _codecs[message, version] = make_codec(message, int(version))
-    return codec

@@ -7,15 +7,13 @@ defaults are the same here, at any depth, although `==` tells them apart.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kraftwire_wire.layout import Field
-
-if TYPE_CHECKING:
-    from kraftwire_wire.message import Message, Struct
+from kraftwire_wire.structs import Struct
 
 
-def differs(message: type[Message], field: Field, value: Any) -> bool:
+def differs(message: type[Struct], field: Field, value: Any) -> bool:
     """Whether the value of a field differs from the field's default."""
     default = field.default
     if field.has_struct_default:
@@ -27,7 +25,7 @@ def differs(message: type[Message], field: Field, value: Any) -> bool:
     return bool(value != ([] if default == () else default))
 
 
-def struct_differs(message: type[Message], struct: type[Struct], value: Any) -> bool:
+def struct_differs(message: type[Struct], struct: type[Struct], value: Any) -> bool:
     """Whether a value differs from a struct of defaults; True if it is no such struct at all."""
     if not issubclass(type(value), struct):
         return True

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kraftwire_wire.errors import EncodeError
 from kraftwire_wire.layout import StructType
 from kraftwire_wire.primitives import type_name
-
-if TYPE_CHECKING:
-    from kraftwire_wire.message import Struct
+from kraftwire_wire.structs import Struct
 
 
 def not_encoded(struct: Struct, error: Exception) -> EncodeError:

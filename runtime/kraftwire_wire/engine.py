@@ -1,32 +1,28 @@
-"""Which engine runs the codecs: the native one where it was compiled, plain Python elsewhere.
+"""Chooses the engine that runs the codecs: native if it is compiled, plain Python otherwise.
 
-`KRAFTWIRE_ENGINE=python` takes plain Python in any case, `KRAFTWIRE_ENGINE=native` makes it
-an error that the native part is missing. Both do the same; what either leaves to the emitted
-code is done by the emitted code.
+`KRAFTWIRE_ENGINE=python` runs plain Python in any case; with `KRAFTWIRE_ENGINE=native` it is an
+error if the native part is missing. Both do the same, and both leave what is unusual to the
+emitted code. `codec_for` is the one place that makes codecs; generated classes know no engine.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, cast
 
 from kraftwire_wire.codec import Codec
-from kraftwire_wire.errors import KraftwireError
+from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
 from kraftwire_wire.specialized import SpecializedCodec
 from kraftwire_wire.specialized_source import NotSpecialized
-
-if TYPE_CHECKING:
-    from kraftwire_wire.message import Message
-
-M = TypeVar("M", bound="Message")
+from kraftwire_wire.structs import S, Struct
 
 VARIABLE = "KRAFTWIRE_ENGINE"
 ENGINES = ("python", "native")
 
 
 def native_codec() -> Any | None:
-    """The class of the native engine; None where it was not compiled."""
+    """Return the class of the native engine, or None if it is not compiled."""
     try:
         from kraftwire_wire._objects import NativeCodec
     except ImportError:
@@ -34,15 +30,15 @@ def native_codec() -> Any | None:
     return NativeCodec
 
 
-def chosen(native_part: Callable[[], Any | None]) -> Any | None:
-    """A native part where it is there and to be used."""
-    wanted = os.environ.get(VARIABLE)
-    if wanted not in (None, "", *ENGINES):
-        raise KraftwireError(f"{VARIABLE}={wanted}, where {' or '.join(ENGINES)} must be")
-    if wanted == "python":
+def choose_native(import_native: Callable[[], Any | None]) -> Any | None:
+    """Return a native part if it is compiled and the environment does not rule it out."""
+    engine = os.environ.get(VARIABLE)
+    if engine not in (None, "", *ENGINES):
+        raise KraftwireError(f"{VARIABLE}={engine}: set it to {' or '.join(ENGINES)}")
+    if engine == "python":
         return None
-    native = native_part()
-    if native is None and wanted == "native":
+    native = import_native()
+    if native is None and engine == "native":
         raise KraftwireError(
             f"{VARIABLE}=native, but the native part is not compiled: "
             "install kraftwire where there is a C compiler"
@@ -50,19 +46,31 @@ def chosen(native_part: Callable[[], Any | None]) -> Any | None:
     return native
 
 
-_native = chosen(native_codec)
+_native = choose_native(native_codec)
 ENGINE = "python" if _native is None else "native"
 """The engine that runs."""
 
+_codecs: dict[tuple[type[Struct], int], Codec[Any]] = {}
 
-def make_codec(message: type[M], version: int) -> Codec[M]:
-    """The codec of a version that the message has."""
-    # A subclass may do anything on its way into being; only the emitted code calls it.
+
+def codec_for(message: type[S], version: int) -> Codec[S]:
+    """Return the codec of a version; raise `UnsupportedVersion` if the message lacks it."""
+    codec = _codecs.get((message, version))
+    if codec is None:
+        if version not in message.LAYOUT.versions:
+            raise UnsupportedVersion(message.__name__, version, message.LAYOUT.versions)
+        # 2.0 and True find the codecs of 2 and 1, and must not become their versions.
+        codec = _codecs[message, version] = _make_codec(message, int(version))
+    return codec
+
+
+def _make_codec(message: type[S], version: int) -> Codec[S]:
+    # A subclass may construct its instances differently; only the emitted code calls it.
     if "LAYOUT" not in vars(message):
         return Codec(message, version)
     if _native is not None:
         try:
-            return cast("Codec[M]", _native(message, version))
+            return cast("Codec[S]", _native(message, version))
         except (NotSpecialized, RecursionError):
             pass
     return SpecializedCodec(message, version)

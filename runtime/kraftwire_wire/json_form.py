@@ -29,26 +29,22 @@ import json
 import math
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 from uuid import UUID
 
-from kraftwire_wire.codec import codec_for
 from kraftwire_wire.defaults import differs
+from kraftwire_wire.engine import codec_for
 from kraftwire_wire.errors import DecodeError, format_versions
 from kraftwire_wire.forms import FIXED_FORMATS, MAX_LENGTH, MAX_STRING_LENGTH
 from kraftwire_wire.layout import Array, Layout, StructType, Type, VersionField
+from kraftwire_wire.structs import S, Struct
 from kraftwire_wire.text import encode_text
 from kraftwire_wire.uuids import format_uuid, parse_uuid
 
-if TYPE_CHECKING:
-    from kraftwire_wire.message import JsonStyle, Message
-    from kraftwire_wire.message import Struct as MessageStruct
-
-    M = TypeVar("M", bound=Message)
-    S = TypeVar("S", bound=MessageStruct)
-
 P = ParamSpec("P")
 T = TypeVar("T")
+
+JsonStyle = Literal["lossless", "java"]
 
 UNKNOWN_TAGS = "_unknownTaggedFields"
 
@@ -56,7 +52,7 @@ _SIZE_SUFFIX = "SizeInBytes"
 _SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def to_json(message: Message, version: int, style: JsonStyle) -> dict[str, Any]:
+def to_json(message: Struct, version: int, style: JsonStyle) -> dict[str, Any]:
     """The message as a JSON object; `UnsupportedVersion` and `EncodeError` as `encode`."""
     if style not in ("lossless", "java"):
         raise ValueError(f"no JSON style {style!r}; there are lossless and java")
@@ -66,7 +62,7 @@ def to_json(message: Message, version: int, style: JsonStyle) -> dict[str, Any]:
     return _JsonWriter(cls, codec.version, lossless=style == "lossless").struct(written)
 
 
-def from_json(cls: type[M], obj: object, version: int) -> M:
+def from_json(cls: type[S], obj: object, version: int) -> S:
     """The message that a JSON object describes, or a `DecodeError`."""
     return _JsonReader(cls, codec_for(cls, version).version).struct(cls, obj)
 
@@ -74,12 +70,12 @@ def from_json(cls: type[M], obj: object, version: int) -> M:
 class _JsonWriter:
     """Writes one message that was decoded, so that all its values have their exact types."""
 
-    def __init__(self, message: type[Message], version: int, *, lossless: bool) -> None:
+    def __init__(self, message: type[Struct], version: int, *, lossless: bool) -> None:
         self._message = message
         self._version = version
         self._lossless = lossless
 
-    def struct(self, value: MessageStruct) -> dict[str, Any]:
+    def struct(self, value: Struct) -> dict[str, Any]:
         result = {
             field.spec.json_name: self._field(field, getattr(value, field.name))
             for field in value.LAYOUT.at(self._version).present
@@ -116,7 +112,7 @@ class _JsonWriter:
         return value
 
 
-def is_written(message: type[Message], field: VersionField, struct: MessageStruct) -> bool:
+def is_written(message: type[Struct], field: VersionField, struct: Struct) -> bool:
     """Whether a field of a version is there: a tagged one only if it is not at its default."""
     return field.tag is None or differs(message, field.spec, getattr(struct, field.name))
 
@@ -134,7 +130,7 @@ def _float(value: float) -> float | str:
 class _JsonReader:
     """Reads one message; every error gets its path on the way out."""
 
-    def __init__(self, message: type[Message], version: int) -> None:
+    def __init__(self, message: type[Struct], version: int) -> None:
         self._message = message
         self._version = version
 
@@ -217,7 +213,7 @@ class _JsonReader:
                 return _read_float(value)
         return _read_int(kind, value)
 
-    def _unknown_tags(self, owner: MessageStruct, value: object) -> list[tuple[int, bytes]]:
+    def _unknown_tags(self, owner: Struct, value: object) -> list[tuple[int, bytes]]:
         layout = owner.LAYOUT.at(self._version)
         if not layout.flexible:
             raise DecodeError(f"version {self._version} has no tagged fields")

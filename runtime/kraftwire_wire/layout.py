@@ -16,6 +16,8 @@ from typing import Any, Final
 
 NEVER: Final = range(0)
 
+StructClass = type[Any]
+
 HeaderVersions = tuple[tuple[range, int], ...]
 """Which header version goes with which body versions."""
 
@@ -26,9 +28,9 @@ class StructType:
 
     name: str
 
-    def class_in(self, message: type[Any]) -> type[Any]:
+    def class_in(self, message: StructClass) -> StructClass:
         """Return the class."""
-        found: type[Any] = getattr(message, self.name)
+        found: StructClass = getattr(message, self.name)
         return found
 
     def __str__(self) -> str:
@@ -85,7 +87,7 @@ class Field:
         """True if the value or the array's elements are structs."""
         return isinstance(self.element_type, StructType)
 
-    def struct_class(self, message: type[Any]) -> type[Any]:
+    def struct_class(self, message: StructClass) -> StructClass:
         """Return the class of a struct or of the structs in an array."""
         assert isinstance(self.element_type, StructType)
         return self.element_type.class_in(message)
@@ -141,7 +143,7 @@ class VersionLayout:
     absent: tuple[VersionField, ...]
     refused: tuple[Field, ...]
 
-    def takes_bytes(self, message: type[Any]) -> bool:
+    def takes_bytes(self, message: StructClass) -> bool:
         """Whether a struct takes at least one byte, so that no count can multiply it freely."""
         return self.flexible or any(
             not isinstance(field.type, StructType)

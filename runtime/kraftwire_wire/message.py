@@ -1,52 +1,23 @@
-"""`Message` and `Struct`: what every generated class inherits.
+"""`Message`: what every generated message inherits, and everything public about it.
 
 A generated class says how its fields are read and written (`_decode`, `_encode`) and what
-they are (`LAYOUT`). Everything public is here, so that an engine can take the place of
-the emitted code without a class being generated anew.
+they are (`LAYOUT`). Since all public methods are here, an engine can replace the emitted code
+without generating the classes again.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from kraftwire_wire.codec import Codec, codec_for
+from kraftwire_wire.codec import Codec
+from kraftwire_wire.engine import codec_for
 from kraftwire_wire.errors import EncodeError, KraftwireError, UnsupportedVersion
-from kraftwire_wire.layout import Layout
-from kraftwire_wire.reader import Reader
-from kraftwire_wire.writer import Writer
+from kraftwire_wire.structs import Struct
 
-JsonStyle = Literal["lossless", "java"]
+if TYPE_CHECKING:
+    from kraftwire_wire.json_form import JsonStyle
 
-
-class Struct:
-    """A struct of a message; its fields are attributes, compared by value."""
-
-    __slots__ = ()
-
-    LAYOUT: ClassVar[Layout]
-
-    unknown_tagged_fields: list[tuple[int, bytes]]
-
-    if not TYPE_CHECKING:  # type checkers would take any attribute then
-
-        def __getattr__(self, name: str) -> Any:
-            """The list of unknown tagged fields, which is made when it is first looked at.
-
-            Hardly any struct has such fields; the native engine makes no list for the others,
-            which would take a sixth of its time.
-            """
-            if name != "unknown_tagged_fields":
-                reason = f"{type(self).__name__!r} object has no attribute {name!r}"
-                raise AttributeError(reason, name=name, obj=self)
-            self.unknown_tagged_fields = []
-            return self.unknown_tagged_fields
-
-    @classmethod
-    def _decode(cls, reader: Reader, version: int) -> Self:
-        raise NotImplementedError
-
-    def _encode(self, writer: Writer, version: int) -> None:
-        raise NotImplementedError
+__all__ = ["Message", "Struct"]
 
 
 class Message(Struct):

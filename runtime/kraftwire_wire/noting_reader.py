@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import Struct as Form
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.reader import ClassicReader, CompactReader, Reader
+from kraftwire_wire.structs import Struct
 from kraftwire_wire.writer import ClassicWriter, CompactWriter, TagSection, Writer
-
-if TYPE_CHECKING:
-    from kraftwire_wire.message import Struct
 
 DEFAULTS = "defaults in tag "
 """How the kind of a tag begins that holds its default."""

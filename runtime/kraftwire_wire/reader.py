@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import unpack_from
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from kraftwire_wire.defaults import struct_differs
 from kraftwire_wire.errors import DecodeError, count_of
@@ -27,13 +27,8 @@ from kraftwire_wire.forms import (
     MAX_STRING_LENGTH,
 )
 from kraftwire_wire.primitives import PrimitiveReader
+from kraftwire_wire.structs import S, Struct
 from kraftwire_wire.text import decode_as_java
-
-if TYPE_CHECKING:
-    from kraftwire_wire.message import Message
-    from kraftwire_wire.message import Struct as MessageStruct
-
-    S = TypeVar("S", bound=MessageStruct)
 
 SIZELESS_PER_BYTE = 4
 """How many elements that take no bytes a message may hold for each byte of the input."""
@@ -208,7 +203,7 @@ class Reader(PrimitiveReader):
             raise self.fail(field, "far more empty elements than the input has bytes")
 
     def read_struct(
-        self, field: str, struct: type[S], version: int, message: type[Message] | None = None
+        self, field: str, struct: type[S], version: int, message: type[Struct] | None = None
     ) -> S:
         """Read a struct.
 
@@ -224,7 +219,7 @@ class Reader(PrimitiveReader):
         return value
 
     def read_tagged_struct(
-        self, field: str, struct: type[S], version: int, message: type[Message]
+        self, field: str, struct: type[S], version: int, message: type[Struct]
     ) -> S | None:
         """Read the struct of a tag that may be left out; a struct of defaults becomes None."""
         value = self.read_struct(field, struct, version)
@@ -235,7 +230,7 @@ class Reader(PrimitiveReader):
         return None if self.read_int8(field) < 0 else self.read_struct(field, struct, version)
 
     def read_tagged_nullable_struct(
-        self, field: str, struct: type[S], version: int, message: type[Message] | None = None
+        self, field: str, struct: type[S], version: int, message: type[Struct] | None = None
     ) -> S | None:
         """Read a nullable struct as the payload of a tag: zero is null, one precedes the struct.
 

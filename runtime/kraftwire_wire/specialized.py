@@ -1,4 +1,4 @@
-"""The codec that `codec_for` gives: functions made for one version, the emitted code behind them.
+"""The Python engine: functions made for one version, backed by the emitted code.
 
 The functions are written from LAYOUT when a codec first reads or writes (a few milliseconds
 for a large message), and run as plain Python. Where one gives up, the emitted code does the
@@ -7,37 +7,33 @@ work from the start and says what is wrong; so both accept the same bytes and va
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
-from kraftwire_wire.codec import Codec, codec_for
+from kraftwire_wire.codec import Codec
 from kraftwire_wire.specialized_reader import Read, specialized_reader
 from kraftwire_wire.specialized_source import GIVES_UP, NotSpecialized, Unusual
 from kraftwire_wire.specialized_writer import Write, specialized_writer
-
-if TYPE_CHECKING:
-    from kraftwire_wire.message import Message
-
-M = TypeVar("M", bound="Message")
+from kraftwire_wire.structs import S
 
 # A struct within itself, or loops beyond what Python nests, show only while writing them.
 _NOT_MADE = (NotSpecialized, RecursionError, SyntaxError)
 
 
-class SpecializedCodec(Codec[M]):
+class SpecializedCodec(Codec[S]):
     """Reads and writes one version of one message through functions made for it."""
 
     __slots__ = ("_read", "_write")
 
-    def __init__(self, message: type[M], version: int) -> None:
+    def __init__(self, message: type[S], version: int) -> None:
         super().__init__(message, version)
         self._read: Read = self._first_read
         self._write: Write = self._first_write
 
-    def decode(self, data: bytes, *, lenient: bool = False) -> M:
+    def decode(self, data: bytes, *, lenient: bool = False) -> S:
         """Read one message that fills `data`; see `Message.decode`."""
         if not lenient and data.__class__ is bytes:
             try:
-                message: M
+                message: S
                 message, end = self._read(data, 0)
                 if end == len(data):
                     return message
@@ -47,7 +43,7 @@ class SpecializedCodec(Codec[M]):
 
     def decode_from(
         self, data: bytes, position: int = 0, *, lenient: bool = False
-    ) -> tuple[M, int]:
+    ) -> tuple[S, int]:
         """Read one message that starts at `position`, and say where it ends."""
         if not lenient and data.__class__ is bytes and position >= 0:
             try:
@@ -56,16 +52,17 @@ class SpecializedCodec(Codec[M]):
                 pass
         return super().decode_from(data, position, lenient=lenient)
 
-    def encode(self, message: M) -> bytes:
+    def encode(self, message: S) -> bytes:
         """The bytes of a message; see `Message.encode`."""
         try:
             return self._write(message)
         except Exception:  # noqa: BLE001 - GIVES_UP, and what the code of a value raises
             return super().encode(message)
 
-    def __reduce__(self) -> tuple[Any, tuple[type[M], int]]:
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """Unpickle as the codec of the engine that runs there."""
-        return codec_for, (self.message, self.version)
+        message: Any = self.message
+        return message.codec, (self.version,)
 
     def _first_read(self, data: bytes, position: int) -> tuple[Any, int]:
         try:

@@ -10,21 +10,20 @@ code would refuse.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from uuid import UUID, SafeUUID
 
 from kraftwire_wire.defaults import struct_differs
 from kraftwire_wire.forms import FIXED_FORMATS
-from kraftwire_wire.layout import Type
 
 _MAX_LINES = 5_000
 _MAX_DEPTH = 15
 """Python nests at most 20 loops in each other."""
 
 UUID_CODE = "16s"
-CODES: dict[Type, str] = {**FIXED_FORMATS, "uuid": UUID_CODE}
+CODES: Mapping[Any, str] = FIXED_FORMATS | {"uuid": UUID_CODE}
 """What `struct` calls each type of fixed size."""
 
 

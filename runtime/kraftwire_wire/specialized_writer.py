@@ -22,7 +22,7 @@ Write = Callable[[Any], bytes]
 _TABLE_SIZE = 17
 """Arrays of numbers shorter than this are packed by a form made beforehand."""
 
-_NUMBERS: dict[Type, str] = {name: code for name, code in FIXED_FORMATS.items() if name != "bool"}
+_NUMBERS: dict[Any, str] = {name: code for name, code in FIXED_FORMATS.items() if name != "bool"}
 """`pack` takes anything for a bool, so that those are written one by one."""
 
 _ONE_BYTE = tuple(bytes([number]) for number in range(128))

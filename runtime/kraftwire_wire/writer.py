@@ -15,7 +15,7 @@ Types are checked by `type(value)`: `isinstance` believes a `__class__` that is 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kraftwire_wire.defaults import struct_differs
 from kraftwire_wire.encode_failure import not_encoded
@@ -29,11 +29,8 @@ from kraftwire_wire.forms import (
     MAX_STRING_LENGTH,
 )
 from kraftwire_wire.primitives import PrimitiveWriter, describe
+from kraftwire_wire.structs import Struct
 from kraftwire_wire.text import encode_text
-
-if TYPE_CHECKING:
-    from kraftwire_wire.message import Message
-    from kraftwire_wire.message import Struct as MessageStruct
 
 
 class Writer(PrimitiveWriter):
@@ -41,7 +38,7 @@ class Writer(PrimitiveWriter):
 
     __slots__ = ("struct",)
 
-    def __init__(self, struct: type[MessageStruct] | None = None) -> None:
+    def __init__(self, struct: type[Struct] | None = None) -> None:
         """`struct` is what is written first; its tags cannot be unknown ones."""
         self.buffer = bytearray()
         self.struct = struct
@@ -181,14 +178,14 @@ class Writer(PrimitiveWriter):
             self.write_array(field, element, items)
 
     def write_structs(
-        self, field: str, struct_type: type[MessageStruct], items: list[Any] | None, version: int
+        self, field: str, struct_type: type[Struct], items: list[Any] | None, version: int
     ) -> None:
         """An array of structs; None is an error."""
         for index, item in enumerate(self._write_count(field, items)):
             self.write_struct(f"{field}[{index}]", struct_type, item, version)
 
     def write_nullable_structs(
-        self, field: str, struct_type: type[MessageStruct], items: list[Any] | None, version: int
+        self, field: str, struct_type: type[Struct], items: list[Any] | None, version: int
     ) -> None:
         """An array of structs, or None."""
         if items is None:
@@ -196,9 +193,7 @@ class Writer(PrimitiveWriter):
         else:
             self.write_structs(field, struct_type, items, version)
 
-    def write_struct(
-        self, field: str, struct_type: type[MessageStruct], value: Any, version: int
-    ) -> None:
+    def write_struct(self, field: str, struct_type: type[Struct], value: Any, version: int) -> None:
         """Write a struct; None is an error."""
         if type(value) is not struct_type and not issubclass(type(value), struct_type):
             if value is None:
@@ -216,14 +211,12 @@ class Writer(PrimitiveWriter):
             raise not_encoded(value, error).inside(field) from error
         self.struct = outer
 
-    def struct_differs(
-        self, message: type[Message], struct_type: type[MessageStruct], value: Any
-    ) -> bool:
+    def struct_differs(self, message: type[Struct], struct_type: type[Struct], value: Any) -> bool:
         """Whether a struct has anything but defaults, so that its tag is written."""
         return struct_differs(message, struct_type, value)
 
     def write_nullable_struct(
-        self, field: str, struct_type: type[MessageStruct], value: Any, version: int
+        self, field: str, struct_type: type[Struct], value: Any, version: int
     ) -> None:
         """A struct behind a marker byte, or None as the marker -1."""
         if value is None:
@@ -233,7 +226,7 @@ class Writer(PrimitiveWriter):
             self.write_struct(field, struct_type, value, version)
 
     def write_tagged_nullable_struct(
-        self, field: str, struct_type: type[MessageStruct], value: Any, version: int
+        self, field: str, struct_type: type[Struct], value: Any, version: int
     ) -> None:
         """A nullable struct as the payload of a tag: one before the struct, or zero for None."""
         if value is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kraftwire_wire.engine import chosen
+from kraftwire_wire.engine import choose_native
 
 
 def native_columns() -> Any | None:
@@ -16,5 +16,5 @@ def native_columns() -> Any | None:
     return _columns
 
 
-NATIVE: Any | None = chosen(native_columns)
+NATIVE: Any | None = choose_native(native_columns)
 """The native engine where it runs, None where plain Python does."""

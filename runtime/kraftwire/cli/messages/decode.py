@@ -26,7 +26,7 @@ from kraftwire.console.failures import Finding, exit_with_findings
 from kraftwire.console.output import output_option, print_json, print_note, print_table, wants_json
 from kraftwire_wire.canonical import summary
 from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
-from kraftwire_wire.message import JsonStyle
+from kraftwire_wire.json_form import JsonStyle
 from kraftwire_wire.registry import API_VERSIONS, Registry
 
 _WAYS = {

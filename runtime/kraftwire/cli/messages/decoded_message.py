@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from kraftwire_wire.canonical import Deviation, frame_deviations
 from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
-from kraftwire_wire.message import JsonStyle, Message
+from kraftwire_wire.json_form import JsonStyle
+from kraftwire_wire.message import Message
 from kraftwire_wire.records import (
     decode_coordinator_key,
     decode_coordinator_value,
