@@ -29,6 +29,7 @@ from kraftwire_wire.forms import fixed
 
 include "../../kraftwire_wire/_blocks.pxi"
 include "../../kraftwire_wire/_big_endian.pxi"
+include "../../kraftwire_wire/_varint.pxi"
 include "_bytes.pxi"
 include "_arrow.pxi"
 include "_records.pxi"

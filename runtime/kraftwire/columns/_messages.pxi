@@ -177,24 +177,6 @@ cdef int reserve_whole(Column *column, Py_ssize_t more) noexcept nogil:
 # -- what was sent -------------------------------------------------------------------------
 
 
-cdef const uint8_t *varint(const uint8_t *p, const uint8_t *end, uint32_t *value) noexcept nogil:
-    """An unsigned varint below 2**31 in its shortest form; NULL for anything else."""
-    cdef uint32_t byte, result = 0
-    cdef int shift
-    for shift in range(0, 35, 7):
-        if p >= end:
-            return NULL
-        byte = p[0]
-        p += 1
-        result |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if (byte == 0 and shift) or (byte > 7 and shift == 28):
-                return NULL
-            value[0] = result
-            return p
-    return NULL
-
-
 cdef const uint8_t *read_length(
     const uint8_t *p, const uint8_t *end, bint compact, bint is_short, Py_ssize_t *length
 ) noexcept nogil:
