@@ -48,13 +48,13 @@ class _Shallow(Writer):
     tags: frozenset[int] = frozenset()
 
     def write_struct(self, *_: Any) -> None:
-        """Write nothing: the structs within are asked on their own."""
+        pass  # the structs within are asked on their own
 
     def write_structs(self, *_: Any) -> None:
-        """Write nothing, as above."""
+        pass
 
     def write_nullable_structs(self, *_: Any) -> None:
-        """Write nothing, as above."""
+        pass
 
     def write_tags(self, tags: TagSection, unknown: list[tuple[int, bytes]]) -> None:
         """Note the known tags; sections within their payloads have writers of their own."""
@@ -128,7 +128,6 @@ class NotingReader(Reader):
     # -- values that have more than one form -------------------------------------------------
 
     def read_bool(self, field: str) -> bool:
-        """See `Reader`."""
         start = self.position
         value = super().read_bool(field)
         writer = self.writer()
@@ -137,7 +136,6 @@ class NotingReader(Reader):
         return value
 
     def read_fixed(self, form: Form, fields: tuple[str, ...]) -> tuple[Any, ...]:
-        """See `Reader`."""
         start = self.position
         values = super().read_fixed(form, fields)
         if form.pack(*values) != self.data[start : self.position]:
@@ -149,7 +147,6 @@ class NotingReader(Reader):
         return values
 
     def read_unsigned_varint(self, field: str) -> int:
-        """See `Reader`."""
         start = self.position
         value = super().read_unsigned_varint(field)
         if self.position - start > 1:
@@ -159,24 +156,20 @@ class NotingReader(Reader):
         return value
 
     def read_nullable_string(self, field: str) -> str | None:
-        """See `Reader`."""
         value: str | None = self._nullable("nullable_string", field)
         return value
 
     def read_nullable_bytes(self, field: str) -> bytes | None:
-        """See `Reader`."""
         value: bytes | None = self._nullable("nullable_bytes", field)
         return value
 
     read_nullable_records = read_nullable_bytes
 
     def read_classic_nullable_string(self, field: str) -> str | None:
-        """See `Reader`."""
         value: str | None = self._nullable("classic_nullable_string", field)
         return value
 
     def read_classic_nullable_bytes(self, field: str) -> bytes | None:
-        """See `Reader`."""
         value: bytes | None = self._nullable("classic_nullable_bytes", field)
         return value
 
@@ -190,12 +183,10 @@ class NotingReader(Reader):
         return value
 
     def read_string(self, field: str) -> str:
-        """See `Reader`."""
         self._index += 1
         return super().read_string(field)
 
     def read_nullable_array(self, field: str, element: str) -> list[Any] | None:
-        """See `Reader`."""
         start = self.position
         self._array, self._index = field, -1
         items = super().read_nullable_array(field, element)
@@ -222,14 +213,12 @@ class NotingReader(Reader):
     # -- structs -----------------------------------------------------------------------------
 
     def read_struct(self, field: str, struct: Any, version: int, *more: Any) -> Any:
-        """See `Reader`."""
         self.enter(field)
         value = super().read_struct(field, struct, version, *more)
         self.leave(value, version)
         return value
 
     def read_nullable_structs(self, field: str, struct: Any, version: int) -> list[Any] | None:
-        """See `Reader`."""
         start = self.position
         elements: Any = _Elements(field, struct)
         items: list[Any] | None = super().read_nullable_structs(field, elements, version)
@@ -240,7 +229,6 @@ class NotingReader(Reader):
         return items
 
     def read_nullable_struct(self, field: str, struct: Any, version: int, *more: Any) -> Any:
-        """See `Reader`."""
         start = self.position
         value = super().read_nullable_struct(field, struct, version, *more)
         writer = self.shallow()
@@ -249,7 +237,6 @@ class NotingReader(Reader):
         return value
 
     def read_tagged_nullable_struct(self, field: str, struct: Any, version: int, *more: Any) -> Any:
-        """See `Reader`."""
         marker = CompactReader(self.data, self.position)
         value = super().read_tagged_nullable_struct(field, struct, version, *more)
         start = marker.position
@@ -267,7 +254,6 @@ class NotingReader(Reader):
         return count
 
     def read_tags(self, *fields: str) -> Iterator[int]:
-        """See `Reader`."""
         start = -1
         for tag in super().read_tags(*fields):
             if start < 0:

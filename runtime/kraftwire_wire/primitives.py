@@ -7,8 +7,9 @@ The base of the readers and writers, which keep the same rules: a reader raises
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from struct import Struct
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from kraftwire_wire.errors import DecodeError, EncodeError, count_of
@@ -32,6 +33,22 @@ NOT_PACKED = (struct.error, OverflowError, TypeError)
 
 _uuid_int = vars(UUID)["int"].__get__
 """Reads the number of a UUID from its slot, whatever a subclass makes of `int` and `bytes`."""
+
+
+def _reads(form: Struct) -> Callable[[PrimitiveReader, str], Any]:
+    """Make the method that reads one value of a form."""
+
+    def read(self: PrimitiveReader, field: str) -> Any:
+        position = self.position
+        if form.size > self.end - position:
+            raise self._short(field, form.size, position)
+        self.position = position + form.size
+        return form.unpack_from(self.data, position)[0]
+
+    return read
+
+
+ReadInteger = Callable[["PrimitiveReader", str], int]
 
 
 class PrimitiveReader:
@@ -80,52 +97,16 @@ class PrimitiveReader:
             self.position += size
         raise AssertionError("a run of fields was called short but fits")
 
-    def _read_one(self, form: Struct, field: str) -> Any:
-        position = self.position
-        if form.size > self.end - position:
-            raise self._short(field, form.size, position)
-        self.position = position + form.size
-        return form.unpack_from(self.data, position)[0]
-
-    def read_bool(self, field: str) -> bool:
-        """One byte; every value but zero is true."""
-        value: bool = self._read_one(BOOL, field)
-        return value
-
-    def read_int8(self, field: str) -> int:
-        """One byte, signed."""
-        value: int = self._read_one(INT8, field)
-        return value
-
-    def read_int16(self, field: str) -> int:
-        """Two bytes, signed."""
-        value: int = self._read_one(INT16, field)
-        return value
-
-    def read_uint16(self, field: str) -> int:
-        """Two bytes, unsigned."""
-        value: int = self._read_one(UINT16, field)
-        return value
-
-    def read_int32(self, field: str) -> int:
-        """Four bytes, signed."""
-        value: int = self._read_one(INT32, field)
-        return value
-
-    def read_uint32(self, field: str) -> int:
-        """Four bytes, unsigned."""
-        value: int = self._read_one(UINT32, field)
-        return value
-
-    def read_int64(self, field: str) -> int:
-        """Eight bytes, signed."""
-        value: int = self._read_one(INT64, field)
-        return value
-
-    def read_float64(self, field: str) -> float:
-        """Eight bytes, IEEE 754."""
-        value: float = self._read_one(FLOAT64, field)
-        return value
+    read_bool: ClassVar[Callable[[PrimitiveReader, str], bool]] = _reads(
+        BOOL
+    )  # all but zero are true
+    read_int8: ClassVar[ReadInteger] = _reads(INT8)
+    read_int16: ClassVar[ReadInteger] = _reads(INT16)
+    read_uint16: ClassVar[ReadInteger] = _reads(UINT16)
+    read_int32: ClassVar[ReadInteger] = _reads(INT32)
+    read_uint32: ClassVar[ReadInteger] = _reads(UINT32)
+    read_int64: ClassVar[ReadInteger] = _reads(INT64)
+    read_float64: ClassVar[Callable[[PrimitiveReader, str], float]] = _reads(FLOAT64)
 
     def read_uuid(self, field: str) -> UUID:
         """Sixteen bytes."""
@@ -148,6 +129,18 @@ class PrimitiveReader:
         if end - start < 5:
             raise self.fail(field, "varint is cut off by the end of the input")
         raise self.fail(field, "varint is longer than 5 bytes")
+
+
+def _writes(form: Struct) -> Callable[[PrimitiveWriter, str, Any], None]:
+    """Make the method that writes one value of a form."""
+
+    def write(self: PrimitiveWriter, field: str, value: Any) -> None:
+        self._write_one(form, field, value)
+
+    return write
+
+
+WriteInteger = Callable[["PrimitiveWriter", str, int], None]
 
 
 class PrimitiveWriter:
@@ -191,33 +184,13 @@ class PrimitiveWriter:
             raise EncodeError(f"{describe(value)} where bool must be", field)
         self.buffer.append(value)
 
-    def write_int8(self, field: str, value: int) -> None:
-        """One byte, signed."""
-        self._write_one(INT8, field, value)
-
-    def write_int16(self, field: str, value: int) -> None:
-        """Two bytes, signed."""
-        self._write_one(INT16, field, value)
-
-    def write_uint16(self, field: str, value: int) -> None:
-        """Two bytes, unsigned."""
-        self._write_one(UINT16, field, value)
-
-    def write_int32(self, field: str, value: int) -> None:
-        """Four bytes, signed."""
-        self._write_one(INT32, field, value)
-
-    def write_uint32(self, field: str, value: int) -> None:
-        """Four bytes, unsigned."""
-        self._write_one(UINT32, field, value)
-
-    def write_int64(self, field: str, value: int) -> None:
-        """Eight bytes, signed."""
-        self._write_one(INT64, field, value)
-
-    def write_float64(self, field: str, value: float) -> None:
-        """Eight bytes, IEEE 754."""
-        self._write_one(FLOAT64, field, value)
+    write_int8: ClassVar[WriteInteger] = _writes(INT8)
+    write_int16: ClassVar[WriteInteger] = _writes(INT16)
+    write_uint16: ClassVar[WriteInteger] = _writes(UINT16)
+    write_int32: ClassVar[WriteInteger] = _writes(INT32)
+    write_uint32: ClassVar[WriteInteger] = _writes(UINT32)
+    write_int64: ClassVar[WriteInteger] = _writes(INT64)
+    write_float64: ClassVar[Callable[[PrimitiveWriter, str, float], None]] = _writes(FLOAT64)
 
     def write_uuid(self, field: str, value: UUID) -> None:
         """Write sixteen bytes."""

@@ -14,9 +14,9 @@ the compact one meets tag sections.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from struct import unpack_from
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kraftwire_wire.defaults import struct_differs
 from kraftwire_wire.errors import DecodeError, count_of
@@ -29,6 +29,9 @@ from kraftwire_wire.forms import (
 from kraftwire_wire.primitives import PrimitiveReader
 from kraftwire_wire.structs import S, Struct
 from kraftwire_wire.text import decode_as_java
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 SIZELESS_PER_BYTE = 4
 """How many elements that take no bytes a message may hold for each byte of the input."""
@@ -51,6 +54,21 @@ class Reader(PrimitiveReader):
     def _read_length(self, field: str) -> int:
         """The length of bytes or the count of an array; negative stands for null."""
         raise NotImplementedError
+
+    def _present(
+        self,
+        read: Callable[Concatenate[str, P], T | None],
+        what: str,
+        field: str,
+        *args: P.args,
+        **named: P.kwargs,
+    ) -> T:
+        """Read a value that may not be null."""
+        start = self.position
+        value = read(field, *args, **named)
+        if value is None:
+            raise self.fail(field, f"null where {what} must be", start)
+        return value
 
     # -- strings and bytes -------------------------------------------------------------
 
@@ -92,11 +110,7 @@ class Reader(PrimitiveReader):
 
     def read_bytes(self, field: str) -> bytes:
         """Bytes (copied out of the input); null is an error."""
-        start = self.position
-        value = self.read_nullable_bytes(field)
-        if value is None:
-            raise self.fail(field, "null where bytes must be", start)
-        return value
+        return self._present(self.read_nullable_bytes, "bytes", field)
 
     # Record batches travel as bytes; what is in them is the business of kraftwire.log.
     read_nullable_records = read_nullable_bytes
@@ -110,11 +124,7 @@ class Reader(PrimitiveReader):
 
     def read_classic_string(self, field: str) -> str:
         """A string with the int16 length, whatever the message's form; null is an error."""
-        start = self.position
-        value = self.read_classic_nullable_string(field)
-        if value is None:
-            raise self.fail(field, "null where a string must be", start)
-        return value
+        return self._present(self.read_classic_nullable_string, "a string", field)
 
     def read_classic_nullable_bytes(self, field: str) -> bytes | None:
         """Bytes with the int32 length, whatever the message's form; or null."""
@@ -123,11 +133,7 @@ class Reader(PrimitiveReader):
 
     def read_classic_bytes(self, field: str) -> bytes:
         """Bytes with the int32 length, whatever the message's form; null is an error."""
-        start = self.position
-        value = self.read_classic_nullable_bytes(field)
-        if value is None:
-            raise self.fail(field, "null where bytes must be", start)
-        return value
+        return self._present(self.read_classic_nullable_bytes, "bytes", field)
 
     # -- arrays and structs --------------------------------------------------------------
 
@@ -166,11 +172,7 @@ class Reader(PrimitiveReader):
 
     def read_array(self, field: str, element: str) -> list[Any]:
         """An array of a primitive type, given by its name in the spec language."""
-        start = self.position
-        items = self.read_nullable_array(field, element)
-        if items is None:
-            raise self.fail(field, "null where an array must be", start)
-        return items
+        return self._present(self.read_nullable_array, "an array", field, element)
 
     def read_nullable_structs(self, field: str, struct: type[S], version: int) -> list[S] | None:
         """An array of structs, or null."""
@@ -190,11 +192,7 @@ class Reader(PrimitiveReader):
 
     def read_structs(self, field: str, struct: type[S], version: int) -> list[S]:
         """An array of structs; null is an error."""
-        start = self.position
-        items = self.read_nullable_structs(field, struct, version)
-        if items is None:
-            raise self.fail(field, "null where an array must be", start)
-        return items
+        return self._present(self.read_nullable_structs, "an array", field, struct, version)
 
     def _count_sizeless(self, field: str, count: int) -> None:
         """Bound the elements that take no bytes, which a count could otherwise multiply freely."""

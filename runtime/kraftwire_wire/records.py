@@ -15,16 +15,14 @@ from __future__ import annotations
 
 from enum import IntEnum
 from struct import Struct as Form
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from kraftwire_wire.errors import DecodeError, EncodeError, KraftwireError
 from kraftwire_wire.forms import INT16
 from kraftwire_wire.message import Message
 from kraftwire_wire.reader import CompactReader
-from kraftwire_wire.registry import RecordClasses, Registry
+from kraftwire_wire.registry import RecordClasses, Registry, decode_rest
 from kraftwire_wire.writer import CompactWriter
-
-M = TypeVar("M", bound=Message)
 
 _FRAME_VERSION = 1
 _CONTROL_KEY = Form(">hh")
@@ -64,7 +62,7 @@ _END_OF_TRANSACTION = (ControlType.ABORT, ControlType.COMMIT)
 def decode_metadata_record(registry: Registry, log: str, value: bytes) -> Versioned:
     """The value of a record of a metadata log."""
     record, version, start = read_metadata_frame(registry, log, value)
-    return Versioned(_decode_rest(record, version, value, start), version)
+    return Versioned(decode_rest(record, version, value, start), version)
 
 
 def read_metadata_frame(
@@ -95,7 +93,7 @@ def encode_metadata_record(message: Message, version: int) -> bytes:
 def decode_coordinator_key(registry: Registry, log: str, key: bytes) -> Message:
     """The key of a record of a coordinator's log; its API_KEY is the record's id."""
     key_class = coordinator_classes(registry, log, read_prefix(key, "record id")).key
-    return _decode_rest(key_class, key_class.VALID_VERSIONS[0], key, INT16.size)
+    return decode_rest(key_class, key_class.VALID_VERSIONS[0], key, INT16.size)
 
 
 def encode_coordinator_key(message: Message) -> bytes:
@@ -115,7 +113,7 @@ def decode_coordinator_value(
 def decode_prefixed(message: type[Message], data: bytes) -> Versioned:
     """A message behind its version as int16."""
     version = read_prefix(data, "version")
-    return Versioned(_decode_rest(message, version, data, INT16.size), version)
+    return Versioned(decode_rest(message, version, data, INT16.size), version)
 
 
 def encode_prefixed(message: Message, version: int) -> bytes:
@@ -154,7 +152,7 @@ def decode_control_value(registry: Registry, control_type: int, value: bytes) ->
         return decode_prefixed(message, value)
     # These messages hold their own version in their first field.
     version = read_prefix(value, "version")
-    return Versioned(_decode_rest(message, version, value, 0), version)
+    return Versioned(decode_rest(message, version, value, 0), version)
 
 
 def control_message(registry: Registry, control_type: int) -> type[Message]:
@@ -198,14 +196,6 @@ def _record_classes(registry: Registry, log: str, record_id: int, offset: int) -
     if record_id not in registry.record_ids.get(log, (record_id,)):
         raise DecodeError(f"no {log} record has id {record_id}", "record id", offset)
     return registry.record(log, record_id)
-
-
-def _decode_rest(message: type[M], version: int, data: bytes, start: int) -> M:
-    """The message that fills the bytes from `start` on."""
-    codec = message.codec(version)
-    decoded, end = codec.decode_from(data, start)
-    codec.check_end(data, end)
-    return decoded
 
 
 def _record_id(message: Message) -> int:

@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from struct import Struct as Form
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kraftwire_wire.errors import DecodeError, EncodeError, KraftwireError
 
 if TYPE_CHECKING:
     from kraftwire_wire.message import Message
+
+M = TypeVar("M", bound="Message")
 
 API_VERSIONS = 18
 UNSUPPORTED_VERSION = 35
@@ -140,7 +142,8 @@ class Registry:
         """A request without its length prefix: the header and the message."""
         header, start = self.decode_request_header(frame, lenient=lenient)
         request = self.request(header.request_api_key)
-        return header, _decode_body(request, header.request_api_version, frame, start, lenient)
+        version = header.request_api_version
+        return header, decode_rest(request, version, frame, start, lenient=lenient)
 
     def request_header(
         self, message: Message, version: int, *, correlation_id: int, client_id: str | None = None
@@ -178,7 +181,7 @@ class Registry:
         if response.API_KEY == API_VERSIONS:
             error_code = int.from_bytes(frame[start : start + 2], signed=True)
             version = 0 if error_code == UNSUPPORTED_VERSION else version
-        return header, _decode_body(response, version, frame, start, lenient)
+        return header, decode_rest(response, version, frame, start, lenient=lenient)
 
     def encode_response(
         self, request_header: Any, message: Message, header: Any | None = None
@@ -207,10 +210,10 @@ def _check_kind(message: Message, kind: str, request_header: Any) -> None:
         raise EncodeError(reason, "request_api_key")
 
 
-def _decode_body(
-    message: type[Message], version: int, frame: bytes, start: int, lenient: bool
-) -> Message:
-    """The rest of a frame as one message; offsets of errors count from the frame's start."""
+def decode_rest(
+    message: type[M], version: int, frame: bytes, start: int, *, lenient: bool = False
+) -> M:
+    """Decode a message that fills the rest; offsets of errors count from the frame's start."""
     codec = message.codec(version)
     decoded, end = codec.decode_from(frame, start, lenient=lenient)
     if not lenient:

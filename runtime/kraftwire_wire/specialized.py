@@ -30,7 +30,6 @@ class SpecializedCodec(Codec[S]):
         self._write: Write = self._first_write
 
     def decode(self, data: bytes, *, lenient: bool = False) -> S:
-        """Read one message that fills `data`; see `Message.decode`."""
         if not lenient and data.__class__ is bytes:
             try:
                 message: S
@@ -44,7 +43,6 @@ class SpecializedCodec(Codec[S]):
     def decode_from(
         self, data: bytes, position: int = 0, *, lenient: bool = False
     ) -> tuple[S, int]:
-        """Read one message that starts at `position`, and say where it ends."""
         if not lenient and data.__class__ is bytes and position >= 0:
             try:
                 return self._read(data, position)
@@ -53,7 +51,6 @@ class SpecializedCodec(Codec[S]):
         return super().decode_from(data, position, lenient=lenient)
 
     def encode(self, message: S) -> bytes:
-        """The bytes of a message; see `Message.encode`."""
         try:
             return self._write(message)
         except Exception:  # noqa: BLE001 - GIVES_UP, and what the code of a value raises
