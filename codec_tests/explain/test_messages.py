@@ -141,7 +141,7 @@ def _short(row: Row) -> tuple[str, str, int, int, int, object]:
     ("raw", "reason", "offset", "path"),
     [
         ("7f 61", "a compact string of 126 bytes is announced, 1 is left", 0, "cluster_id"),
-        ("00 00", "null where a compact array of TopicData must be", 1, "topics"),
+        ("00 00", "expected a compact array of TopicData, got null", 1, "topics"),
         ("00 08 01", "a compact array of TopicData with 7 elements is announced, "
          "1 byte is left", 1, "topics"),
         ("02 ff 01 00", "not UTF-8: invalid start byte", 1, "cluster_id"),

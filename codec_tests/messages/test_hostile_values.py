@@ -151,7 +151,7 @@ def test_what_a_lying_value_holds_is_written(make: Any) -> None:
     [
         (lambda: uuid_with(-1), "a UUID whose int is not a number from 0 to"),
         (lambda: uuid_with("x"), "a UUID whose int is not a number from 0 to"),
-        (Raising, "Raising where uuid.UUID must be"),
+        (Raising, "expected uuid.UUID, got Raising"),
     ],
 )
 def test_uuids_without_a_number(make: Any, value: Callable[[], Any], words: str) -> None:

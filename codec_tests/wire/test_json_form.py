@@ -150,7 +150,7 @@ def _vote(*partitions: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("obj", "path", "reason"),
     [
-        ([], "", "an array where an object must be"),
+        ([], "", "expected an object, got an array"),
         ({"topics": []}, "clusterId", "missing; it is mandatory in version 0"),
         ({**_vote(), "Topics": []}, "Topics", "VoteRequest has no field of this name"),
         (dict([*_vote().items(), (5, 6)]), "", "a key that is 5; keys are strings"),
@@ -160,7 +160,7 @@ def _vote(*partitions: object) -> dict[str, Any]:
             "not a field of version 0; its versions are 1-2",
         ),
         ({**_vote(), "topics": None}, "topics", "null, but version 0 has no null here"),
-        (_vote(3), "topics[1].partitions[0]", "3 where an object must be"),
+        (_vote(3), "topics[1].partitions[0]", "expected an object, got 3"),
         (
             _vote(_PARTITION, {**_PARTITION, "replicaId": 1 << 31}),
             "topics[1].partitions[1].replicaId",
@@ -169,12 +169,12 @@ def _vote(*partitions: object) -> dict[str, Any]:
         (
             _vote({**_PARTITION, "replicaId": True}),
             "topics[1].partitions[0].replicaId",
-            "true where int32 must be",
+            "expected int32, got true",
         ),
         (
             _vote({**_PARTITION, UNKNOWN_TAGS: [{"tag": 1, "data": "AA"}]}),
             f"topics[1].partitions[0].{UNKNOWN_TAGS}[0].data",
-            '"AA" where base64 must be',
+            'expected base64, got "AA"',
         ),
         (
             {**_vote(), UNKNOWN_TAGS: [{"tag": 3, "data": ""}, {"tag": 3, "data": ""}]},

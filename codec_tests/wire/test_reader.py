@@ -178,16 +178,16 @@ def test_an_error_in_an_element_names_it() -> None:
 @pytest.mark.parametrize(
     ("form", "kind", "raw", "reason"),
     [
-        (ClassicReader, "array int8", "ffffffff", "null where an array must be"),
-        (CompactReader, "array int8", "00", "null where an array must be"),
-        (ClassicReader, "string", "ffff", "null where a string must be"),
-        (ClassicReader, "string", "8000", "null where a string must be"),
-        (CompactReader, "string", "00", "null where a string must be"),
-        (CompactReader, "classic_string", "ffff", "null where a string must be"),
-        (ClassicReader, "bytes", "ffffffff", "null where bytes must be"),
-        (CompactReader, "bytes", "00", "null where bytes must be"),
-        (CompactReader, "records", "00", "null where bytes must be"),
-        (CompactReader, "classic_bytes", "fffffffe", "null where bytes must be"),
+        (ClassicReader, "array int8", "ffffffff", "expected an array, got null"),
+        (CompactReader, "array int8", "00", "expected an array, got null"),
+        (ClassicReader, "string", "ffff", "expected a string, got null"),
+        (ClassicReader, "string", "8000", "expected a string, got null"),
+        (CompactReader, "string", "00", "expected a string, got null"),
+        (CompactReader, "classic_string", "ffff", "expected a string, got null"),
+        (ClassicReader, "bytes", "ffffffff", "expected bytes, got null"),
+        (CompactReader, "bytes", "00", "expected bytes, got null"),
+        (CompactReader, "records", "00", "expected bytes, got null"),
+        (CompactReader, "classic_bytes", "fffffffe", "expected bytes, got null"),
     ],
 )
 def test_null_is_refused_where_none_may_be(
@@ -341,7 +341,7 @@ def test_a_marker_that_java_takes_for_a_negative_one(marker: int) -> None:
     assert read_marked(marker, lenient=True) is None
     error = refusal(lambda: read_marked(marker))
     assert (error.path, error.offset) == ("field", 0)
-    assert error.reason == f"marker {marker} where 0 or 1 must be"
+    assert error.reason == f"expected 0 or 1, got marker {marker}"
 
 
 # -- text --------------------------------------------------------------------------------------

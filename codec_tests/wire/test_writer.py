@@ -251,9 +251,9 @@ def test_tag_sections(known: dict[int, str], unknown: Any, expected: str) -> Non
 @pytest.mark.parametrize(
     ("unknown", "path", "reason"),
     [
-        ({5: b""}, "", "dict {5: b''} where a list must be"),
-        ([5], "[0]", "int 5 where a pair of tag and bytes must be"),
-        ([(5,)], "[0]", "tuple (5,) where a pair of tag and bytes must be"),
+        ({5: b""}, "", "expected a list, got dict {5: b''}"),
+        ([5], "[0]", "expected a pair of tag and bytes, got int 5"),
+        ([(5,)], "[0]", "expected a pair of tag and bytes, got tuple (5,)"),
         ([(5, "a")], "[0]", "not a pair of an int and bytes"),
         ([("5", b"a")], "[0]", "not a pair of an int and bytes"),
         ([(5, b""), (5, b"")], "[1]", "tag 5 after tag 5; tags must ascend"),

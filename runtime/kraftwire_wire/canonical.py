@@ -53,7 +53,7 @@ def deviations(
     The list is empty if and only if `message.is_canonical(data, version)`, and has at most
     `limit` elements. Raises as `Message.decode` does, and `KraftwireError` for structs that nest
     hundreds of levels deep. With `lenient`, what only lenient reading accepts is the last
-    deviation, since what follows it cannot be told.
+    deviation, since nothing after it can be compared.
     """
     return _whole(message, data, version, 0, lenient, limit)
 
@@ -67,7 +67,7 @@ def deviations_from(
     lenient: bool = False,
     limit: int = MAX_DEVIATIONS,
 ) -> list[Deviation]:
-    """Return the same for a message that starts at `position`, whatever follows it."""
+    """Return the deviations of a message that starts at `position`, whatever follows it."""
     found, _, refusal = _walk(message, data, version, position, lenient, limit)
     return _with_refusal(found, refusal, len(data))[:limit]
 
@@ -79,7 +79,7 @@ def frame_deviations(
     *,
     lenient: bool = False,
 ) -> list[Deviation]:
-    """Return the deviations of a message behind its header, each a class and a version."""
+    """Return the deviations of a header and the message after it, each a class and a version."""
     found: list[Deviation] = []
     start = 0
     if header is not None:

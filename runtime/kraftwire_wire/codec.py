@@ -16,7 +16,7 @@ from kraftwire_wire.writer import ClassicWriter, CompactWriter
 
 
 class Codec(Generic[S]):
-    """Reads and writes one version of one message through its emitted Python code."""
+    """Reads and writes one version of one message through its emitted code."""
 
     __slots__ = ("_reader", "_writer", "message", "version")
 
@@ -28,7 +28,7 @@ class Codec(Generic[S]):
         self._writer = CompactWriter if flexible else ClassicWriter
 
     def decode(self, data: bytes, *, lenient: bool = False) -> S:
-        """Read one message that fills `data`; see `Message.decode`."""
+        """Return the message that fills `data`; see `Message.decode`."""
         if not isinstance(data, bytes):
             data = memoryview(data).tobytes()
         message, end = self.decode_from(data, lenient=lenient)
@@ -47,7 +47,7 @@ class Codec(Generic[S]):
     def decode_from(
         self, data: bytes, position: int = 0, *, lenient: bool = False
     ) -> tuple[S, int]:
-        """Read one message that starts at `position`, and say where it ends."""
+        """Return the message that starts at `position`, and where it ends."""
         if not isinstance(data, bytes):
             data = memoryview(data).tobytes()
         if not 0 <= position <= len(data):
@@ -59,7 +59,7 @@ class Codec(Generic[S]):
         return message, reader.position
 
     def encode(self, message: S) -> bytes:
-        """The bytes of a message; see `Message.encode`."""
+        """Return the bytes of a message; see `Message.encode`."""
         if not issubclass(type(message), self.message):
             given = type_name(message)
             raise EncodeError(f"a codec of {self.message.__name__} cannot write {given}")
@@ -73,5 +73,4 @@ class Codec(Generic[S]):
         return bytes(writer.buffer)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        """Pickle what the codec is made from; the copy is made from that again."""
         return type(self), (self.message, self.version)

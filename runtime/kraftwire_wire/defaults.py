@@ -26,7 +26,7 @@ def differs(message: type[Struct], field: Field, value: Any) -> bool:
 
 
 def struct_differs(message: type[Struct], struct: type[Struct], value: Any) -> bool:
-    """Whether a value differs from a struct of defaults; True if it is no such struct at all."""
+    """Whether a value differs from a struct of defaults; True if it is of another type."""
     if not issubclass(type(value), struct):
         return True
     plain, others = _parted.get(struct) or _part(struct)
@@ -44,7 +44,7 @@ _parted: dict[type[Struct], Parted] = {}
 
 
 def _part(struct: type[Struct]) -> Parted:
-    """Part the fields: those that are compared with `!=`, with their defaults; and the others."""
+    """Split the fields into those that `!=` compares, with their defaults, and the others."""
     plain: list[tuple[str, object]] = []
     others: list[Field] = []
     for field in struct.LAYOUT.fields:

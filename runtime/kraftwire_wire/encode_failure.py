@@ -1,4 +1,4 @@
-"""The error for a struct of which reading or comparing a field raised something foreign."""
+"""The error for a struct if reading or comparing one of its values raises an unexpected error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kraftwire_wire.structs import Struct
 
 
 def not_encoded(struct: Struct, error: Exception) -> EncodeError:
-    """Return the error for a struct whose encoding raised `error`, at the field to blame.
+    """Return the error for a struct whose encoding raised `error`, with the path of the field.
 
     An attribute may have been deleted; reading or comparing a value may run code of its own.
     """

@@ -1,8 +1,8 @@
 """The errors that reading and writing messages can raise; all derive from `KraftwireError`.
 
 An error carries the path of the field it is about, such as `topics[2].name`. The path
-grows from the inside out: whoever reads a nested value calls `inside` with its own step
-while the error passes through.
+grows from the inside out: each level that reads a nested value catches the error, adds its own
+step with `inside` and raises it again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Self
 
 
 class KraftwireError(Exception):
-    """Anything that kraftwire refuses to do with the data it was given."""
+    """The base of all errors of kraftwire."""
 
 
 class FieldError(KraftwireError):
@@ -23,7 +23,7 @@ class FieldError(KraftwireError):
         self.path = path
 
     def inside(self, step: str) -> Self:
-        """Put `step` before the path, and return the error to be raised again."""
+        """Prepend `step` to the path and return the error, to be raised again."""
         if not self.path:
             self.path = step
         else:
@@ -41,7 +41,7 @@ class DecodeError(FieldError):
     """Input that is not a valid encoding.
 
     `offset` is the byte, counted from the start of the input, at which the refused value
-    starts; None where the input is JSON, which has no bytes.
+    starts; None if the input is JSON.
     """
 
     def __init__(self, reason: str, path: str = "", offset: int | None = None) -> None:
@@ -57,7 +57,7 @@ class DecodeError(FieldError):
 
 
 class EncodeError(FieldError):
-    """A message that has no encoding in the version asked for."""
+    """A message that cannot be encoded in the requested version."""
 
 
 class UnsupportedVersion(KraftwireError):
@@ -74,11 +74,11 @@ class UnsupportedVersion(KraftwireError):
 
 
 class RuntimeTooOld(KraftwireError):
-    """Generated code that needs a newer `kraftwire_wire` than the one installed."""
+    """Generated code needs a newer `kraftwire_wire` than the installed one."""
 
 
 def format_versions(versions: range) -> str:
-    """Versions as people write them: `none`, `3`, `0-4`."""
+    """Return versions as people write them: `none`, `3`, `0-4`."""
     if not versions:
         return "none"
     if len(versions) == 1:
@@ -87,5 +87,5 @@ def format_versions(versions: range) -> str:
 
 
 def count_of(number: int, noun: str) -> str:
-    """`1 byte`, `2 bytes`."""
+    """Return `1 byte` or `2 bytes`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

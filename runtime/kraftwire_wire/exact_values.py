@@ -1,4 +1,4 @@
-"""Bringing values to their exact types before they are written.
+"""Copies values into their exact types before they are written.
 
 An instance of a subclass may lie about its length and its content, and anything that can change
 may change while it is written. So these functions copy what the base class holds, and ask neither
@@ -17,7 +17,7 @@ _UNKNOWN = "unknown_tagged_fields"
 
 
 def exact_bytes(field: str, value: Any) -> bytes:
-    """What bytes of any kind hold, in a copy; subclasses are not asked."""
+    """Copy bytes of any kind without calling the methods of a subclass."""
     if issubclass(type(value), bytes):
         return bytes.__getitem__(value, slice(None))
     if issubclass(type(value), bytearray):
@@ -27,20 +27,20 @@ def exact_bytes(field: str, value: Any) -> bytes:
             return value.tobytes()
         except ValueError:
             raise EncodeError("a memoryview that was released", field) from None
-    raise EncodeError(f"{describe(value)} where bytes must be", field)
+    raise EncodeError(f"expected bytes, got {describe(value)}", field)
 
 
 def exact_list(field: str, items: Any) -> list[Any]:
-    """What a list or tuple of any kind holds, in a copy; subclasses are not asked."""
+    """Copy a list or tuple without calling the methods of a subclass."""
     if issubclass(type(items), list):
         return list.copy(items)
     if issubclass(type(items), tuple):
         return list(tuple.__getitem__(items, slice(None)))
-    raise EncodeError(f"{describe(items)} where a list must be", field)
+    raise EncodeError(f"expected a list, got {describe(items)}", field)
 
 
 def exact_tags(unknown: object, known: set[int | None]) -> list[tuple[int, bytes]]:
-    """Return the unknown tags as pairs of exact types; raise if they make no valid section.
+    """Return the unknown tags as pairs of exact types; raise if they are not a valid section.
 
     A tag that the struct knows could not be read again: its bytes need not be that field's, and
     a version that does not have the field refuses its tag.
@@ -49,7 +49,7 @@ def exact_tags(unknown: object, known: set[int | None]) -> list[tuple[int, bytes
     for index, entry in enumerate(exact_list(_UNKNOWN, unknown)):
         where = f"{_UNKNOWN}[{index}]"
         if not (issubclass(type(entry), tuple) and tuple.__len__(entry) == 2):
-            raise EncodeError(f"{describe(entry)} where a pair of tag and bytes must be", where)
+            raise EncodeError(f"expected a pair of tag and bytes, got {describe(entry)}", where)
         tag, raw = tuple.__getitem__(entry, slice(None))
         if not (issubclass(type(tag), int) and issubclass(type(raw), bytes)):
             raise EncodeError("not a pair of an int and bytes", where)

@@ -26,7 +26,7 @@ FIXED_FORMATS = {
 
 
 def fixed(*types: str) -> Struct:
-    """The form of neighbouring fields of fixed size, given by their types."""
+    """Return the form of neighbouring fields of fixed size, given by their types."""
     return Struct(">" + "".join(FIXED_FORMATS[name] for name in types))
 
 

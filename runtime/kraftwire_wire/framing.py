@@ -1,7 +1,7 @@
 """Length-prefixed streams: what a Kafka connection carries in either direction.
 
 A frame is an int32 size and that many bytes. `FrameSplitter` cuts a stream that arrives in
-pieces of any size; `split_frames` cuts one that is there as a whole.
+chunks of any size; `split_frames` cuts a stream that has arrived whole.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class FrameSplitter:
 
     @property
     def pending(self) -> int:
-        """How many bytes of an unfinished frame are waiting, its size field included."""
+        """How many bytes of an unfinished frame are buffered, including its size."""
         return len(self._pending)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Take the next bytes of the stream; returns the frames that they complete.
+        """Append the next bytes of the stream and return the frames that they complete.
 
-        Raises `DecodeError` with the offset in the stream for a size that cannot be one:
-        the stream is not Kafka's, or was joined in the middle. Frames before it are
-        returned first, and the error is raised by the next call, of `close` too.
+        Raises `DecodeError` with the offset in the stream for an impossible size: the stream
+        is not Kafka's, or the capture began in the middle of it. Frames before the error are
+        returned first; the next call, also of `close`, raises it.
         """
         self._pending += data
         frames: list[bytes] = []
@@ -53,7 +53,7 @@ class FrameSplitter:
         return frames
 
     def close(self) -> None:
-        """Say that the stream has ended; `DecodeError` where that cuts a frame off."""
+        """End the stream; raise `DecodeError` if that cuts a frame off."""
         self.feed(b"")
         if self._pending:
             reason = f"the stream ends within a frame, {len(self._pending)} bytes into it"
@@ -61,7 +61,7 @@ class FrameSplitter:
 
 
 def split_frames(data: bytes, max_frame_size: int = DEFAULT_MAX_FRAME_SIZE) -> list[bytes]:
-    """The frames of a whole stream; `DecodeError` where it is cut off or not one."""
+    """Return the frames of a whole stream; raise `DecodeError` if one is cut off."""
     splitter = FrameSplitter(max_frame_size)
     frames = splitter.feed(data)
     splitter.close()
@@ -69,7 +69,7 @@ def split_frames(data: bytes, max_frame_size: int = DEFAULT_MAX_FRAME_SIZE) -> l
 
 
 def add_size(payload: bytes) -> bytes:
-    """A payload as a frame."""
+    """Return a payload as a frame."""
     if len(payload) > MAX_LENGTH:
         raise EncodeError(f"{len(payload)} bytes, more than the size of a frame can say")
     return INT32.pack(len(payload)) + payload

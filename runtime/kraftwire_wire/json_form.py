@@ -1,4 +1,4 @@
-"""Messages as JSON objects in the form of Kafka's own converter, read off `LAYOUT`.
+"""Messages as JSON objects in the form of Kafka's own converters, by `LAYOUT`.
 
 Rules of writing:
 - a message has a JSON form in a version exactly when it has an encoding there: `to_json`
@@ -53,7 +53,7 @@ _SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf
 
 
 def to_json(message: Struct, version: int, style: JsonStyle) -> dict[str, Any]:
-    """The message as a JSON object; `UnsupportedVersion` and `EncodeError` as `encode`."""
+    """Return the message as a JSON object; raises as `Message.encode` does."""
     if style not in ("lossless", "java"):
         raise ValueError(f"no JSON style {style!r}; there are lossless and java")
     cls = type(message)
@@ -63,12 +63,12 @@ def to_json(message: Struct, version: int, style: JsonStyle) -> dict[str, Any]:
 
 
 def from_json(cls: type[S], obj: object, version: int) -> S:
-    """The message that a JSON object describes, or a `DecodeError`."""
+    """Return the message that a JSON object describes, or raise `DecodeError`."""
     return _JsonReader(cls, codec_for(cls, version).version).struct(cls, obj)
 
 
 class _JsonWriter:
-    """Writes one message that was decoded, so that all its values have their exact types."""
+    """Writes one message, which was decoded: all its values have their exact types."""
 
     def __init__(self, message: type[Struct], version: int, *, lossless: bool) -> None:
         self._message = message
@@ -128,7 +128,7 @@ def _float(value: float) -> float | str:
 
 
 class _JsonReader:
-    """Reads one message; every error gets its path on the way out."""
+    """Reads one message; errors collect their path on the way out."""
 
     def __init__(self, message: type[Struct], version: int) -> None:
         self._message = message
@@ -149,7 +149,7 @@ class _JsonReader:
         return result
 
     def _check_keys(self, layout: Layout, obj: dict[Any, Any]) -> None:
-        """Raise for the first key that is no field of this version."""
+        """Raise for the first key that is not a field of this version."""
         fields = {field.json_name: field for field in layout.fields}
         for field in layout.fields:
             if field.type == "records":
@@ -168,7 +168,7 @@ class _JsonReader:
                 raise DecodeError(reason, key)
 
     def _given_key(self, field: VersionField, obj: dict[str, Any]) -> str | None:
-        """The key under which the object has a field; None if it may be missing."""
+        """Return the key of a field in the object; None if it is missing and may be."""
         key = field.spec.json_name
         size_key = key + _SIZE_SUFFIX
         size_given = field.type == "records" and size_key in obj
@@ -228,7 +228,7 @@ class _JsonReader:
 
 
 def _at(step: str, read: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Call a reading function; a `DecodeError` out of it gets a step of its path."""
+    """Call `read`, adding a step to the path of a `DecodeError` from it."""
     try:
         return read(*arguments, **named)
     except DecodeError as error:
@@ -285,7 +285,7 @@ def _read_bytes(value: object) -> bytes:
 
 
 def _read_size(value: object) -> bytes:
-    """What Kafka's request log prints in place of records: how many bytes they had."""
+    """Read what Kafka's request log prints instead of records: their size in bytes."""
     _read_int("uint32", value)
     return b""
 
@@ -309,11 +309,11 @@ def _read_tag_number(value: object, previous: int, written: set[int | None]) -> 
 
 
 def _wrong(wanted: str, value: object) -> DecodeError:
-    return DecodeError(f"{_describe(value)} where {wanted} must be")
+    return DecodeError(f"expected {wanted}, got {_describe(value)}")
 
 
 def _describe(value: object) -> str:
-    """What stands in the JSON: short values as they are, everything else by its kind."""
+    """Describe a value of the JSON: a short one as it is, others by their kind."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):

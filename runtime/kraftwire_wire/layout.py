@@ -19,7 +19,7 @@ NEVER: Final = range(0)
 StructClass = type[Any]
 
 HeaderVersions = tuple[tuple[range, int], ...]
-"""Which header version goes with which body versions."""
+"""Pairs of body versions and the header version that goes with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,6 @@ class StructType:
     name: str
 
     def class_in(self, message: StructClass) -> StructClass:
-        """Return the class."""
         found: StructClass = getattr(message, self.name)
         return found
 

@@ -31,7 +31,7 @@ class Message(Struct):
 
     @classmethod
     def decode(cls, data: bytes, version: int, *, lenient: bool = False) -> Self:
-        """Read one message that fills `data`.
+        """Return the message that fills `data`.
 
         Raises `UnsupportedVersion` for a version outside `VALID_VERSIONS`, and
         `DecodeError` with field path and byte offset for anything that is not a valid
@@ -40,10 +40,10 @@ class Message(Struct):
         return codec_for(cls, version).decode(data, lenient=lenient)
 
     def encode(self, version: int) -> bytes:
-        """The message's bytes in a version, unknown tagged fields included.
+        """Return the message's bytes in a version, including unknown tagged fields.
 
-        Raises `UnsupportedVersion`, or `EncodeError` with the path of the field that has
-        no form in that version.
+        Raises `UnsupportedVersion`, or `EncodeError` with the path of the field that cannot be
+        written in that version.
         """
         return codec_for(type(self), version).encode(self)
 
@@ -51,7 +51,7 @@ class Message(Struct):
     def is_canonical(cls, data: bytes, version: int, *, lenient: bool = False) -> bool:
         """Whether decoding `data` and encoding the message again gives the same bytes.
 
-        Raises as `decode` does for bytes that are no message. `kraftwire_wire.canonical` says
+        Raises as `decode` does if the bytes are not a message. `kraftwire_wire.canonical` reports
         where bytes are not canonical, and why.
         """
         codec = codec_for(cls, version)
@@ -63,14 +63,14 @@ class Message(Struct):
 
     @classmethod
     def codec(cls, version: int) -> Codec[Self]:
-        """The codec of one version, for reading and writing many messages."""
+        """Return the codec of one version, for reading and writing many messages."""
         return codec_for(cls, version)
 
     def to_json(self, version: int, *, style: JsonStyle = "lossless") -> dict[str, Any]:
-        """The message as a JSON object in Kafka's form.
+        """Return the message as a JSON object in Kafka's form.
 
         `lossless` adds what Kafka leaves out (records, unknown tagged fields), so that
-        `from_json` gives an equal message; `java` holds exactly what Kafka prints.
+        `from_json` returns an equal message; `java` is exactly what Kafka prints.
         """
         from kraftwire_wire.json_form import to_json
 
@@ -78,9 +78,9 @@ class Message(Struct):
 
     @classmethod
     def from_json(cls, obj: object, version: int) -> Self:
-        """The message that a JSON object of either style describes.
+        """Return the message that a JSON object of either style describes.
 
-        Raises `DecodeError` with the field's path, without an offset.
+        Raises `DecodeError` with the field's path and no offset.
         """
         from kraftwire_wire.json_form import from_json
 
@@ -88,10 +88,10 @@ class Message(Struct):
 
     @classmethod
     def header_version(cls, version: int) -> int:
-        """The version of the request or response header that goes before the message."""
+        """Return the version of the header before the message."""
         for versions, header_version in cls.LAYOUT.headers:
             if version in versions:
                 return header_version
         if cls.LAYOUT.headers:
             raise UnsupportedVersion(cls.__name__, version, cls.VALID_VERSIONS)
-        raise KraftwireError(f"{cls.__name__} has no header: it is no request and no response")
+        raise KraftwireError(f"{cls.__name__} has no header: it is not a request or a response")

@@ -1,7 +1,7 @@
-"""Reading a message while noting what its writer would write differently; see `canonical`.
+"""Reads a message and notes what its writer would write differently; see `canonical`.
 
-No rule is repeated here. The emitted code reads; each value that has more than one form is written
-by the writer and compared, and each struct is asked to write its tags.
+No rule of the wire format is repeated here. The emitted code reads. Each value that has more than
+one form is written again and compared, and each struct writes its tags again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kraftwire_wire.structs import Struct
 from kraftwire_wire.writer import ClassicWriter, CompactWriter, TagSection, Writer
 
 DEFAULTS = "defaults in tag "
-"""How the kind of a tag begins that holds its default."""
+"""The kind of a deviation begins with it if a tag holds its default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Deviation:
 
 
 class _Shallow(Writer):
-    """Writes what is before a struct, and notes the tags that a struct writes itself."""
+    """Writes what precedes a struct, and notes which tags a struct writes."""
 
     tags: frozenset[int] = frozenset()
 
@@ -76,7 +76,7 @@ class NotingReader(Reader):
     shallow: type[_Shallow]
 
     def begin(self, limit: int) -> None:
-        """Start with nothing noted."""
+        """Clear what was noted; note at most `limit` deviations."""
         self.found: list[Deviation] = []
         self._limit = limit
         self._steps: list[str] = []
@@ -88,12 +88,12 @@ class NotingReader(Reader):
     # -- where in the message --------------------------------------------------------------
 
     def enter(self, step: str) -> None:
-        """A struct begins, the value of a field or an element of one."""
+        """Note that a struct begins: the value of a field or an element of an array."""
         self._steps.append(step)
         self._tags.append([])
 
     def leave(self, struct: Any, version: int) -> None:
-        """The struct that was entered last ends; note the tags that it would not write."""
+        """Note that the innermost struct ends, and which of its tags it would not write."""
         tags = self._tags.pop()
         if tags:
             writer = self.shallow()
@@ -104,7 +104,7 @@ class NotingReader(Reader):
         self._steps.pop()
 
     def _leave_out(self, tag: int, field: str, start: int, end: int) -> None:
-        """Note a tag that is left out, and with it whatever deviates within."""
+        """Note a tag that encoding leaves out, and forget the deviations inside it."""
         self.found = [one for one in self.found if not start <= one.offset < end]
         kind = f"{DEFAULTS}{tag}"
         reason = f"{count_of(end - start, 'byte')} of {kind}, which encoding leaves out"
@@ -119,7 +119,7 @@ class NotingReader(Reader):
     def _compare(
         self, field: str, start: int, end: int, kind: str, written: bytes | bytearray
     ) -> None:
-        """Note a value whose bytes are not those that are written for it, once."""
+        """Note a value whose bytes differ from the written ones, once per offset."""
         raw = self.data[start:end]
         if raw != written and all(one.offset != start for one in self.found):
             reason = f"{kind} {raw.hex()}, which encoding writes as {written.hex()}"
@@ -200,7 +200,7 @@ class NotingReader(Reader):
         return items
 
     def _compare_elements(self, field: str, written: bytes | bytearray) -> None:
-        """Compare the elements of an array, a byte each, that ends here."""
+        """Compare the elements of an array of bools that ends at the position."""
         first = self.position - len(written)
         if self.data[first : self.position] == written:
             return
@@ -265,7 +265,7 @@ class NotingReader(Reader):
 
 
 class _Elements:
-    """The struct of an array, which tells the reader of each element."""
+    """Stands in for the struct of an array and notes where each element begins and ends."""
 
     def __init__(self, field: str, struct: type[Struct]) -> None:
         self._field = field

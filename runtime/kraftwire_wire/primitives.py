@@ -1,6 +1,6 @@
-"""Reading and writing what has a fixed size: numbers, booleans, uuids; and varints.
+"""Reads and writes values of fixed size (numbers, booleans, uuids) and varints.
 
-The base of the readers and writers, which keep the same rules: a reader raises
+These are the bases of the readers and writers, which keep the same rules: a reader raises
 `DecodeError` and a writer `EncodeError`, with the field, and nothing else.
 """
 
@@ -52,7 +52,7 @@ ReadInteger = Callable[["PrimitiveReader", str], int]
 
 
 class PrimitiveReader:
-    """A position in a byte string, and the methods that move it over values of fixed size."""
+    """A position in a byte string, and methods that move it past values of fixed size."""
 
     __slots__ = ("data", "end", "lenient", "position", "sizeless_elements")
 
@@ -64,11 +64,11 @@ class PrimitiveReader:
         self.sizeless_elements = 0
 
     def fail(self, field: str, reason: str, offset: int | None = None) -> DecodeError:
-        """The error for a field whose value starts at `offset`, or at the position."""
+        """Return the error for a field whose value starts at `offset`, or at the position."""
         return DecodeError(reason, field, self.position if offset is None else offset)
 
     def _take(self, field: str, size: int, start: int) -> int:
-        """Move over `size` bytes and return where they begin; `start` is for the message."""
+        """Skip `size` bytes and return where they begin; the error names `start`."""
         position = self.position
         if size > self.end - position:
             raise self._short(field, size, start)
@@ -89,7 +89,7 @@ class PrimitiveReader:
         return form.unpack_from(self.data, position)
 
     def _short_run(self, form: Struct, fields: tuple[str, ...]) -> DecodeError:
-        """The error for a run of fields that ends too early, at the field that is cut off."""
+        """Return the error for a run of fields that the input's end cuts off, at the cut field."""
         for field, code in zip(fields, form.format.lstrip(">"), strict=True):
             size = Struct(">" + code).size
             if size > self.end - self.position:
@@ -109,12 +109,11 @@ class PrimitiveReader:
     read_float64: ClassVar[Callable[[PrimitiveReader, str], float]] = _reads(FLOAT64)
 
     def read_uuid(self, field: str) -> UUID:
-        """Sixteen bytes."""
         position = self._take(field, 16, self.position)
         return UUID(bytes=self.data[position : position + 16])
 
     def read_unsigned_varint(self, field: str) -> int:
-        """LEB128 of 32 bits in at most five bytes; higher bits are dropped, as Kafka does."""
+        """Read LEB128 of 32 bits in at most five bytes, dropping higher bits as Kafka does."""
         data, start, end = self.data, self.position, self.end
         if start < end and data[start] < 0x80:  # nearly every length is this short
             self.position = start + 1
@@ -152,7 +151,7 @@ class PrimitiveWriter:
         self.buffer = bytearray()
 
     def write_fixed(self, form: Struct, fields: tuple[str, ...], *values: Any) -> None:
-        """Write neighbouring numbers in one step; not bools, which `pack` makes of any value."""
+        """Write neighbouring numbers in one step; not bools: `pack` accepts any value for one."""
         try:
             self.buffer += form.pack(*values)
         except Exception:  # noqa: BLE001 - of an `__index__`
@@ -176,12 +175,11 @@ class PrimitiveWriter:
         name = _CODE_NAMES[code]
         if any("__index__" in vars(base) for base in type.mro(type(value))):
             return EncodeError(f"{describe(value)} does not fit into {name}", field)
-        return EncodeError(f"{describe(value)} where {name} must be", field)
+        return EncodeError(f"expected {name}, got {describe(value)}", field)
 
     def write_bool(self, field: str, value: bool) -> None:
-        """One byte, 0 or 1."""
         if value is not True and value is not False:
-            raise EncodeError(f"{describe(value)} where bool must be", field)
+            raise EncodeError(f"expected bool, got {describe(value)}", field)
         self.buffer.append(value)
 
     write_int8: ClassVar[WriteInteger] = _writes(INT8)
@@ -193,9 +191,8 @@ class PrimitiveWriter:
     write_float64: ClassVar[Callable[[PrimitiveWriter, str, float], None]] = _writes(FLOAT64)
 
     def write_uuid(self, field: str, value: UUID) -> None:
-        """Write sixteen bytes."""
         if not issubclass(type(value), UUID):
-            raise EncodeError(f"{describe(value)} where uuid.UUID must be", field)
+            raise EncodeError(f"expected uuid.UUID, got {describe(value)}", field)
         try:
             self.buffer += int.to_bytes(_uuid_int(value), 16)
         except (AttributeError, TypeError, OverflowError):
@@ -203,7 +200,7 @@ class PrimitiveWriter:
             raise EncodeError(reason, field) from None
 
     def write_unsigned_varint(self, value: int) -> None:
-        """LEB128 of a number from 0 to 2**32 - 1; the caller has checked the range."""
+        """Write a number from 0 to 2**32 - 1 as LEB128; the caller has checked the range."""
         while value > 0x7F:
             self.buffer.append(value & 0x7F | 0x80)
             value >>= 7

@@ -1,15 +1,14 @@
-"""Reading the values of the wire format out of a byte string.
+"""Reads the values of the wire format from a byte string.
 
 Rules, kept by every method:
-- nothing is allocated before its length is known to lie within the input;
+- allocate nothing before its length is known to fit into the input;
 - input that cannot be read raises `DecodeError` with the field and the byte offset at
   which the value starts, and nothing else;
 - `lenient` reads what Kafka's own generated classes read; without it, input that Kafka
   would silently misread is an error.
 
-A message is read by one of two readers: `ClassicReader` for its older versions and
-`CompactReader` for its flexible ones. They differ in how lengths are written, and only
-the compact one meets tag sections.
+`ClassicReader` reads the older versions of a message and `CompactReader` its flexible ones
+(KIP-482). They differ in the form of lengths, and only flexible versions have tag sections.
 """
 
 from __future__ import annotations
@@ -38,12 +37,16 @@ SIZELESS_PER_BYTE = 4
 
 
 class Reader(PrimitiveReader):
-    """Adds what has a length: strings, bytes, arrays, structs; the base of both readers."""
+    """Adds strings, bytes, arrays, structs and tags; the base of both readers.
+
+    Null is an error unless a method's name has `nullable`. A name with `classic` reads the length
+    as int16 or int32 in every version (a field with flexibleVersions of its own). An `element` is
+    a primitive type's name in the spec language.
+    """
 
     __slots__ = ()
 
     def tag_not_in_version(self, field: str, version: int) -> DecodeError:
-        """The error for a known tag that was sent in a version that does not have it."""
         return self.fail(field, f"tag sent in version {version}, which does not have it")
 
     # -- lengths, which the two readers write differently -----------------------------
@@ -52,7 +55,7 @@ class Reader(PrimitiveReader):
         raise NotImplementedError
 
     def _read_length(self, field: str) -> int:
-        """The length of bytes or the count of an array; negative stands for null."""
+        """Read the length of bytes or the count of an array; negative means null."""
         raise NotImplementedError
 
     def _present(
@@ -63,27 +66,24 @@ class Reader(PrimitiveReader):
         *args: P.args,
         **named: P.kwargs,
     ) -> T:
-        """Read a value that may not be null."""
         start = self.position
         value = read(field, *args, **named)
         if value is None:
-            raise self.fail(field, f"null where {what} must be", start)
+            raise self.fail(field, f"expected {what}, got null", start)
         return value
 
     # -- strings and bytes -------------------------------------------------------------
 
     def read_nullable_string(self, field: str) -> str | None:
-        """A string, or null."""
         start = self.position
         length = self._read_string_length(field)
         return None if length < 0 else self._read_text(field, length, start)
 
     def read_string(self, field: str) -> str:
-        """A string; null is an error."""
         start = self.position
         length = self._read_string_length(field)
         if length < 0:
-            raise self.fail(field, "null where a string must be", start)
+            raise self.fail(field, "expected a string, got null", start)
         return self._read_text(field, length, start)
 
     def _read_text(self, field: str, length: int, start: int) -> str:
@@ -98,7 +98,6 @@ class Reader(PrimitiveReader):
             raise self.fail(field, reason, position + error.start) from None
 
     def read_nullable_bytes(self, field: str) -> bytes | None:
-        """Bytes (copied out of the input), or null."""
         start = self.position
         return self._read_raw(field, self._read_length(field), start)
 
@@ -109,7 +108,6 @@ class Reader(PrimitiveReader):
         return self.data[position : position + length]
 
     def read_bytes(self, field: str) -> bytes:
-        """Bytes (copied out of the input); null is an error."""
         return self._present(self.read_nullable_bytes, "bytes", field)
 
     # Record batches travel as bytes; what is in them is the business of kraftwire.log.
@@ -117,28 +115,23 @@ class Reader(PrimitiveReader):
     read_records = read_bytes
 
     def read_classic_nullable_string(self, field: str) -> str | None:
-        """A string with the int16 length, whatever the message's form; or null."""
         start = self.position
         length = self.read_int16(field)
         return None if length < 0 else self._read_text(field, length, start)
 
     def read_classic_string(self, field: str) -> str:
-        """A string with the int16 length, whatever the message's form; null is an error."""
         return self._present(self.read_classic_nullable_string, "a string", field)
 
     def read_classic_nullable_bytes(self, field: str) -> bytes | None:
-        """Bytes with the int32 length, whatever the message's form; or null."""
         start = self.position
         return self._read_raw(field, self.read_int32(field), start)
 
     def read_classic_bytes(self, field: str) -> bytes:
-        """Bytes with the int32 length, whatever the message's form; null is an error."""
         return self._present(self.read_classic_nullable_bytes, "bytes", field)
 
     # -- arrays and structs --------------------------------------------------------------
 
     def _read_count(self, field: str) -> int:
-        """The count of an array, checked against the input; negative stands for null."""
         start = self.position
         count = self._read_length(field)
         left = self.end - self.position
@@ -152,7 +145,6 @@ class Reader(PrimitiveReader):
         return count
 
     def read_nullable_array(self, field: str, element: str) -> list[Any] | None:
-        """An array of a primitive type, given by its name in the spec language; or null."""
         start = self.position
         count = self._read_count(field)
         if count < 0:
@@ -171,11 +163,9 @@ class Reader(PrimitiveReader):
         return items
 
     def read_array(self, field: str, element: str) -> list[Any]:
-        """An array of a primitive type, given by its name in the spec language."""
         return self._present(self.read_nullable_array, "an array", field, element)
 
     def read_nullable_structs(self, field: str, struct: type[S], version: int) -> list[S] | None:
-        """An array of structs, or null."""
         count = self._read_count(field)
         if count < 0:
             return None
@@ -191,11 +181,10 @@ class Reader(PrimitiveReader):
         return items
 
     def read_structs(self, field: str, struct: type[S], version: int) -> list[S]:
-        """An array of structs; null is an error."""
         return self._present(self.read_nullable_structs, "an array", field, struct, version)
 
     def _count_sizeless(self, field: str, count: int) -> None:
-        """Bound the elements that take no bytes, which a count could otherwise multiply freely."""
+        """Limit the elements without bytes: their count is not bounded by the input's size."""
         self.sizeless_elements += count
         if self.sizeless_elements > SIZELESS_PER_BYTE * self.end:
             raise self.fail(field, "far more empty elements than the input has bytes")
@@ -219,25 +208,25 @@ class Reader(PrimitiveReader):
     def read_tagged_struct(
         self, field: str, struct: type[S], version: int, message: type[Struct]
     ) -> S | None:
-        """Read the struct of a tag that may be left out; a struct of defaults becomes None."""
+        """Read the struct of a tag; one that does not differ from its defaults becomes None."""
         value = self.read_struct(field, struct, version)
         return value if struct_differs(message, struct, value) else None
 
     def read_nullable_struct(self, field: str, struct: type[S], version: int) -> S | None:
-        """A struct behind a marker byte, of which a negative value stands for null."""
+        """Read a marker byte and the struct after it; a negative marker means null."""
         return None if self.read_int8(field) < 0 else self.read_struct(field, struct, version)
 
     def read_tagged_nullable_struct(
         self, field: str, struct: type[S], version: int, message: type[Struct] | None = None
     ) -> S | None:
-        """Read a nullable struct as the payload of a tag: zero is null, one precedes the struct.
+        """Read a nullable struct as the payload of a tag: 0 for null, or 1 and the struct.
 
         `message` is as in `read_struct`.
         """
         start = self.position
         marker = self.read_unsigned_varint(field)
         if marker > MAX_LENGTH and not self.lenient:
-            raise self.fail(field, f"marker {marker} where 0 or 1 must be", start)
+            raise self.fail(field, f"expected 0 or 1, got marker {marker}", start)
         # Java reads a signed number here, and takes every negative one for null.
         is_null = marker == 0 or marker > MAX_LENGTH
         return None if is_null else self.read_struct(field, struct, version, message)
@@ -245,7 +234,7 @@ class Reader(PrimitiveReader):
     # -- tag sections ----------------------------------------------------------------------
 
     def read_tags(self, *fields: str) -> Iterator[int]:
-        """The tags of a section, one by one; the caller reads each payload in between.
+        """Yield the tags of a section; the caller reads each payload before it asks for the next.
 
         `fields` are the names of the known tags, from 0 on.
         """
@@ -301,19 +290,19 @@ class Reader(PrimitiveReader):
         return size
 
     def read_unknown_tag(self, tag: int) -> tuple[int, bytes]:
-        """The payload of a tag that the version does not know, to be kept with its number."""
+        """Return an unknown tag with its payload."""
         start = self.position
         size = self.read_unsigned_varint(f"tag {tag}")
         position = self._take(f"tag {tag}", size, start)
         return tag, self.data[position : position + size]
 
     def read_unknown_tags(self) -> list[tuple[int, bytes]]:
-        """A section in a struct that knows no tags."""
+        """Read the tag section of a struct without tagged fields."""
         return [self.read_unknown_tag(tag) for tag in self.read_tags()]
 
 
 class ClassicReader(Reader):
-    """Reads the versions before the flexible ones: int16 and int32 lengths, -1 for null."""
+    """Reads versions that are not flexible: int16 and int32 lengths, -1 for null."""
 
     __slots__ = ()
 
@@ -325,7 +314,7 @@ class ClassicReader(Reader):
 
 
 class CompactReader(Reader):
-    """Reads flexible versions: lengths are varints of the length plus one, zero for null."""
+    """Reads flexible versions: lengths are varints of the length plus one, 0 for null."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Framings around messages that are stored: how a record's key and value say what they are.
+"""Framings of stored messages: how a record's key and value say what they are.
 
 - metadata logs (cluster metadata, remote-log metadata): the value is a frame version,
   always 1, the record's id and its version, each an unsigned varint, then the message;
@@ -29,14 +29,14 @@ _CONTROL_KEY = Form(">hh")
 
 
 class Versioned(NamedTuple):
-    """A stored message, and the version it was stored in."""
+    """A stored message and its version."""
 
     message: Message
     version: int
 
 
 class ControlType(IntEnum):
-    """What a record of a control batch is about."""
+    """The type of a control record."""
 
     ABORT = 0
     COMMIT = 1
@@ -60,7 +60,7 @@ _END_OF_TRANSACTION = (ControlType.ABORT, ControlType.COMMIT)
 
 
 def decode_metadata_record(registry: Registry, log: str, value: bytes) -> Versioned:
-    """The value of a record of a metadata log."""
+    """Decode the value of a record of a metadata log."""
     record, version, start = read_metadata_frame(registry, log, value)
     return Versioned(decode_rest(record, version, value, start), version)
 
@@ -68,7 +68,7 @@ def decode_metadata_record(registry: Registry, log: str, value: bytes) -> Versio
 def read_metadata_frame(
     registry: Registry, log: str, value: bytes
 ) -> tuple[type[Message], int, int]:
-    """The message in the value of a metadata log, its version, and where it starts."""
+    """Return the class of the message in a value of a metadata log, its version and its start."""
     reader = CompactReader(value)
     frame_version = reader.read_unsigned_varint("frame version")
     if frame_version != _FRAME_VERSION:
@@ -82,7 +82,7 @@ def read_metadata_frame(
 
 
 def encode_metadata_record(message: Message, version: int) -> bytes:
-    """The value of a metadata log's record that holds `message`."""
+    """Return the value of a record of a metadata log."""
     record_id, body = _record_id(message), message.encode(version)
     writer = CompactWriter()
     for number in (_FRAME_VERSION, record_id, version):
@@ -91,41 +91,41 @@ def encode_metadata_record(message: Message, version: int) -> bytes:
 
 
 def decode_coordinator_key(registry: Registry, log: str, key: bytes) -> Message:
-    """The key of a record of a coordinator's log; its API_KEY is the record's id."""
+    """Decode the key of a coordinator's record; its API_KEY is the record's id."""
     key_class = coordinator_classes(registry, log, read_prefix(key, "record id")).key
     return decode_rest(key_class, key_class.VALID_VERSIONS[0], key, INT16.size)
 
 
 def encode_coordinator_key(message: Message) -> bytes:
-    """The key of a coordinator's record."""
+    """Return the key of a coordinator's record."""
     return INT16.pack(_record_id(message)) + message.encode(message.VALID_VERSIONS[0])
 
 
 def decode_coordinator_value(
     registry: Registry, log: str, record_id: int, value: bytes | None
 ) -> Versioned | None:
-    """The value of a coordinator's record; None for a tombstone."""
+    """Decode the value of a coordinator's record; None for a tombstone."""
     if value is None:
         return None
     return decode_prefixed(coordinator_classes(registry, log, record_id).value, value)
 
 
 def decode_prefixed(message: type[Message], data: bytes) -> Versioned:
-    """A message behind its version as int16."""
+    """Decode a message that follows its version as int16."""
     version = read_prefix(data, "version")
     return Versioned(decode_rest(message, version, data, INT16.size), version)
 
 
 def encode_prefixed(message: Message, version: int) -> bytes:
-    """A message behind its version as int16; so are the values of coordinators' records."""
+    """Return a message after its version as int16, such as a coordinator's value."""
     body = message.encode(version)
     return INT16.pack(version) + body
 
 
 def decode_control_key(key: bytes) -> ControlType | int:
-    """The type of a control record; a number where it is a type of the future.
+    """Return the type of a control record, or a number if the type is unknown.
 
-    Later versions of the key may append to it, so what follows the type is left unread.
+    Later versions of the key may append to it, so the rest is not read.
     """
     if len(key) < _CONTROL_KEY.size:
         raise DecodeError(f"{len(key)} bytes are no control record key", offset=0)
@@ -139,14 +139,14 @@ def decode_control_key(key: bytes) -> ControlType | int:
 
 
 def encode_control_key(control_type: int) -> bytes:
-    """The key of a control record, version 0."""
+    """Return the key of a control record, version 0."""
     if not 0 <= control_type <= 0x7FFF:
         raise EncodeError(f"{control_type} is no type of a control record")
     return _CONTROL_KEY.pack(0, control_type)
 
 
 def decode_control_value(registry: Registry, control_type: int, value: bytes) -> Versioned:
-    """The value of a control record of a known type."""
+    """Decode the value of a control record of a known type."""
     message = control_message(registry, control_type)
     if control_type in _END_OF_TRANSACTION:
         return decode_prefixed(message, value)
@@ -156,7 +156,7 @@ def decode_control_value(registry: Registry, control_type: int, value: bytes) ->
 
 
 def control_message(registry: Registry, control_type: int) -> type[Message]:
-    """The message that is the value of a control record of a known type."""
+    """Return the class of the value of a control record."""
     name = _CONTROL_MESSAGES.get(control_type) or registry.control_records.get(control_type)
     if name is None:
         raise KraftwireError(f"no message is known for control records of type {control_type}")
@@ -164,7 +164,7 @@ def control_message(registry: Registry, control_type: int) -> type[Message]:
 
 
 def encode_control_value(control_type: int, message: Message, version: int) -> bytes:
-    """The value of a control record."""
+    """Return the value of a control record."""
     if control_type in _END_OF_TRANSACTION:
         return encode_prefixed(message, version)
     named = getattr(message, "version", version)
@@ -177,14 +177,13 @@ def encode_control_value(control_type: int, message: Message, version: int) -> b
 
 
 class CoordinatorClasses(NamedTuple):
-    """The messages of a coordinator's record."""
 
     key: type[Message]
     value: type[Message]
 
 
 def coordinator_classes(registry: Registry, log: str, record_id: int) -> CoordinatorClasses:
-    """The messages of a coordinator's record with an id."""
+    """Return the classes of a coordinator's record."""
     key, value = _record_classes(registry, log, record_id, 0)
     if key is None:
         raise KraftwireError(f"{log} is not the log of a coordinator: its records have no keys")
@@ -192,7 +191,6 @@ def coordinator_classes(registry: Registry, log: str, record_id: int) -> Coordin
 
 
 def _record_classes(registry: Registry, log: str, record_id: int, offset: int) -> RecordClasses:
-    """The classes of a record whose id stands at `offset`."""
     if record_id not in registry.record_ids.get(log, (record_id,)):
         raise DecodeError(f"no {log} record has id {record_id}", "record id", offset)
     return registry.record(log, record_id)
@@ -205,7 +203,7 @@ def _record_id(message: Message) -> int:
 
 
 def read_prefix(data: bytes, what: str) -> int:
-    """The int16 in front of keys and values: a record's id, or a version."""
+    """Read the int16 before a key or value: a record's id, or a version."""
     if len(data) < INT16.size:
         raise DecodeError(f"needs 2 bytes, there are {len(data)}", what, 0)
     number: int = INT16.unpack_from(data)[0]

@@ -1,11 +1,11 @@
-"""A spec set's messages by name, by API key and by record id; loaded when first asked for.
+"""Finds the messages of a spec set by name, by API key and by record id, and loads them on use.
 
-The tables are plain names and numbers, written by the generator into the package of the
-set, so that importing a package imports none of its messages.
+The generator writes plain names and numbers into the package of the set, so that importing a
+package imports none of its messages.
 
-Requests and responses travel behind headers. Which header version goes with which body is
-in each message's LAYOUT; the one exception that cannot be is here: a broker that does not
-know the version of an ApiVersionsRequest answers in version 0 with error 35 (KIP-511).
+Requests and responses follow a header. LAYOUT says which header version goes with which body.
+One exception is here: a broker that does not know the version of an ApiVersionsRequest answers
+in version 0 with error 35 (KIP-511).
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class Registry:
         self.record_ids = {log: tuple(ids) for log, ids in records.items()}
         """The record ids of each log that has typed records."""
         self.control_records = control_records
-        """Control record types of a draft, beside those that Kafka ships (`records`)."""
+        """Control record types of a draft, in addition to Kafka's own (`records`)."""
 
     # -- finding classes -------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[str]:
-        """The names of all messages, in alphabetical order."""
+        """Iterate over the names of all messages, in alphabetical order."""
         return iter(self._messages)
 
     def __len__(self) -> int:
@@ -80,7 +80,6 @@ class Registry:
         return tuple(self._requests)
 
     def message(self, name: str) -> type[Message]:
-        """The class of a message by its name."""
         loaded = self._loaded.get(name)
         if loaded is None:
             module = self._messages.get(name)
@@ -91,11 +90,9 @@ class Registry:
         return loaded
 
     def request(self, api_key: int) -> type[Message]:
-        """The request with an API key."""
         return self._by_key(self._requests, api_key, "request")
 
     def response(self, api_key: int) -> type[Message]:
-        """The response with an API key."""
         return self._by_key(self._responses, api_key, "response")
 
     def _by_key(self, table: Mapping[int, str], api_key: int, what: str) -> type[Message]:
@@ -105,7 +102,7 @@ class Registry:
         return self.message(name)
 
     def record(self, log: str, record_id: int) -> RecordClasses:
-        """The classes of a record, by the log it is stored in and its id there.
+        """Return the classes of a record, by the name of its log and its id there.
 
         Logs of the Kafka set: cluster-metadata, remote-log, group, share, transaction.
         """
@@ -122,13 +119,12 @@ class Registry:
     # -- requests --------------------------------------------------------------------------
 
     def decode_request_header(self, frame: bytes, *, lenient: bool = False) -> tuple[Any, int]:
-        """The header of a request, and where its body starts.
+        """Return the header of a request, and where its body starts.
 
-        Works for versions of a known API that are newer than the set, so that a broker can
-        still answer them.
+        The version may be newer than the set, so that a broker can still answer the request.
         """
         if len(frame) < _KEY_AND_VERSION.size:
-            raise DecodeError(f"{len(frame)} bytes are no request", offset=0)
+            raise DecodeError(f"{len(frame)} bytes are not a request", offset=0)
         api_key, version = _KEY_AND_VERSION.unpack_from(frame)
         if api_key not in self._requests:
             raise DecodeError(f"no request has API key {api_key}", "request_api_key", 0)
@@ -139,7 +135,7 @@ class Registry:
         return codec.decode_from(frame, lenient=lenient)
 
     def decode_request(self, frame: bytes, *, lenient: bool = False) -> tuple[Any, Message]:
-        """A request without its length prefix: the header and the message."""
+        """Decode a request without its length prefix; return the header and the message."""
         header, start = self.decode_request_header(frame, lenient=lenient)
         request = self.request(header.request_api_key)
         version = header.request_api_version
@@ -148,7 +144,7 @@ class Registry:
     def request_header(
         self, message: Message, version: int, *, correlation_id: int, client_id: str | None = None
     ) -> Any:
-        """The header to send before a request."""
+        """Return the header to send before a request."""
         header: Any = self.message("RequestHeader")()
         header.request_api_key = message.API_KEY
         header.request_api_version = version
@@ -157,7 +153,7 @@ class Registry:
         return header
 
     def encode_request(self, header: Any, message: Message) -> bytes:
-        """A request without its length prefix, in the version that the header names."""
+        """Return a request without its length prefix, in the version that the header names."""
         _check_kind(message, "request", header)
         version = header.request_api_version
         body = message.encode(version)
@@ -168,7 +164,7 @@ class Registry:
     def decode_response(
         self, frame: bytes, request_header: Any, *, lenient: bool = False
     ) -> tuple[Any, Message]:
-        """The response to a request, without its length prefix: the header and the message."""
+        """Decode a response without its length prefix; return the header and the message."""
         response = self.response(request_header.request_api_key)
         version = request_header.request_api_version
         header_codec = self.message("ResponseHeader").codec(_response_header(response, version))
@@ -186,9 +182,9 @@ class Registry:
     def encode_response(
         self, request_header: Any, message: Message, header: Any | None = None
     ) -> bytes:
-        """The response to a request, without its length prefix.
+        """Return the response to a request, without its length prefix.
 
-        `header` carries unknown tagged fields where there are any to send.
+        Pass a `header` to send unknown tagged fields in it.
         """
         _check_kind(message, "response", request_header)
         version = request_header.request_api_version
@@ -201,7 +197,7 @@ class Registry:
 
 
 def _check_kind(message: Message, kind: str, request_header: Any) -> None:
-    """Refuse a message that does not go with a request header."""
+    """Raise unless a message is of a kind and has the API key of a request header."""
     name, key = type(message).__name__, request_header.request_api_key
     if message.LAYOUT.type != kind:
         raise EncodeError(f"{name} is not a {kind}")
@@ -222,7 +218,7 @@ def decode_rest(
 
 
 def _response_header(response: type[Message], version: int) -> int:
-    """The header version of a response, also of one to an ApiVersionsRequest of the future."""
+    """Return a response's header version; for ApiVersions even if the version is unknown."""
     if response.API_KEY == API_VERSIONS:
         return 0
     if version not in response.VALID_VERSIONS:
@@ -231,7 +227,7 @@ def _response_header(response: type[Message], version: int) -> int:
 
 
 def answered_version(message: Message, version: int) -> int:
-    """The version of a response to a request in `version`: the same, but for KIP-511."""
+    """Return the version of a response to a request in `version`: the same, except for KIP-511."""
     if message.API_KEY != API_VERSIONS or message.LAYOUT.type != "response":
         return version
     return 0 if getattr(message, "error_code", 0) == UNSUPPORTED_VERSION else version

@@ -1,8 +1,8 @@
 """The Python engine: functions made for one version, backed by the emitted code.
 
-The functions are written from LAYOUT when a codec first reads or writes (a few milliseconds
-for a large message), and run as plain Python. Where one gives up, the emitted code does the
-work from the start and says what is wrong; so both accept the same bytes and values.
+A codec compiles its functions from LAYOUT when it first reads or writes (a few milliseconds for
+a large message). If one of them gives up, the emitted code does the work again from the start
+and raises the error. So both accept the same bytes and values.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from kraftwire_wire.specialized_source import GIVES_UP, NotSpecialized, Unusual
 from kraftwire_wire.specialized_writer import Write, specialized_writer
 from kraftwire_wire.structs import S
 
-# A struct within itself, or loops beyond what Python nests, show only while writing them.
+# A struct that holds itself, or too deeply nested loops, show only when the source is made.
 _NOT_MADE = (NotSpecialized, RecursionError, SyntaxError)
 
 
 class SpecializedCodec(Codec[S]):
-    """Reads and writes one version of one message through functions made for it."""
 
     __slots__ = ("_read", "_write")
 
@@ -57,7 +56,7 @@ class SpecializedCodec(Codec[S]):
             return super().encode(message)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        """Unpickle as the codec of the engine that runs there."""
+        """Unpickle as a codec of the engine that runs there."""
         message: Any = self.message
         return message.codec, (self.version,)
 

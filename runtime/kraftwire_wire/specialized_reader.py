@@ -1,12 +1,11 @@
-"""Writes the function that reads one version of a message: `read(data, position)`.
+"""Generates the function that reads one version of a message: `read(data, position)`.
 
-It returns the message and the position behind it. Runs of values with a fixed size, the
-length that follows them included, are unpacked in one call; structs are read in place.
-See specialized_source for when it gives up.
+It returns the message and its end. A run of values of fixed size, with the length that follows
+it, is unpacked in one call; structs are read inline. See specialized_source for when it gives up.
 
-Slices do not complain when they reach over the end of the input, and the position then
-lies behind it: whatever is read next fails, and the codec looks at the last position.
-Counts are compared with the bytes that are left, as no list may grow beyond the input.
+A slice beyond the end of the input does not raise, but the position is then past the end: the
+next read fails, and the function checks the last position. Counts are compared with the bytes
+that are left, so that no list can grow beyond the input.
 """
 
 from __future__ import annotations
@@ -31,19 +30,19 @@ from kraftwire_wire.specialized_source import (
 Read = Callable[[bytes, int], tuple[Any, int]]
 
 _TABLE_SIZE = 17
-"""Arrays of numbers shorter than this are unpacked by a form made beforehand."""
+"""Shorter arrays of numbers are unpacked by a precompiled form."""
 
 _LONGEST_FORM = 128
-"""Arrays of structs up to this count are unpacked at once; longer forms would take up memory."""
+"""Arrays of up to this many structs are unpacked in one call; longer forms would cost memory."""
 
 
 def specialized_reader(message: type[Any], version: int) -> Read:
-    """The function for a version; `NotSpecialized` where there is none."""
+    """Return the function for a version, or raise `NotSpecialized`."""
     return _ReaderSource(message, version).compile()
 
 
 def wide_length(data: bytes, position: int) -> tuple[int, int]:
-    """A length of more than one byte, and the position behind it; not one written overlong."""
+    """Read a length of more than one byte, not overlong; return it and its end."""
     value = 0
     for shift in (0, 7, 14, 21, 28):
         byte = data[position]
@@ -57,7 +56,7 @@ def wide_length(data: bytes, position: int) -> tuple[int, int]:
 
 
 def wide_string_length(data: bytes, position: int) -> tuple[int, int]:
-    """The same for the length plus one of a string."""
+    """Read the length plus one of a string in the same way."""
     value, position = wide_length(data, position)
     if value > MAX_STRING_LENGTH + 1:
         raise Unusual
@@ -65,7 +64,7 @@ def wide_string_length(data: bytes, position: int) -> tuple[int, int]:
 
 
 class Sweeps(dict[int, Callable[..., tuple[Any, ...]]]):
-    """By count: what unpacks that many structs of one size into one tuple."""
+    """Unpackers by count: each returns the values of that many structs of one size."""
 
     def __init__(self, codes: str) -> None:
         self._codes = codes
@@ -76,7 +75,7 @@ class Sweeps(dict[int, Callable[..., tuple[Any, ...]]]):
 
 
 def long_sweep(codes: str, data: bytes) -> Iterator[Any]:
-    """The values of many structs of one size, one after the other."""
+    """Iterate over the values of many structs of one size."""
     return chain.from_iterable(struct.iter_unpack(">" + codes, data))
 
 
@@ -89,7 +88,7 @@ def _unpackers(code: str) -> tuple[Callable[..., tuple[Any, ...]], ...]:
 
 
 class _ReaderSource:
-    """Collects the lines; `_run` holds the values that the next unpacking will give."""
+    """Collects the lines; `_run` holds the values that the next call unpacks."""
 
     def __init__(self, message: type[Any], version: int) -> None:
         self._message = message
@@ -119,11 +118,11 @@ class _ReaderSource:
     # -- runs ------------------------------------------------------------------------------
 
     def _take(self, code: str, target: str) -> None:
-        """Read a value of fixed size, at the latest when the run is flushed."""
+        """Read a value of fixed size, when the run is flushed."""
         self._run.append((code, target))
 
     def _flush(self) -> None:
-        """Read what is waiting."""
+        """Read the values of the run."""
         run, self._run = self._run, []
         if not run:
             return
@@ -144,7 +143,6 @@ class _ReaderSource:
     # -- structs ---------------------------------------------------------------------------
 
     def _struct(self, var: str, cls: type[Any]) -> None:
-        """Read a struct into a new variable."""
         layout: VersionLayout = cls.LAYOUT.at(self._version)
         self._source.line(f"{var} = new({self._source.class_name(cls)})")
         self._set_defaults(var, layout)
@@ -200,7 +198,7 @@ class _ReaderSource:
             source.line(f"pos = {stop}")
 
     def _payload(self, target: str, field: VersionField) -> None:
-        """Read the value of a tag; a struct of defaults is read as if it was not sent."""
+        """Read the payload of a tag; a struct of defaults counts as not sent."""
         if not field.spec.has_struct_default:
             self._field(target, field)
             self._flush()
@@ -211,13 +209,12 @@ class _ReaderSource:
         null = f"{var} is None or " if field.nullable else ""
         cls = field.spec.struct_class(self._message)
         differs = self._source.struct_differs(var, self._message, cls, is_struct=True)
-        with self._source.block(f"if {null}{differs}:"):  # the default is there already
+        with self._source.block(f"if {null}{differs}:"):  # otherwise the field keeps its default
             self._source.line(f"{target} = {var}")
 
     # -- fields ----------------------------------------------------------------------------
 
     def _field(self, target: str, field: VersionField) -> None:
-        """Read one field into `target`."""
         if field.type in CODES:
             self._take(CODES[field.type], target)
         elif isinstance(field.type, StructType):
@@ -246,7 +243,6 @@ class _ReaderSource:
             source.line(f"{target} = None")
 
     def _with_length(self, target: str, kind: Type, compact: bool, nullable: bool) -> None:
-        """Read a string, bytes or an array, null or not."""
         source = self._source
         size = source.fresh("size")
         classic_code = "h" if kind == "string" else "i"
@@ -263,7 +259,7 @@ class _ReaderSource:
             self._body(target, kind, size, compact)
 
     def _widen(self, size: str, wide: str) -> None:
-        """Read the rest of a varint whose first byte says that there is more."""
+        """Read the rest of a varint if its first byte announces more."""
         source = self._source
         with source.block(f"if {size} > 127:"):
             with source.block("if 0 < data[pos] < 128:"):
@@ -273,7 +269,6 @@ class _ReaderSource:
                 source.line(f"{size}, pos = {wide}(data, pos - 1)")
 
     def _body(self, target: str, kind: Type, size: str, compact: bool) -> None:
-        """Read what follows a length."""
         source = self._source
         if not isinstance(kind, Array):
             stop = source.fresh("stop")
@@ -300,7 +295,6 @@ class _ReaderSource:
         source.line(f"pos += {struct.calcsize('>' + code)} * {size}")
 
     def _elements(self, target: str, element: str, size: str, compact: bool) -> None:
-        """Read the strings or uuids of an array."""
         source = self._source
         items, item = source.fresh("items"), source.fresh("item")
         source.line(f"{items} = []")
@@ -333,7 +327,7 @@ class _ReaderSource:
     def _structs_of_one_size(
         self, items: str, var: str, cls: type[Any], layout: VersionLayout, size: str
     ) -> None:
-        """Read an array in one sweep; the tag count at the end of each struct must be zero."""
+        """Read an array in one call; every struct must end with a tag count of zero."""
         source, fields, empty = self._source, layout.ordinary, layout.flexible
         stop, values = source.fresh("stop"), source.fresh("values")
         codes = "".join(CODES[field.type] for field in fields) + ("x" if empty else "")

@@ -1,9 +1,9 @@
-"""What the writers of specialized functions share: source text, and runs of fixed sizes.
+"""Source text of specialized functions, and the rules they keep.
 
 A specialized function does the work of a message's emitted code for exactly one version,
 without a call per field. It may give up at any time by raising one of `GIVES_UP`: the
 emitted code then does the work again, and it alone decides what the error is. So a
-specialized function needs to handle what is usual, and must never accept what the emitted
+specialized function needs to handle only the usual, and must never accept what the emitted
 code would refuse.
 """
 
@@ -24,23 +24,23 @@ _MAX_DEPTH = 15
 
 UUID_CODE = "16s"
 CODES: Mapping[Any, str] = FIXED_FORMATS | {"uuid": UUID_CODE}
-"""What `struct` calls each type of fixed size."""
+"""The format character of each type of fixed size."""
 
 
 class Unusual(ValueError):
-    """A specialized function met what it leaves to the emitted code."""
+    """A specialized function leaves these bytes or this value to the emitted code."""
 
 
 class NotSpecialized(Exception):
-    """This version of this message is left to the emitted code altogether."""
+    """This version of this message is always left to the emitted code."""
 
 
-# What indexing, unpacking, packing and text raise for bytes and values that do not fit.
+# What indexing, unpacking, packing and decoding raise for bytes and values that do not fit.
 GIVES_UP = (ValueError, IndexError, AttributeError, TypeError, OverflowError, struct.error)
 
 
 class Source:
-    """The text of one function, and the values that its names stand for."""
+    """The source of one function, and the values of its global names."""
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {"Unusual": Unusual, "struct_differs": struct_differs}
@@ -49,14 +49,13 @@ class Source:
         self._bound: dict[tuple[str, object], str] = {}
 
     def line(self, text: str) -> None:
-        """One more line, at the depth of the block."""
         if len(self._lines) == _MAX_LINES:
             raise NotSpecialized("too long")
         self._lines.append("    " * self._depth + text)
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """A line that ends in a colon, and what belongs under it."""
+        """Write a line that opens a block; the lines of the context are inside."""
         self.line(head)
         if self._depth == _MAX_DEPTH:
             raise NotSpecialized("too deep")
@@ -65,13 +64,13 @@ class Source:
         self._depth -= 1
 
     def fresh(self, stem: str) -> str:
-        """A name that stands for nothing yet."""
+        """Return an unused name."""
         name = f"{stem}{len(self.names)}"
         self.names[name] = None
         return name
 
     def bind(self, stem: str, key: object, make: Callable[[], object]) -> str:
-        """The name of a value that the function uses; one name for equal keys."""
+        """Return the name of a value that the function uses; one name for equal keys."""
         name = self._bound.get((stem, key))
         if name is None:
             name = self._bound[stem, key] = self.fresh(stem)
@@ -79,24 +78,23 @@ class Source:
         return name
 
     def constant(self, value: object) -> str:
-        """A default as an expression: an int as itself, which is faster, others by a name.
+        """Return a default as an expression: an int as itself, which is faster, others by name.
 
-        They are told apart by their text, as 0.0 equals -0.0 and NaN nothing.
+        The key is the repr, since 0.0 equals -0.0 and NaN equals nothing.
         """
         if type(value) is int:
             return repr(value)
         return self.bind("default", (type(value), repr(value)), lambda: value)
 
     def class_name(self, cls: type[Any]) -> str:
-        """The name of a class."""
         return self.bind("cls", cls, lambda: cls)
 
     def struct_differs(
         self, value: str, message: type[Any], cls: type[Any], *, is_struct: bool = False
     ) -> str:
-        """The test that says whether a struct has anything but defaults.
+        """Return the test for a struct that has anything but defaults.
 
-        `is_struct` is for a value that is known to be of this very class.
+        `is_struct` says that the value is known to be of exactly this class.
         """
         fields = cls.LAYOUT.fields
         if any(field.default is None or field.default == () for field in fields):
@@ -107,12 +105,12 @@ class Source:
         return f"({' or '.join(tests)} or {value}.unknown_tagged_fields)"
 
     def refuse_if(self, condition: str) -> None:
-        """Give up where a condition holds."""
+        """Give up if a condition is true."""
         with self.block(f"if {condition}:"):
             self.line("raise Unusual")
 
     def compile(self, name: str, title: str) -> Callable[..., Any]:
-        """The function of that name."""
+        """Compile the lines and return the function called `name`."""
         text = "\n".join(self._lines)
         exec(compile(text, f"<{title}>", "exec"), self.names)  # noqa: S102 - text is ours
         function: Callable[..., Any] = self.names[name]
@@ -120,7 +118,7 @@ class Source:
 
 
 def uuid_of(raw: bytes) -> UUID:
-    """`UUID(bytes=raw)` for 16 bytes, without the checks of its other forms."""
+    """Return `UUID(bytes=raw)` of 16 bytes without the checks of its constructor."""
     value = _new_uuid(UUID)
     _set_int(value, int.from_bytes(raw))
     _set_is_safe(value, SafeUUID.unknown)

@@ -1,8 +1,8 @@
-"""Writes the function that encodes one version of a message: `write(message)`.
+"""Generates the function that encodes one version of a message: `write(message)`.
 
-It collects pieces and joins them: runs of values with a fixed size are packed in one call,
-texts and bytes are pieces of their own. See specialized_source for when it gives up; that
-includes unknown tagged fields, and every value that is not exactly of its type.
+It collects parts and joins them: a run of values of fixed size is packed in one call, strings
+and bytes are separate parts. See specialized_source for when it gives up; it also does for
+unknown tagged fields and every value that is not exactly of its field's type.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from kraftwire_wire.specialized_source import CODES, NotSpecialized, Source, Unu
 Write = Callable[[Any], bytes]
 
 _TABLE_SIZE = 17
-"""Arrays of numbers shorter than this are packed by a form made beforehand."""
+"""Shorter arrays of numbers are packed by a precompiled form."""
 
 _NUMBERS: dict[Any, str] = {name: code for name, code in FIXED_FORMATS.items() if name != "bool"}
-"""`pack` takes anything for a bool, so that those are written one by one."""
+"""Without bool: `pack` accepts any value for one, so they are written one by one."""
 
 _ONE_BYTE = tuple(bytes([number]) for number in range(128))
 
 
 def specialized_writer(message: type[Any], version: int) -> Write:
-    """The function for a version; `NotSpecialized` where there is none."""
+    """Return the function for a version, or raise `NotSpecialized`."""
     return _WriterSource(message, version).compile()
 
 
 def wide(number: int) -> bytes:
-    """A length plus one, or a size, that takes more than one byte."""
+    """Return the varint of a size or a length plus one that takes more than one byte."""
     if number > MAX_LENGTH:
         raise Unusual
     out = bytearray()
@@ -46,7 +46,7 @@ def wide(number: int) -> bytes:
 
 
 def wide_string(number: int) -> bytes:
-    """The same for the length plus one of a string."""
+    """Return the varint of the length plus one of a string."""
     if number > MAX_STRING_LENGTH + 1:
         raise Unusual
     return wide(number)
@@ -54,12 +54,12 @@ def wide_string(number: int) -> bytes:
 
 @cache
 def _packers(before: str, code: str) -> tuple[Callable[..., bytes], ...]:
-    """By count: what packs some values and an array of numbers after them."""
+    """Return packers by count, for some values and an array of numbers after them."""
     return tuple(struct.Struct(f">{before}{n}{code}").pack for n in range(_TABLE_SIZE))
 
 
 class _WriterSource:
-    """Collects the lines; `_run` holds the values that the next packing will write."""
+    """Collects the lines; `_run` holds the values that the next call packs."""
 
     def __init__(self, message: type[Any], version: int) -> None:
         self._message = message
@@ -93,11 +93,11 @@ class _WriterSource:
     # -- runs ------------------------------------------------------------------------------
 
     def _put(self, code: str, value: str) -> None:
-        """Write a value of fixed size, at the latest when the run is flushed."""
+        """Write a value of fixed size, when the run is flushed."""
         self._run.append((code, value))
 
     def _flush(self) -> None:
-        """Write what is waiting."""
+        """Write the values of the run."""
         run, self._run = self._run, []
         codes = "".join(code for code, _ in run)
         if codes == "x":
@@ -110,18 +110,18 @@ class _WriterSource:
         self._source.line(f"{self._add}({value})")
 
     def _put_varint(self, number: str, widen: str = "wide") -> None:
-        """Write a number that is mostly below 128."""
+        """Write a varint that is usually below 128."""
         self._flush()
         self._piece(f"ONE_BYTE[{number}] if {number} < 128 else {widen}({number})")
 
     def _refuse_unless(self, value: str, cls: type[Any]) -> None:
-        """A value must be of exactly this class, or the emitted code looks at it."""
+        """Give up unless a value is of exactly this class."""
         self._source.refuse_if(f"type({value}) is not {self._source.class_name(cls)}")
 
     # -- structs ---------------------------------------------------------------------------
 
     def _struct(self, var: str, cls: type[Any]) -> None:
-        """Write a struct, whose class is known to be right."""
+        """Write a struct whose class has been checked."""
         layout: VersionLayout = cls.LAYOUT.at(self._version)
         reasons = [f"{var}.unknown_tagged_fields"]
         for field in layout.absent:
@@ -134,7 +134,7 @@ class _WriterSource:
             self._tags(var, layout)
 
     def _differs(self, value: str, field: Field) -> str:
-        """The test that says whether a field is not at its default, as the emitted code has it."""
+        """Return the emitted code's test for a field that is not at its default."""
         default = field.default
         if default != default:
             raise NotSpecialized("a default that is not equal to itself")
@@ -184,7 +184,6 @@ class _WriterSource:
     # -- fields ----------------------------------------------------------------------------
 
     def _field(self, value: str, field: VersionField) -> None:
-        """Write one field."""
         if field.type in CODES:
             self._put(CODES[field.type], self._checked(value, field.type))
         elif isinstance(field.type, StructType):
@@ -193,7 +192,7 @@ class _WriterSource:
             self._with_length(value, field.type, field.compact, field.nullable)
 
     def _checked(self, value: str, kind: Type) -> str:
-        """What is packed for a value; `pack` takes anything for a bool, so it is looked at."""
+        """Return what is packed for a value; `pack` accepts any value for a bool, so check it."""
         if kind == "bool":
             self._refuse_unless(value, bool)
         if kind == "uuid":
@@ -222,10 +221,10 @@ class _WriterSource:
         self._struct(var, cls)
 
     def _with_length(self, value: str, kind: Type, compact: bool, nullable: bool) -> None:
-        """Write a string, bytes or an array, null or not.
+        """Write a string, bytes or an array.
 
-        The length and the content come from one value: bytes, which cannot change, or a list of
-        our own. Numbers need no such list: `pack` refuses any other count of them.
+        The length and the content come from one value: bytes, which cannot change, or a copy of
+        the list. Numbers need no copy: `pack` refuses another count of them.
         """
         source = self._source
         var, size, count = source.fresh("value"), source.fresh("size"), source.fresh("count")
@@ -255,7 +254,7 @@ class _WriterSource:
             self._piece(var)
 
     def _measure(self, var: str, kind: Type, size: str, count: str, compact: bool) -> None:
-        """Make bytes of a string and a copy of a list, refuse another type, and set the length."""
+        """Encode a string or copy a list, give up on another type, and set the length."""
         line, more = self._source.line, " + 1" if compact else ""
         if kind == "string":
             line(f"{var} = text({var})")
@@ -270,7 +269,7 @@ class _WriterSource:
         line(f"{size} = len({var}){more}")
 
     def _numbers(self, items: str, code: str, size: str, count: str, compact: bool) -> None:
-        """Write an array of numbers together with its count and what waits before it."""
+        """Write an array of numbers together with its count and the run before it."""
         source = self._source
         before, self._run = self._run, []
         whole = [*before, ("B" if compact else "i", size)]
@@ -287,7 +286,6 @@ class _WriterSource:
             self._piece(f'pack(f">{{{count}}}{code}", *{items})')
 
     def _items(self, items: str, element: str | StructType, compact: bool) -> None:
-        """Write the elements of any other array."""
         item = self._source.fresh("item")
         with self._source.block(f"for {item} in {items}:"):
             if isinstance(element, StructType):

@@ -1,4 +1,4 @@
-"""UTF-8 as Java reads and writes it, where that differs from Python."""
+"""UTF-8 as Java reads and writes it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ERRORS = "kraftwire_java"
 
 
 def encode_text(value: str) -> bytes:
-    """UTF-8 as Java writes it: surrogate pairs are one character, single surrogates `?`."""
+    """Encode as Java does: a surrogate pair is one character, a lone surrogate is `?`."""
     try:
         return value.encode()
     except UnicodeEncodeError:
@@ -17,12 +17,12 @@ def encode_text(value: str) -> bytes:
 
 
 def decode_as_java(raw: bytes) -> str:
-    """Text out of any bytes, with replacement characters exactly where Java puts them."""
+    """Decode any bytes, with replacement characters exactly where Java puts them."""
     return raw.decode(errors=_ERRORS)
 
 
 def _replace_as_java_does(error: UnicodeError) -> tuple[str, int]:
-    """One replacement character for a surrogate encoded in UTF-8, where Python writes three."""
+    """Replace a surrogate encoded in UTF-8 by one character; Python would write three."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     data, start, end = error.object, error.start, error.end

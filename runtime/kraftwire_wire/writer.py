@@ -1,8 +1,8 @@
-"""Writing the values of the wire format into a growing buffer.
+"""Writes the values of the wire format into a growing buffer.
 
-Every method takes the field's name, for the error, and its value. A value that the wire
-format has no form for (a wrong type, an integer out of range, null where none may be)
-raises `EncodeError` with the field, and nothing else.
+Every method takes the field's name, for the error, and its value. A value that cannot be
+written (a wrong type, an integer out of range, a null that is not allowed) raises `EncodeError`
+with the field, and nothing else.
 
 Values may be instances of subclasses that lie about themselves, and lists may change while they
 are written, in another thread or by an element's own code. So what has a length is first brought
@@ -34,17 +34,19 @@ from kraftwire_wire.text import encode_text
 
 
 class Writer(PrimitiveWriter):
-    """Adds what has a length: strings, bytes, arrays, structs; the base of both writers."""
+    """Adds strings, bytes, arrays, structs and tags; the base of both writers.
+
+    See `Reader` for the words in the names of methods.
+    """
 
     __slots__ = ("struct",)
 
     def __init__(self, struct: type[Struct] | None = None) -> None:
-        """`struct` is what is written first; its tags cannot be unknown ones."""
+        """`struct` is the class of the message; its tags may not be among the unknown ones."""
         self.buffer = bytearray()
         self.struct = struct
 
     def field_not_in_version(self, field: str, version: int) -> EncodeError:
-        """The error for a field that is set although the version has no place for it."""
         return EncodeError(
             f"version {version} does not have this field, and it may not be left out; "
             "set it to its default or write another version",
@@ -52,7 +54,6 @@ class Writer(PrimitiveWriter):
         )
 
     def null_not_allowed(self, field: str) -> EncodeError:
-        """The error for None in a version in which the field cannot be null."""
         return EncodeError("None, but this version has no null here", field)
 
     # -- lengths, which the two writers write differently ------------------------------
@@ -61,32 +62,28 @@ class Writer(PrimitiveWriter):
         raise NotImplementedError
 
     def _write_length(self, length: int) -> None:
-        """The length of bytes or the count of an array; -1 stands for null."""
+        """Write the length of bytes or the count of an array; -1 means null."""
         raise NotImplementedError
 
     # -- strings and bytes ---------------------------------------------------------------
 
     def write_string(self, field: str, value: str | None) -> None:
-        """A string of at most 32,767 bytes of UTF-8; None is an error."""
         raw = self._text(field, value)
         self._write_string_length(len(raw))
         self.buffer += raw
 
     def write_nullable_string(self, field: str, value: str | None) -> None:
-        """A string, or None."""
         if value is None:
             self._write_string_length(-1)
         else:
             self.write_string(field, value)
 
     def write_classic_string(self, field: str, value: str | None) -> None:
-        """A string with the int16 length, whatever the message's form; None is an error."""
         raw = self._text(field, value)
         self.buffer += INT16.pack(len(raw))
         self.buffer += raw
 
     def write_classic_nullable_string(self, field: str, value: str | None) -> None:
-        """A string with the int16 length, whatever the message's form; or None."""
         if value is None:
             self.buffer += b"\xff\xff"
         else:
@@ -97,7 +94,7 @@ class Writer(PrimitiveWriter):
             raise self.null_not_allowed(field)
         if type(value) is not str:
             if not issubclass(type(value), str):
-                raise EncodeError(f"{describe(value)} where str must be", field)
+                raise EncodeError(f"expected str, got {describe(value)}", field)
             value = str.__str__(value)
         raw = encode_text(value)
         if len(raw) > MAX_STRING_LENGTH:
@@ -106,13 +103,11 @@ class Writer(PrimitiveWriter):
         return raw
 
     def write_bytes(self, field: str, value: bytes | None) -> None:
-        """Bytes; None is an error."""
         raw = self._raw(field, value)
         self._write_length(len(raw))
         self.buffer += raw
 
     def write_nullable_bytes(self, field: str, value: bytes | None) -> None:
-        """Bytes, or None."""
         if value is None:
             self._write_length(-1)
         else:
@@ -123,13 +118,11 @@ class Writer(PrimitiveWriter):
     write_nullable_records = write_nullable_bytes
 
     def write_classic_bytes(self, field: str, value: bytes | None) -> None:
-        """Bytes with the int32 length, whatever the message's form; None is an error."""
         raw = self._raw(field, value)
         self.buffer += INT32.pack(len(raw))
         self.buffer += raw
 
     def write_classic_nullable_bytes(self, field: str, value: bytes | None) -> None:
-        """Bytes with the int32 length, whatever the message's form; or None."""
         if value is None:
             self.buffer += b"\xff\xff\xff\xff"
         else:
@@ -147,7 +140,7 @@ class Writer(PrimitiveWriter):
     # -- arrays and structs ----------------------------------------------------------------
 
     def _write_count(self, field: str, items: list[Any] | None) -> list[Any]:
-        """Write the count of an array; return its elements as a list that nobody else has."""
+        """Write the count of an array and return its elements in a list of our own."""
         if items is None:
             raise self.null_not_allowed(field)
         items = [*items] if type(items) is list else exact_list(field, items)
@@ -157,7 +150,6 @@ class Writer(PrimitiveWriter):
         return items
 
     def write_array(self, field: str, element: str, items: list[Any] | None) -> None:
-        """An array of a primitive type, given by its name in the spec language."""
         items = self._write_count(field, items)
         code = FIXED_FORMATS.get(element)
         if code is not None and code != "?":
@@ -171,7 +163,6 @@ class Writer(PrimitiveWriter):
             write(f"{field}[{index}]", item)
 
     def write_nullable_array(self, field: str, element: str, items: list[Any] | None) -> None:
-        """An array of a primitive type, or None."""
         if items is None:
             self._write_length(-1)
         else:
@@ -180,26 +171,23 @@ class Writer(PrimitiveWriter):
     def write_structs(
         self, field: str, struct_type: type[Struct], items: list[Any] | None, version: int
     ) -> None:
-        """An array of structs; None is an error."""
         for index, item in enumerate(self._write_count(field, items)):
             self.write_struct(f"{field}[{index}]", struct_type, item, version)
 
     def write_nullable_structs(
         self, field: str, struct_type: type[Struct], items: list[Any] | None, version: int
     ) -> None:
-        """An array of structs, or None."""
         if items is None:
             self._write_length(-1)
         else:
             self.write_structs(field, struct_type, items, version)
 
     def write_struct(self, field: str, struct_type: type[Struct], value: Any, version: int) -> None:
-        """Write a struct; None is an error."""
         if type(value) is not struct_type and not issubclass(type(value), struct_type):
             if value is None:
                 raise self.null_not_allowed(field)
             wanted = struct_type.__qualname__
-            raise EncodeError(f"{describe(value)} where {wanted} must be", field)
+            raise EncodeError(f"expected {wanted}, got {describe(value)}", field)
         outer, self.struct = self.struct, struct_type
         try:
             struct_type._encode(value, self, version)
@@ -212,13 +200,11 @@ class Writer(PrimitiveWriter):
         self.struct = outer
 
     def struct_differs(self, message: type[Struct], struct_type: type[Struct], value: Any) -> bool:
-        """Whether a struct has anything but defaults, so that its tag is written."""
         return struct_differs(message, struct_type, value)
 
     def write_nullable_struct(
         self, field: str, struct_type: type[Struct], value: Any, version: int
     ) -> None:
-        """A struct behind a marker byte, or None as the marker -1."""
         if value is None:
             self.buffer.append(0xFF)
         else:
@@ -228,7 +214,7 @@ class Writer(PrimitiveWriter):
     def write_tagged_nullable_struct(
         self, field: str, struct_type: type[Struct], value: Any, version: int
     ) -> None:
-        """A nullable struct as the payload of a tag: one before the struct, or zero for None."""
+        """Write a nullable struct as the payload of a tag: 0 for None, or 1 and the struct."""
         if value is None:
             self.buffer.append(0)
         else:
@@ -238,7 +224,7 @@ class Writer(PrimitiveWriter):
     # -- tag sections ------------------------------------------------------------------------
 
     def write_tags(self, tags: TagSection, unknown: list[tuple[int, bytes]]) -> None:
-        """A tag section: the known tags that were added and the unknown ones, in order."""
+        """Write a section: the known tags that were added and the unknown ones, by tag."""
         section = [(tag, bytes(payload.buffer)) for tag, payload in tags.payloads]
         if unknown:
             section += exact_tags(unknown, self._known_tags() | {tag for tag, _ in section})
@@ -250,24 +236,23 @@ class Writer(PrimitiveWriter):
             self.buffer += raw
 
     def _known_tags(self) -> set[int | None]:
-        """Return the tags that are fields of the struct that is written, in any version."""
+        """Return the tags that the struct being written has in any version."""
         return set() if self.struct is None else {field.tag for field in self.struct.LAYOUT.fields}
 
     def write_unknown_tags(self, unknown: list[tuple[int, bytes]]) -> None:
-        """The tag section of a struct that knows no tags."""
+        """Write the tag section of a struct without tagged fields."""
         if unknown:
             self.write_tags(TagSection(), unknown)
         else:
             self.buffer.append(0)
 
     def no_tags_in_version(self, version: int) -> EncodeError:
-        """The error for unknown tagged fields in a version that has no tag sections."""
         reason = f"version {version} has no tagged fields; clear the list or write a later version"
         return EncodeError(reason, "unknown_tagged_fields")
 
 
 class ClassicWriter(Writer):
-    """Writes the versions before the flexible ones: int16 and int32 lengths, -1 for null."""
+    """Writes versions that are not flexible: int16 and int32 lengths, -1 for null."""
 
     __slots__ = ()
 
@@ -279,7 +264,7 @@ class ClassicWriter(Writer):
 
 
 class CompactWriter(Writer):
-    """Writes flexible versions: lengths are varints of the length plus one, zero for null."""
+    """Writes flexible versions: lengths are varints of the length plus one, 0 for null."""
 
     __slots__ = ()
 
@@ -290,7 +275,7 @@ class CompactWriter(Writer):
 
 
 class TagSection:
-    """The known tags of one struct while they are collected, in ascending order."""
+    """Collects the known tags of one struct, in ascending order."""
 
     __slots__ = ("payloads",)
 
@@ -298,7 +283,7 @@ class TagSection:
         self.payloads: list[tuple[int, CompactWriter]] = []
 
     def add(self, tag: int) -> CompactWriter:
-        """A writer for the payload of the next tag."""
+        """Return a writer for the payload of the next tag."""
         payload = CompactWriter()
         self.payloads.append((tag, payload))
         return payload

@@ -69,7 +69,7 @@ class Announced(c.Adapter):  # type: ignore[misc]
 
     def _check(self, number: int) -> None:
         if number < 0 and not self.nullable:
-            raise Refusal(f"null where {with_article(self.what)} must be")
+            raise Refusal(f"expected {with_article(self.what)}, got null")
         if self.longest is not None and number > self.longest:
             raise Refusal(f"{self._announced(number)}, at most {self.longest} are allowed")
 

@@ -34,7 +34,7 @@ UVARINT = c.ExprAdapter(
 
 def _no_larger_marker(marker: int, _context: Any) -> int:
     if marker > 0x7FFFFFFF:
-        raise Refusal(f"marker {marker} where 0 or 1 must be")
+        raise Refusal(f"expected 0 or 1, got marker {marker}")
     return marker
 
 

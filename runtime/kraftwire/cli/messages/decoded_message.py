@@ -215,7 +215,7 @@ def _record_part(registry: Registry, name: str, obj: object) -> RecordPart:
     log, record_id = _member(obj, "log", str), _member(obj, "id", int)
     part = _member(obj, "part", str)
     if part not in ("key", "value"):
-        raise DecodeError(f"expected key or value, not {part!r}", "part")
+        raise DecodeError(f"expected key or value, got {part!r}", "part")
     if record_id not in registry.record_ids.get(log, ()):
         raise DecodeError(f"{registry.package} has no {log} record with id {record_id}")
     stored = getattr(registry.record(log, record_id), part)
