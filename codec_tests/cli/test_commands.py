@@ -66,7 +66,7 @@ def test_unknown_command_is_suggested() -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("decode", "--request", "-"), "0 bytes are no request"),
+        (("decode", "--request", "-"), "0 bytes are not a request"),
         (("encode",), "the input is empty"),
         (("capture", "decode", "-"), "is empty"),
     ],

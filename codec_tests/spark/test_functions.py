@@ -68,7 +68,7 @@ def test_what_cannot_be_read_says_why() -> None:
     requests = pa.array([b"", b"\x7f\xff\x00\x00", None, captured_pairs()[0][0][:-1]])
     rows = frame_structs(requests, None, None).to_pylist()
     assert [row["message"] for row in rows] == [None] * 4
-    assert "0 bytes are no request" in rows[0]["error"]
+    assert "0 bytes are not a request" in rows[0]["error"]
     assert "API key 32767" in rows[1]["error"]
     assert rows[2]["error"] is None
     assert rows[3]["error"]

@@ -134,8 +134,8 @@ def test_every_request_is_read_back(key: int) -> None:
 @pytest.mark.parametrize(
     ("frame", "path", "offset", "reason"),
     [
-        (b"", "", 0, "0 bytes are no request"),
-        (VOTE[:3], "", 0, "3 bytes are no request"),
+        (b"", "", 0, "0 bytes are not a request"),
+        (VOTE[:3], "", 0, "3 bytes are not a request"),
         (b"\x7f\xff" + VOTE[2:], "request_api_key", 0, "no request has API key 32767"),
         (b"\xff\xff" + VOTE[2:], "request_api_key", 0, "no request has API key -1"),
         (VOTE[:9], "client_id", 8, "needs 2 bytes, the input has 1 left"),

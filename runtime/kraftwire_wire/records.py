@@ -177,6 +177,7 @@ def encode_control_value(control_type: int, message: Message, version: int) -> b
 
 
 class CoordinatorClasses(NamedTuple):
+    """The classes of a coordinator's record."""
 
     key: type[Message]
     value: type[Message]

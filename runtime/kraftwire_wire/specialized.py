@@ -20,6 +20,7 @@ _NOT_MADE = (NotSpecialized, RecursionError, SyntaxError)
 
 
 class SpecializedCodec(Codec[S]):
+    """Runs functions made for one version of one message."""
 
     __slots__ = ("_read", "_write")
 

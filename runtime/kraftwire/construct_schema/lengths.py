@@ -103,30 +103,24 @@ def bytes_left(stream: Any) -> int:
     return int(end - here)
 
 
-def length_form(type_name: str, *, compact: bool) -> Any:
-    """What the length of a type is written as."""
+def length_form(type_name: str, *, compact: bool) -> tuple[Any, str]:
+    """Return the construct of a type's length or count, and what it is called."""
     if compact:
-        return COMPACT_LENGTH
-    return c.Int16sb if type_name == "string" else c.Int32sb
-
-
-def length_type(type_name: str, *, compact: bool) -> str:
-    """What that is called."""
-    if compact:
-        return "unsigned varint"
-    return "int16" if type_name == "string" else "int32"
+        return COMPACT_LENGTH, "unsigned varint"
+    return (c.Int16sb, "int16") if type_name == "string" else (c.Int32sb, "int32")
 
 
 def bytes_with_length(name: str, type_name: str, *, compact: bool, nullable: bool) -> Any:
     """A string, bytes or records, as bytes; `name` is the attribute."""
     what = f"compact {type_name}" if compact else type_name
+    form, form_name = length_form(type_name, compact=compact)
     length = Announced(
-        length_form(type_name, compact=compact),
+        form,
         what,
         nullable=nullable,
         longest=MAX_STRING_LENGTH if type_name == "string" else None,
     )
-    length_part = Part("length", length_type(type_name, compact=compact), name=name)
+    length_part = Part("length", form_name, name=name)
     shown = f"nullable {what}" if nullable else what
     value = Labelled(c.Bytes(c.this.length), Part("value", shown, name=name))
     return with_length(length, value, length_part)

@@ -10,7 +10,6 @@ from kraftwire.construct_schema.lengths import (
     Announced,
     bytes_with_length,
     length_form,
-    length_type,
     nullable_value,
     text,
     with_length,
@@ -115,14 +114,15 @@ class MessageSchema:
     def array(self, field: VersionField, element: str | StructType) -> Any:
         """The count and the elements."""
         what = f"compact array of {element}" if field.compact else f"array of {element}"
+        form, form_name = length_form("array", compact=field.compact)
         count = Announced(
-            length_form("array", compact=field.compact),
+            form,
             what,
             nullable=field.nullable,
             unit=FIXED_SIZES.get(str(element), 1),
             noun="element",
         )
-        part = Part("count", length_type("array", compact=field.compact), name=field.name)
+        part = Part("count", form_name, name=field.name)
         return with_length(count, Elements(c.this.length, self.value(field, element, INDEX)), part)
 
     def value(

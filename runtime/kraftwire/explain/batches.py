@@ -17,7 +17,7 @@ from crc32c import crc32c
 from kraftwire.construct_schema import Labelled, Part, Refusal
 from kraftwire.explain.record_schema import HEADER, LEGACY_CONTENT, LEGACY_HEADERS, RECORD
 from kraftwire.explain.rows import Scope
-from kraftwire.explain.trace import Said, Trace
+from kraftwire.explain.trace import Said, Trace, say_crc
 from kraftwire.explain.typed import RecordOpener
 from kraftwire.log.batches.compression import (
     DEFAULT_LIMIT,
@@ -108,7 +108,7 @@ class BatchExplainer:
         problem, at = _problem(header, left)
         end = len(data) if problem else position + header.size
         trace = self._trace(data[position:end], header, scope.inside(0))
-        scope.group("struct", "record batch", 0, end - position)
+        scope.add("struct", "record batch", 0, end - position)
         trace.parse(LEGACY_HEADERS.get(header.magic, HEADER))
         if problem:
             self._give_up(trace, problem, at)
@@ -164,7 +164,7 @@ class BatchExplainer:
         note = (
             f"{count_of(len(data), 'byte')} out of {header.codec_label}, whose offsets begin at 0"
         )
-        inner.group("view", "decompressed", 0, len(data), note=f"{view}: {note}")
+        inner.add("view", "decompressed", 0, len(data), note=f"{view}: {note}")
         inner = inner.inside(0)
         if header.magic >= 2:
             self._trace(data, header, inner).records()
@@ -213,7 +213,7 @@ class _BatchTrace(Trace):
         for number in range(count):
             self._opener.begin()
             one = scope.inside(0, deeper=0, path=f"{scope.path}.records[{number}]")
-            one.group("struct", "record", self.tell())
+            one.add("struct", "record", self.tell())
             self.scope = one.inside(0)
             if self.parse(RECORD)[1] is not None:
                 return
@@ -250,13 +250,8 @@ class _BatchTrace(Trace):
         if len(self.data) != self._header.size:
             return Said(f"0x{crc:08x}")
         if self._header.magic >= 2:
-            computed = crc32c(memoryview(self.data)[CRC_FROM:])
-        else:
-            computed = zlib.crc32(memoryview(self.data)[LEGACY_CRC_FROM:])
-        if computed == crc:
-            return Said(f"0x{crc:08x}, which is right")
-        reason = f"the CRC is 0x{crc:08x} here, and 0x{computed:08x} of the bytes it covers"
-        return Said(problem=reason)
+            return say_crc(crc, crc32c(memoryview(self.data)[CRC_FROM:]))
+        return say_crc(crc, zlib.crc32(memoryview(self.data)[LEGACY_CRC_FROM:]))
 
     def behind(self, part: Part, value: Any, scope: Scope) -> None:
         """The bits of a batch's attributes; those of a record mean nothing."""
@@ -265,9 +260,9 @@ class _BatchTrace(Trace):
         header = self._header
         size = 2 if header.magic >= 2 else 1
         codec_bits = "bits 0-2" if size == 2 else "bits 0-1"
-        scope.group("bits", codec_bits, 0, size, name="codec", note=header.codec_label)
+        scope.add("bits", codec_bits, 0, size, name="codec", note=header.codec_label)
         for bit, name, yes, no, magic in _BITS:
             if header.magic >= magic:
                 note = yes if value & bit else no
                 where = f"bit {bit.bit_length() - 1}"
-                scope.group("bits", where, 0, size, name=name, note=note)
+                scope.add("bits", where, 0, size, name=name, note=note)

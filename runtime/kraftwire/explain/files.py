@@ -15,7 +15,7 @@ from kraftwire.construct_schema import Labelled, Part
 from kraftwire.explain.batches import BatchExplainer
 from kraftwire.explain.message_trace import MessageTrace, number
 from kraftwire.explain.rows import Scope
-from kraftwire.explain.trace import Said, Trace
+from kraftwire.explain.trace import Said, Trace, say_crc
 from kraftwire.log.batches.header import BatchHeader
 from kraftwire.log.directories.file_names import BATCH_FILES, FileKind
 from kraftwire.log.directories.partition import LogFile
@@ -65,7 +65,8 @@ def explain_file(
         elif offset is not None:
             raise KraftwireError(f"{file.path} has no batches, so none with offset {offset}")
         elif file.kind is FileKind.PRODUCER_SNAPSHOT:
-            _producers(reader.registry, file.read(), scope)
+            snapshot = reader.registry.message("ProducerSnapshot")
+            _ProducersTrace(file.read(), scope, reader.registry).prefixed(snapshot)
         else:
             _entries(reader.registry, file, source, scope, position)
 
@@ -155,7 +156,7 @@ def _zeros(source: Source, scope: Scope, start: int, end: int) -> None:
 
 
 def _entry(registry: Registry, file: LogFile, data: bytes, scope: Scope) -> None:
-    scope.group("struct", "entry")
+    scope.add("struct", "entry")
     if file.kind is FileKind.TRANSACTION_INDEX:
         MessageTrace(data, scope.inside(0), registry).prefixed(registry.message("AbortedTxn"))
         return
@@ -182,14 +183,4 @@ class _ProducersTrace(MessageTrace):
 
     def say(self, part: Part, value: Any) -> Said:
         """Whether the CRC is right."""
-        if part.name != "crc":
-            return Said()
-        computed = crc32c(self.data[_CRC_FROM:])
-        if computed == value:
-            return Said(f"0x{value:08x}, which is right")
-        reason = f"the CRC is 0x{value:08x} here, and 0x{computed:08x} of the bytes it covers"
-        return Said(problem=reason)
-
-
-def _producers(registry: Registry, data: bytes, scope: Scope) -> None:
-    _ProducersTrace(data, scope, registry).prefixed(registry.message("ProducerSnapshot"))
+        return say_crc(value, crc32c(self.data[_CRC_FROM:])) if part.name == "crc" else Said()

@@ -48,7 +48,7 @@ class MessageTrace(Trace):
         """The rows of a message that starts here, below a row with its name."""
         self.message_name = message.__name__
         scope = self.scope
-        scope.group("message", message.__name__, self.tell(), note=f"version {version}")
+        scope.add("message", message.__name__, self.tell(), note=f"version {version}")
         self.scope = scope.inside(0)
         self._marks = _marks(message, version, self.data, self.tell())
         try:
@@ -104,7 +104,7 @@ class MessageTrace(Trace):
         # Nobody but the clients reads these bytes: they may be something else.
         if MessageTrace(value, Scope(Report(_nowhere)), self.registry).prefixed(message):
             return False
-        scope.group("opened", part.type, 0, len(value), name=part.name)
+        scope.add("opened", part.type, 0, len(value), name=part.name)
         MessageTrace(value, scope.inside(0), self.registry).prefixed(message)
         return True
 

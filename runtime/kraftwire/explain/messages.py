@@ -25,7 +25,7 @@ class _FrameTrace(MessageTrace):
     def opens(self, part: Part, value: Any, scope: Scope) -> bool:
         if not part.type.endswith("records"):
             return super().opens(part, value, scope)
-        scope.group("opened", part.type, 0, len(value), name=part.name)
+        scope.add("opened", part.type, 0, len(value), name=part.name)
         # A broker cuts what it sends at a size, not at a batch.
         is_answer = self.message_name in ("FetchResponse", "FetchSnapshotResponse")
         explain_batches(self.registry, scope.inside(0), value, may_be_cut=is_answer)
@@ -43,7 +43,7 @@ def explain_request(registry: Registry, data: bytes, scope: Scope) -> DecodeErro
     """A request behind its header, without a length prefix."""
     trace = _FrameTrace(data, scope, registry)
     if len(data) < _KEY_AND_VERSION:
-        return trace.refuse(f"{len(data)} bytes are no request", "", 0)
+        return trace.refuse(f"{len(data)} bytes are not a request", "", 0)
     api_key = int.from_bytes(data[:2], signed=True)
     version = int.from_bytes(data[2:_KEY_AND_VERSION], signed=True)
     if api_key not in registry.api_keys:

@@ -8,7 +8,8 @@ anything is known of its end, so that rows can be printed while the bytes are re
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kraftwire_wire.errors import DecodeError
 
@@ -74,53 +75,35 @@ class Scope:
         path = self.path if path is None else path
         return Scope(self.report, self.base + base, self.depth + deeper, path, self.view)
 
-    def group(
-        self,
-        role: str,
-        type_name: str,
-        start: int = 0,
-        end: int | None = None,
-        *,
-        name: str = "",
-        note: str = "",
+    def add(
+        self, role: str, type_name: str, start: int = 0, end: int | None = None, **more: Any
     ) -> None:
-        """A row that begins something; offsets count from the scope's own start."""
+        """Pass a row to the sink; `start`, `end` and `at` count from the scope's own start.
+
+        `more` are other fields of the row. Without an end the row only begins something.
+        """
         first = self.base + start
         last = first if end is None else self.base + end
-        self.report.sink(
-            Row(
-                role,
-                first,
-                last,
-                self.depth,
-                self.path,
-                type_name,
-                name=name,
-                note=note,
-                view=self.view,
-            )
-        )
+        if more.get("problem"):
+            more["at"] += self.base
+        row = Row(role, first, last, self.depth, self.path, type_name, view=self.view, **more)
+        self.report.sink(row)
 
     def refuse(self, error: DecodeError, data: bytes, start: int) -> DecodeError:
-        """An error whose offset counts from the scope's start, and the bytes behind the last row.
+        """Add a row for an error and the bytes from `start` on, which were not read.
 
-        Returns the error with the offset in the input.
+        Returns the error, whose offset counted from the scope's start, with that in the input.
         """
         assert error.offset is not None
+        replace(self, path=error.path).add(
+            "error",
+            "not read",
+            start,
+            len(data),
+            data=data[start:],
+            problem=error.reason,
+            at=error.offset,
+        )
         error.offset += self.base
         self.report.findings.append(error)
-        self.report.sink(
-            Row(
-                "error",
-                self.base + start,
-                self.base + len(data),
-                self.depth,
-                error.path,
-                "not read",
-                data[start:],
-                problem=error.reason,
-                at=error.offset,
-                view=self.view,
-            )
-        )
         return error

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import construct as c  # type: ignore[import-untyped]
 
 from kraftwire.construct_schema import INDEX, LEAVES, Part, Refusal, Traced, with_article
-from kraftwire.explain.rows import Row, Scope
+from kraftwire.explain.rows import Scope
 from kraftwire_wire.errors import DecodeError, count_of
 from kraftwire_wire.forms import FIXED_SIZES
 from kraftwire_wire.reader import SIZELESS_PER_BYTE
@@ -28,6 +28,14 @@ class Said(NamedTuple):
 
 
 _NOTHING = Said()
+
+
+def say_crc(stored: int, computed: int) -> Said:
+    """Say whether a CRC is that of the bytes it covers."""
+    if computed == stored:
+        return Said(f"0x{stored:08x}, which is right")
+    reason = f"the CRC is 0x{stored:08x} here, and 0x{computed:08x} of the bytes it covers"
+    return Said(problem=reason)
 
 
 class Trace(Traced):
@@ -103,7 +111,7 @@ class Trace(Traced):
             step = part.step or f"tag {self._tag}"
             self._path = f"{self._path}.{step}" if self._path else step
         if part.role == "struct":
-            self._here().group("struct", part.type, start, name=part.name)
+            self._here().add("struct", part.type, start, name=part.name)
             self._depth += 1
 
     def leave(self, value: Any) -> None:
@@ -135,29 +143,25 @@ class Trace(Traced):
                 self.covered = end
                 return
         said = self.say(part, value)
-        base = self.scope.base
-        row = Row(
-            part.role,
-            base + start,
-            base + end,
-            self._depth,
-            self._path,
-            part.type,
-            self.data[start:end],
-            value,
-            part.name,
-            said.note,
-            said.problem,
-            base + start if said.problem else None,
-            self.scope.view,
-            said.time_ms,
-        )
         self.covered = end
-        report = self.scope.report
-        report.sink(row)
+        here = self._here()
+        here.add(
+            part.role,
+            part.type,
+            start,
+            end,
+            data=self.data[start:end],
+            value=value,
+            name=part.name,
+            note=said.note,
+            problem=said.problem,
+            at=start if said.problem else None,
+            time_ms=said.time_ms,
+        )
         if said.problem:
-            report.findings.append(DecodeError(said.problem, self._path, base + start))
-        self.behind(part, value, self._here().inside(start))
+            error = DecodeError(said.problem, self._path, here.base + start)
+            here.report.findings.append(error)
+        self.behind(part, value, here.inside(start))
 
     def _here(self) -> Scope:
         scope = self.scope

@@ -48,9 +48,12 @@ class RecordOpener:
         is_key = part.name == "key"
         if not self._is_control and (self._log is None or (is_key and self._log in KEYLESS)):
             return False
-        scope.group("opened", part.type, 0, len(raw), name=part.name)
+        scope.add("opened", part.type, 0, len(raw), name=part.name)
         trace = _TypedTrace(raw, scope.inside(0), self._registry)
-        if self._is_control:
+        has_keys = self._is_control or self._log not in KEYLESS
+        if has_keys and not is_key and self._id is None:
+            trace.refuse("the record's key does not say what it is", "", 0)
+        elif self._is_control:
             (self._control_key if is_key else self._control_value)(trace)
         elif self._log in KEYLESS:
             self._metadata_value(trace, self._log or "")
@@ -71,9 +74,7 @@ class RecordOpener:
                 trace.parse(Labelled(c.Bytes(left), Part("value", "bytes", "rest", "rest")))
 
     def _control_value(self, trace: MessageTrace) -> None:
-        if self._id is None:
-            trace.refuse("the record's key does not say what it is", "", 0)
-            return
+        assert self._id is not None
         try:
             message = control_message(self._registry, self._id)
         except KraftwireError as error:
@@ -118,7 +119,5 @@ class RecordOpener:
         trace.whole(key, key.VALID_VERSIONS[0])
 
     def _coordinator_value(self, trace: MessageTrace, log: str) -> None:
-        if self._id is None:
-            trace.refuse("the record's key does not say what it is", "", 0)
-            return
+        assert self._id is not None
         trace.prefixed(self._registry.record(log, self._id).value)
