@@ -6,31 +6,31 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kraftwire.explain.messages import explain_message
-from kraftwire.explain.rows import Report, Row, Scope
+from kraftwire.explain.rows import ByteRow, RowReport, Scope
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import DecodeError
 from kraftwire_wire.layout import Field
 from kraftwire_wire.message import Message, Struct
 
 
-def explained(explain: Callable[[Scope], Any]) -> tuple[list[Row], list[DecodeError]]:
+def explained(explain: Callable[[Scope], Any]) -> tuple[list[ByteRow], list[DecodeError]]:
     """The rows that a function makes, and the findings."""
-    rows: list[Row] = []
-    report = Report(rows.append)
+    rows: list[ByteRow] = []
+    report = RowReport(rows.append)
     explain(Scope(report))
     return rows, report.findings
 
 
 def message_rows(
     message: type[Message], version: int, data: bytes
-) -> tuple[list[Row], DecodeError | None]:
+) -> tuple[list[ByteRow], DecodeError | None]:
     """The rows of a bare message, and the error that ended it."""
-    rows: list[Row] = []
-    error = explain_message(registry, message, version, data, Scope(Report(rows.append)))
+    rows: list[ByteRow] = []
+    error = explain_message(registry, message, version, data, Scope(RowReport(rows.append)))
     return rows, error
 
 
-def check_cover(rows: list[Row], data: bytes) -> None:
+def check_cover(rows: list[ByteRow], data: bytes) -> None:
     """Every byte is in exactly one leaf, and the leaves are in order."""
     position = 0
     for row in rows:
@@ -41,7 +41,7 @@ def check_cover(rows: list[Row], data: bytes) -> None:
     assert position == len(data)
 
 
-def own_rows(rows: list[Row]) -> Iterator[Row]:
+def own_rows(rows: list[ByteRow]) -> Iterator[ByteRow]:
     """The rows without those within bytes that were opened."""
     within: int | None = None
     for row in rows:

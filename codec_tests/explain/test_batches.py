@@ -12,8 +12,8 @@ import pytest
 from crc32c import crc32c
 
 from kraftwire.explain.batches import BatchExplainer, explain_batches
-from kraftwire.explain.files import EXPLAINED, explain_file
-from kraftwire.explain.rows import Row
+from kraftwire.explain.files import EXPLAINABLE, explain_file
+from kraftwire.explain.rows import ByteRow
 from kraftwire.log.batches.batch import Batch, decode_batch
 from kraftwire.log.directories.file_names import BATCH_FILES, FileKind
 from kraftwire.log.directories.partition import LogFile
@@ -27,11 +27,11 @@ from codec_tests.fuzz.mutants import mutants
 from codec_tests.stored_files import CODECS, batches_of, segment_of, stored_batches, stored_files
 
 
-def rows_of(data: bytes, log: str | None = None) -> tuple[list[Row], list[DecodeError]]:
+def rows_of(data: bytes, log: str | None = None) -> tuple[list[ByteRow], list[DecodeError]]:
     return explained(partial(explain_batches, registry, data=data, log=log))
 
 
-def _contents(rows: list[Row], name: str) -> list[object]:
+def _contents(rows: list[ByteRow], name: str) -> list[object]:
     """The keys or values of all records, null where they have none."""
     return [
         row.value
@@ -73,13 +73,13 @@ def test_the_codecs_of_the_stored_batches() -> None:
 
 def _explain(
     file: LogFile, *, position: int | None = None, offset: int | None = None
-) -> tuple[list[Row], list[DecodeError]]:
+) -> tuple[list[ByteRow], list[DecodeError]]:
     reader = BatchExplainer(registry, log_of_topic(file.topic))
     return explained(partial(explain_file, reader, file, position=position, offset=offset))
 
 
 def test_every_stored_file_is_covered_and_its_typed_records_are_opened() -> None:
-    for file in stored_files(*EXPLAINED):
+    for file in stored_files(*EXPLAINABLE):
         rows, findings = _explain(file)
         assert not findings, file
         with file.open() as source:

@@ -12,7 +12,7 @@ import pytest
 from kraftwire.capture.cassette import CassetteReader
 from kraftwire.capture.pairing import DecodedFrame, decode_frames
 from kraftwire.explain.messages import explain_request, explain_response
-from kraftwire.explain.rows import Row
+from kraftwire.explain.rows import ByteRow
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import DecodeError, UnsupportedVersion
 
@@ -80,7 +80,7 @@ def test_an_answer_to_a_version_that_the_broker_does_not_know() -> None:
     check_cover(rows, data)
 
 
-def _join_group(protocol_type: str, metadata: bytes) -> list[Row]:
+def _join_group(protocol_type: str, metadata: bytes) -> list[ByteRow]:
     cls: Any = registry.message("JoinGroupRequest")
     message = cls()
     protocol = cls.JoinGroupRequestProtocol(name="range", metadata=metadata)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftwire.explain.rows import Row
+from kraftwire.explain.rows import ByteRow
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.codec import Codec
 from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
@@ -133,7 +133,7 @@ def test_rows_by_hand() -> None:
     ]
 
 
-def _short(row: Row) -> tuple[str, str, int, int, int, object]:
+def _short(row: ByteRow) -> tuple[str, str, int, int, int, object]:
     return row.role, row.path, row.start, row.end, row.depth, row.value
 
 

@@ -10,7 +10,7 @@ import pytest
 from kraftwire.explain import files
 from kraftwire.explain.batches import BatchExplainer
 from kraftwire.explain.files import explain_file
-from kraftwire.explain.rows import Row
+from kraftwire.explain.rows import ByteRow
 from kraftwire.log.directories.partition import find_files
 from kraftwire.log.sources.source import FileSource
 from kraftwire_messages.kafka import registry
@@ -22,7 +22,7 @@ from codec_tests.stored_files import batches_of, segment_of
 ENTRY = bytes.fromhex("00000001 00000001")
 
 
-def rows_of(path: Path, offset: int | None = None) -> list[Row]:
+def rows_of(path: Path, offset: int | None = None) -> list[ByteRow]:
     (file,) = find_files([path])
     reader = BatchExplainer(registry)
     return explained(partial(explain_file, reader, file, offset=offset))[0]

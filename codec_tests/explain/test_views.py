@@ -11,7 +11,7 @@ from typing import Any
 from kraftwire.cli.explain.page import HtmlView
 from kraftwire.cli.explain.text import cells, hex_lines, json_row
 from kraftwire.explain.messages import explain_message
-from kraftwire.explain.rows import Row
+from kraftwire.explain.rows import ByteRow
 from kraftwire_messages.kafka import registry
 
 from codec_tests.explain.explaining import explained
@@ -20,7 +20,7 @@ HOSTILE = '</a><script>alert(1)</script>"\x1b[31m\u202e\n'
 _VOID = {"meta"}
 
 
-def _vote_rows(cluster_id: str) -> list[Row]:
+def _vote_rows(cluster_id: str) -> list[ByteRow]:
     cls: Any = registry.message("VoteRequest")
     topic = cls.TopicData(topic_name=cluster_id, partitions=[cls.PartitionData()])
     data = cls(cluster_id=cluster_id, topics=[topic]).encode(0)
@@ -29,7 +29,7 @@ def _vote_rows(cluster_id: str) -> list[Row]:
     return rows
 
 
-def _page(rows: list[Row], title: str = "a title") -> str:
+def _page(rows: list[ByteRow], title: str = "a title") -> str:
     page = io.StringIO()
     view = HtmlView(lambda: page, title, full=False)
     for row in rows:

@@ -1,7 +1,7 @@
-"""What may be null, and what has a length or a count before it.
+"""Nullable values, and values after a length or a count.
 
-A length or a count is refused where what it announces cannot be, or cannot be there, so
-that nothing is allocated for it.
+A length or count is refused if it is not allowed or exceeds the input, before anything is
+allocated for it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import construct as c  # type: ignore[import-untyped]
 
-from kraftwire.construct_schema.parts import Labelled, Part, Refusal
+from kraftwire.construct_schema.parts import Label, Part, Refusal
 from kraftwire.construct_schema.primitives import COMPACT_LENGTH, text_from, text_to
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.forms import MAX_STRING_LENGTH
@@ -19,7 +19,7 @@ _NULL = c.Computed(None)
 
 
 def nullable_value(marker: Any, present: int, null: int, value: Any) -> Any:
-    """A marker, and a value behind it unless the marker says null."""
+    """Return the schema of a marker and, unless it says null, a value."""
     is_null = (lambda this: this.marker < 0) if null < 0 else (lambda this: this.marker == 0)
     return c.FocusedSeq(
         "value",
@@ -28,10 +28,10 @@ def nullable_value(marker: Any, present: int, null: int, value: Any) -> Any:
     )
 
 
-class Announced(c.Adapter):  # type: ignore[misc]
-    """A length or a count; what it announces must be allowed, and fit into the input.
+class Announcement(c.Adapter):  # type: ignore[misc]
+    """A length or count that is checked against the limit and the input.
 
-    `unit` is the least that one of what is counted takes.
+    `unit` is the least number of bytes that one counted element takes.
     """
 
     def __init__(
@@ -79,16 +79,16 @@ class Announced(c.Adapter):  # type: ignore[misc]
 
 
 def with_article(noun: str) -> str:
-    """`a string`, `an array`."""
+    """Return `a string` or `an array`."""
     return f"an {noun}" if noun.startswith(("a", "e", "i", "o", "un")) else f"a {noun}"
 
 
 def with_length(length: Any, value: Any, part: Part) -> Any:
-    """A length, and as much of a value; `value` finds it in its context as `length`."""
+    """Return the schema of a length and a value, which finds it in its context as `length`."""
     return c.FocusedSeq(
         "value",
         "length"
-        / Labelled(
+        / Label(
             c.Rebuild(length, lambda this: -1 if this.value is None else len(this.value)), part
         ),
         "value" / c.IfThenElse(lambda this: this.length < 0, _NULL, value),
@@ -96,7 +96,7 @@ def with_length(length: Any, value: Any, part: Part) -> Any:
 
 
 def bytes_left(stream: Any) -> int:
-    """How many bytes follow the position."""
+    """Return how many bytes follow the position."""
     here = stream.tell()
     end = stream.seek(0, 2)
     stream.seek(here)
@@ -111,10 +111,10 @@ def length_form(type_name: str, *, compact: bool) -> tuple[Any, str]:
 
 
 def bytes_with_length(name: str, type_name: str, *, compact: bool, nullable: bool) -> Any:
-    """A string, bytes or records, as bytes; `name` is the attribute."""
+    """Return the schema of a string, bytes or records, as bytes; `name` is the attribute."""
     what = f"compact {type_name}" if compact else type_name
     form, form_name = length_form(type_name, compact=compact)
-    length = Announced(
+    length = Announcement(
         form,
         what,
         nullable=nullable,
@@ -122,12 +122,12 @@ def bytes_with_length(name: str, type_name: str, *, compact: bool, nullable: boo
     )
     length_part = Part("length", form_name, name=name)
     shown = f"nullable {what}" if nullable else what
-    value = Labelled(c.Bytes(c.this.length), Part("value", shown, name=name))
+    value = Label(c.Bytes(c.this.length), Part("value", shown, name=name))
     return with_length(length, value, length_part)
 
 
 def text(raw: Any) -> Any:
-    """A string over its bytes."""
+    """Return the schema of a string, given that of its bytes."""
     return c.ExprAdapter(
         raw,
         lambda value, this: None if value is None else text_from(value, this),

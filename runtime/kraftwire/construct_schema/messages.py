@@ -1,4 +1,4 @@
-"""The schemas of messages, put together out of `LAYOUT`."""
+"""Builds the schemas of messages from `LAYOUT`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import construct as c  # type: ignore[import-untyped]
 
 from kraftwire.construct_schema.lengths import (
-    Announced,
+    Announcement,
     bytes_with_length,
     length_form,
     nullable_value,
     text,
     with_length,
 )
-from kraftwire.construct_schema.parts import INDEX, Elements, Labelled, Part
+from kraftwire.construct_schema.parts import INDEX, Elements, Label, Part
 from kraftwire.construct_schema.primitives import FIXED, TAGGED_MARKER, UVARINT
 from kraftwire.construct_schema.tags import (
     TAG_SECTION,
@@ -38,7 +38,7 @@ _bodies: dict[tuple[type[Message], int], Any] = {}
 
 
 def schema(message: type[Message], version: int) -> Any:
-    """The construct that parses and builds all bytes of a message in a version."""
+    """Return the construct that parses and builds a whole message in a version."""
     if (message, version) not in _schemas:
         body = body_schema(message, version)
         _schemas[message, version] = c.FocusedSeq("message", "message" / body, c.Terminated)
@@ -46,7 +46,7 @@ def schema(message: type[Message], version: int) -> Any:
 
 
 def body_schema(message: type[Message], version: int) -> Any:
-    """The same, without a look at what follows the message."""
+    """Return the same construct, which accepts bytes after the message."""
     if (message, version) not in _bodies:
         message.codec(version)  # raises UnsupportedVersion
         _bodies[message, version] = MessageSchema(message, version).struct(message)
@@ -61,7 +61,7 @@ class MessageSchema:
         self.version = version
 
     def struct(self, struct_type: type[Struct]) -> Any:
-        """A struct: its untagged fields, and in flexible versions its tag section."""
+        """Return the schema of a struct: its ordinary fields and any tag section."""
         layout = struct_type.LAYOUT.at(self.version)
         members = [field.name / self.field(field, step=field.name) for field in layout.ordinary]
         if not layout.flexible:
@@ -71,51 +71,49 @@ class MessageSchema:
         return with_flat_tags(c.Struct(*members, section), names)
 
     def tag_section(self, layout: VersionLayout) -> Any:
-        """The count, and for each tag its number, its size and its payload."""
+        """Return the schema of a count and, for each tag, its number, size and payload."""
         payloads = {
             field.tag: self.tagged(field.name, self.field(field)) for field in layout.tagged
         }
         refused = RefusedTag(f"tag sent in version {self.version}, which does not have it")
         payloads |= {field.tag: self.tagged(field.name, refused) for field in layout.refused}
-        number = Labelled(TagNumber(UVARINT), Part("tag", "unsigned varint", "tag"))
+        number = Label(TagNumber(UVARINT), Part("tag", "unsigned varint", "tag"))
         entry = c.Struct(
             "start" / c.Tell,
             "tag" / number,
             "payload" / c.Switch(c.this.tag, payloads, default=UNKNOWN_TAG),
         )
-        count = Announced(UVARINT, "tag section", unit=2, noun="tag")
+        count = Announcement(UVARINT, "tag section", unit=2, noun="tag")
         return c.FocusedSeq(
             "items",
             "count"
-            / Labelled(
+            / Label(
                 c.Rebuild(count, c.len_(c.this.items)),
                 Part("count", "unsigned varint", "tags", "tags"),
             ),
-            "items" / c.Array(c.this.count, Labelled(entry, Part("field", "tag", deeper=True))),
+            "items" / c.Array(c.this.count, Label(entry, Part("field", "tag", deeper=True))),
         )
 
     @staticmethod
     def tagged(name: str, value: Any) -> Any:
-        """The size and the value of a known tag."""
-        return Labelled(TagPayload(TAG_SIZE, value), Part("field", "tagged field", name))
+        return Label(TagPayload(TAG_SIZE, value), Part("field", "tagged field", name))
 
     def field(self, field: VersionField, step: str = "") -> Any:
-        """A field's value, tagged or not; `step` is its part of the path."""
+        """Return the schema of a field's value; `step` is its part of the path."""
         kind = field.type
         if isinstance(kind, Array):
-            return Labelled(self.array(field, kind.element), Part("field", str(kind), step))
+            return Label(self.array(field, kind.element), Part("field", str(kind), step))
         if not (isinstance(kind, StructType) and field.nullable):
             return self.value(field, kind, step, nullable=field.nullable)
         marker_type, marker, null = _MARKER if field.tag is None else _TAGGED_MARKER
-        marker = Labelled(marker, Part("marker", marker_type, name=field.name))
+        marker = Label(marker, Part("marker", marker_type, name=field.name))
         value = nullable_value(marker, 1, null, self.value(field, kind))
-        return Labelled(value, Part("field", str(kind), step))
+        return Label(value, Part("field", str(kind), step))
 
     def array(self, field: VersionField, element: str | StructType) -> Any:
-        """The count and the elements."""
         what = f"compact array of {element}" if field.compact else f"array of {element}"
         form, form_name = length_form("array", compact=field.compact)
-        count = Announced(
+        count = Announcement(
             form,
             what,
             nullable=field.nullable,
@@ -128,13 +126,13 @@ class MessageSchema:
     def value(
         self, field: VersionField, kind: str | StructType, step: str = "", *, nullable: bool = False
     ) -> Any:
-        """The value of a field, or an element of its array."""
+        """Return the schema of a field's value, or of an element of its array."""
         deeper = step == INDEX
         if isinstance(kind, StructType):
             struct = self.struct(kind.class_in(self.message))
-            return Labelled(struct, Part("struct", kind.name, step, field.name, deeper))
+            return Label(struct, Part("struct", kind.name, step, field.name, deeper))
         if kind in FIXED:
-            return Labelled(FIXED[kind], Part("value", kind, step, field.name, deeper))
+            return Label(FIXED[kind], Part("value", kind, step, field.name, deeper))
         raw = bytes_with_length(field.name, kind, compact=field.compact, nullable=nullable)
-        labelled = Labelled(raw, Part("field", kind, step, field.name, deeper))
+        labelled = Label(raw, Part("field", kind, step, field.name, deeper))
         return text(labelled) if kind == "string" else labelled

@@ -1,4 +1,4 @@
-"""What a schema tells while it is read: parts, and the streams that hear of them."""
+"""Labels of a schema's parts, and streams that are told when a part is read."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Part:
     """What a labelled construct reads.
 
     `role` is one of `LEAVES`, or `struct` or `field` for what consists of other parts; `type`
-    is what stands in the bytes; `step` is what it adds to the path, `name` the attribute
-    whose value it is. `deeper` is true for what lies within the part that was read before it.
+    is the type of the bytes; `step` is added to the path, and `name` is the attribute
+    whose value it is. `deeper` says that it is inside the part that was read before it.
     """
 
     role: str
@@ -32,7 +32,7 @@ class Part:
 
 
 class Refusal(c.ConstructError):  # type: ignore[misc]
-    """A part that cannot be so; `offset` is where in the stream, unless the part starts there."""
+    """A part that is not valid; `offset` is its position if that is not the part's start."""
 
     def __init__(self, reason: str, offset: int | None = None) -> None:
         super().__init__(reason)
@@ -40,34 +40,34 @@ class Refusal(c.ConstructError):  # type: ignore[misc]
         self.offset = offset
 
 
-class Traced(io.BytesIO):
-    """A stream that hears of each part that is read from it, from the outside in.
+class TraceStream(io.BytesIO):
+    """A stream that is told of each part that is read from it, outer parts first.
 
     When reading fails, the parts that were entered and not left say where.
     """
 
     def enter(self, part: Part, index: int | None) -> None:
-        """A part begins here; `index` is that of the array around it, if any."""
+        """A part begins; `index` is its place in the array around it, if any."""
         raise NotImplementedError
 
     def leave(self, value: Any) -> None:
-        """The part that was entered last ends here."""
+        """The innermost part ends."""
         raise NotImplementedError
 
     def count_sizeless(self, count: int) -> None:
-        """An array had so many elements that take no bytes."""
+        """An array has had `count` elements without bytes."""
         raise NotImplementedError
 
 
-class Labelled(c.Subconstruct):  # type: ignore[misc]
-    """A construct that a traced stream hears of."""
+class Label(c.Subconstruct):  # type: ignore[misc]
+    """A construct whose reading is reported to a `TraceStream`."""
 
     def __init__(self, subcon: Any, part: Part) -> None:
         super().__init__(subcon)
         self.part = part
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
-        if not isinstance(stream, Traced):
+        if not isinstance(stream, TraceStream):
             return self.subcon._parsereport(stream, context, path)
         stream.enter(self.part, context.get("_index"))
         value = self.subcon._parsereport(stream, context, path)
@@ -76,10 +76,10 @@ class Labelled(c.Subconstruct):  # type: ignore[misc]
 
 
 class Elements(c.Array):  # type: ignore[misc]
-    """An array; a traced stream has heard of the elements, so they are not kept for it."""
+    """An array; its elements are not kept if a `TraceStream` has been told of them."""
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
-        if not isinstance(stream, Traced):
+        if not isinstance(stream, TraceStream):
             return super()._parse(stream, context, path)
         first, count = stream.tell(), self.count(context)
         for index in range(count):

@@ -39,7 +39,7 @@ def _no_larger_marker(marker: int, _context: Any) -> int:
 
 
 TAGGED_MARKER = c.ExprAdapter(UVARINT, _no_larger_marker, lambda marker, _: marker)
-"""What precedes a nullable struct in a tag's payload; Kafka takes larger ones for null."""
+"""The marker before a nullable struct in a tag's payload; Kafka reads larger ones as null."""
 
 COMPACT_LENGTH = c.ExprAdapter(UVARINT, lambda raw, _: raw - 1, lambda length, _: length + 1)
 """A length in flexible versions: one more than it is, zero for null."""
@@ -62,7 +62,7 @@ FIXED = {
 
 
 def text_from(raw: bytes, _context: Any) -> str:
-    """UTF-8, and nothing else."""
+    """Decode strict UTF-8."""
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
@@ -70,6 +70,6 @@ def text_from(raw: bytes, _context: Any) -> str:
 
 
 def text_to(value: str, _context: Any) -> bytes:
-    """UTF-8; a surrogate pair is one character, a lone surrogate a question mark."""
+    """Encode UTF-8; a surrogate pair is one character, a lone surrogate a question mark."""
     paired = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return paired.encode(errors="replace")

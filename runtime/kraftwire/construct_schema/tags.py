@@ -1,4 +1,4 @@
-"""The tags of a section: their numbers ascend, their payloads have a size (KIP-482)."""
+"""Tag sections (KIP-482): tags ascend, and each payload has a size."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import construct as c  # type: ignore[import-untyped]
 
-from kraftwire.construct_schema.lengths import Announced, with_length
-from kraftwire.construct_schema.parts import Labelled, Part, Refusal
+from kraftwire.construct_schema.lengths import Announcement, with_length
+from kraftwire.construct_schema.parts import Label, Part, Refusal
 from kraftwire.construct_schema.primitives import UVARINT
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.forms import MAX_LENGTH
@@ -19,7 +19,7 @@ _MAX_TAG = MAX_LENGTH - 1
 
 
 class TagNumber(c.Adapter):  # type: ignore[misc]
-    """The number of a tag, which must be above that of the tag before it."""
+    """The number of a tag, which must be above the previous one."""
 
     def _decode(self, tag: int, context: Any, _path: str) -> int:
         section = context._
@@ -37,7 +37,7 @@ class TagNumber(c.Adapter):  # type: ignore[misc]
 
 
 class TagPayload(c.Prefixed):  # type: ignore[misc]
-    """The size and the value of a known tag, which must take as many bytes."""
+    """The size of a known tag and its value, which must take as many bytes."""
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
         size = self.lengthfield._parsereport(stream, context, path)
@@ -51,7 +51,7 @@ class TagPayload(c.Prefixed):  # type: ignore[misc]
 
 
 class RefusedTag(c.Construct):  # type: ignore[misc]
-    """What cannot be here, whatever the bytes."""
+    """A part that is always refused."""
 
     def __init__(self, reason: str) -> None:
         super().__init__()
@@ -65,11 +65,11 @@ class RefusedTag(c.Construct):  # type: ignore[misc]
 
 
 _SIZE_PART = Part("size", "unsigned varint")
-TAG_SIZE = Labelled(Announced(UVARINT, "tagged field"), _SIZE_PART)
-UNKNOWN_TAG = Labelled(
+TAG_SIZE = Label(Announcement(UVARINT, "tagged field"), _SIZE_PART)
+UNKNOWN_TAG = Label(
     with_length(
-        Announced(UVARINT, "tagged field"),
-        Labelled(c.Bytes(c.this.length), Part("value", "unknown tagged field")),
+        Announcement(UVARINT, "tagged field"),
+        Label(c.Bytes(c.this.length), Part("value", "unknown tagged field")),
         _SIZE_PART,
     ),
     Part("field", "unknown tag"),
@@ -77,12 +77,12 @@ UNKNOWN_TAG = Labelled(
 
 
 def without_stream(raw: Any, _context: Any) -> Any:
-    """A parsed struct without the stream that construct leaves in it."""
+    """Return a parsed struct without the stream that construct leaves in it."""
     return c.Container({key: value for key, value in raw.items() if key != "_io"})
 
 
 def with_flat_tags(struct: Any, names: dict[int | None, str]) -> Any:
-    """The struct with its tagged fields beside the others, instead of in a list of tags."""
+    """Return the struct with its tagged fields beside the others instead of in a list of tags."""
 
     def flatten(raw: Any, context: Any) -> Any:
         section = raw.pop(TAG_SECTION)

@@ -1,8 +1,8 @@
-"""Record batches in bytes: headers field by field, their bits, CRCs, and the records.
+"""Explains record batches: header fields, their bits, CRCs, and the records.
 
-A batch that cannot be read ends the view; one whose CRC is wrong is a finding, and is read
-on. What is compressed is one row, and the records in it are a view of their own, whose
-offsets begin at 0. `log` says what the records are, as in `kraftwire.log.queries.typed_records`.
+A batch that cannot be read ends the view. A wrong CRC is a finding, and the batch is read all the
+same. Compressed records are one row, and then a separate view whose offsets begin at 0. `log`
+names the kind of records, as in `kraftwire.log.queries.typed_records`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 import construct as c  # type: ignore[import-untyped]
 from crc32c import crc32c
 
-from kraftwire.construct_schema import Labelled, Part, Refusal
+from kraftwire.construct_schema import Label, Part, Refusal
 from kraftwire.explain.record_schema import HEADER, LEGACY_CONTENT, LEGACY_HEADERS, RECORD
 from kraftwire.explain.rows import Scope
-from kraftwire.explain.trace import Said, Trace, say_crc
+from kraftwire.explain.trace import Remark, Trace, remark_on_crc
 from kraftwire.explain.typed import RecordOpener
 from kraftwire.log.batches.compression import (
     DEFAULT_LIMIT,
@@ -62,10 +62,10 @@ def explain_batches(
     limit: int = DEFAULT_LIMIT,
     may_be_cut: bool = False,
 ) -> None:
-    """The rows of batches that stand one behind the other and fill the data.
+    """Explain consecutive batches that fill the data.
 
-    `limit` is how many bytes a batch may decompress to. `may_be_cut` is true where the last
-    batch may be cut off, as in the answer to a fetch.
+    `limit` is how many bytes a batch may decompress to. `may_be_cut` allows the last batch to be
+    cut off, as in the response to a fetch.
     """
     reader = BatchExplainer(registry, log, limit, may_be_cut=may_be_cut)
     reader.run(scope, data, "batches")
@@ -73,17 +73,17 @@ def explain_batches(
 
 @dataclass(frozen=True, slots=True)
 class BatchExplainer:
-    """Makes the rows of batches; see `explain_batches`."""
+    """Explains batches; see `explain_batches`."""
 
     registry: Registry
     log: str | None = None
     limit: int = DEFAULT_LIMIT
     may_be_cut: bool = False
     is_inner: bool = False
-    """Whether these are the messages within a compressed one of magic 0 or 1."""
+    """Whether these are the messages inside a compressed one of magic 0 or 1."""
 
     def run(self, scope: Scope, data: bytes, what: str) -> None:
-        """The rows of all batches; `what` begins their paths where nothing else does."""
+        """Explain all batches; their paths begin with `what` unless the scope has a path."""
         position = number = 0
         while 0 <= position < len(data):
             path = f"{scope.path}[{number}]" if scope.path else f"{what}[{number}]"
@@ -95,9 +95,9 @@ class BatchExplainer:
             number += 1
 
     def batch(self, scope: Scope, data: bytes, position: int) -> int | None:
-        """The rows of the batch at a position, where the scope begins.
+        """Explain the batch at a position, where the scope begins.
 
-        Returns the batch's size, or None where nothing can be read behind it.
+        Returns the batch's size, or None if nothing after it can be read.
         """
         header = parse_header(data, position, 0)
         left = len(data) - position
@@ -118,14 +118,14 @@ class BatchExplainer:
         elif header.codec:
             packed = trace.data[trace.covered :]
             part = Part("value", f"{header.codec_label} data", "records", "records")
-            trace.parse(Labelled(c.Bytes(len(packed)), part))
+            trace.parse(Label(c.Bytes(len(packed)), part))
             self._packed(trace, header, packed)
         else:
             trace.records()
         return header.size
 
     def _give_up(self, trace: Trace, problem: str, at: int) -> None:
-        """The rest of the bytes, which are no batch; or part of one, where that may be."""
+        """Explain bytes that are not a batch, or the part of one that may be cut off."""
         is_cut = at in (0, _LENGTH_AT) and "left" in problem
         if not (self.may_be_cut and is_cut):
             trace.refuse(problem, "", at)
@@ -133,7 +133,7 @@ class BatchExplainer:
         rest = len(trace.data) - trace.covered
         part = Part("value", "part of a batch", "rest", "rest")
         if rest:
-            trace.parse(Labelled(c.Bytes(rest), part))
+            trace.parse(Label(c.Bytes(rest), part))
 
     def _trace(self, data: bytes, header: BatchHeader, scope: Scope) -> _BatchTrace:
         opener = RecordOpener(self.registry, self.log, is_control=header.is_control)
@@ -151,7 +151,7 @@ class BatchExplainer:
             self._packed(trace, header, content.value)
 
     def _packed(self, trace: _BatchTrace, header: BatchHeader, packed: bytes) -> None:
-        """The view of what is compressed."""
+        """Explain the content of a compressed batch, as a separate view."""
         scope = trace.scope
         try:
             data = decompress(header.codec, packed, limit=self.limit, magic=header.magic)
@@ -174,7 +174,7 @@ class BatchExplainer:
 
 
 def _problem(header: BatchHeader, left: int) -> tuple[str, int]:
-    """What keeps a batch from being read, and at which byte of it that stands."""
+    """Return why a batch cannot be read, and at which of its bytes; empty if it can."""
     problem = problem_of(header)
     if problem is None:
         if header.size <= left:
@@ -190,7 +190,7 @@ def _problem(header: BatchHeader, left: int) -> tuple[str, int]:
 
 
 class _BatchTrace(Trace):
-    """A batch: its header and records, or the records alone where they were compressed."""
+    """Explains the header and records of a batch, or only the records if they were compressed."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class _BatchTrace(Trace):
         self._in_records = False
 
     def records(self) -> None:
-        """The records, which must fill what is left."""
+        """Explain the records, which must fill the rest."""
         scope, count = self.scope, self._header.record_count
         self._in_records = True
         for number in range(count):
@@ -221,11 +221,9 @@ class _BatchTrace(Trace):
         self.check_end(f"the last of {count_of(count, 'record')}")
 
     def opens(self, part: Part, value: Any, scope: Scope) -> bool:
-        """Keys and values of records that are messages."""
         return part.name in ("key", "value") and self._opener.opens(part, value, scope)
 
-    def say(self, part: Part, value: Any) -> Said:
-        """What the numbers come to, and whether the CRC is right."""
+    def remark(self, part: Part, value: Any) -> Remark:
         header = self._header
         if part.role == "count" and value * OBJECT_BYTES > self._limit:
             raise Refusal(over_limit(f"{value} headers are too many for one record", self._limit))
@@ -233,28 +231,28 @@ class _BatchTrace(Trace):
             case "crc":
                 return self._crc(value)
             case "batch_length" | "message_size":
-                return Said(f"a batch of {value + LOG_OVERHEAD} bytes")
+                return Remark(f"a batch of {value + LOG_OVERHEAD} bytes")
             case "base_timestamp" | "max_timestamp" | "timestamp":
-                return Said(time_ms=value) if value >= 0 else Said("none")
+                return Remark(time_ms=value) if value >= 0 else Remark("none")
             case "timestamp_delta":
-                return Said(time_ms=header.base_timestamp + value)
+                return Remark(time_ms=header.base_timestamp + value)
             case "last_offset_delta":
-                return Said(f"offset {header.last_offset}")
+                return Remark(f"offset {header.last_offset}")
             case "offset_delta":
-                return Said(f"offset {header.base_offset + value}")
+                return Remark(f"offset {header.base_offset + value}")
             case "producer_id" | "producer_epoch" | "base_sequence" if value == -1:
-                return Said("none")
-        return Said()
+                return Remark("none")
+        return Remark()
 
-    def _crc(self, crc: int) -> Said:
+    def _crc(self, crc: int) -> Remark:
         if len(self.data) != self._header.size:
-            return Said(f"0x{crc:08x}")
+            return Remark(f"0x{crc:08x}")
         if self._header.magic >= 2:
-            return say_crc(crc, crc32c(memoryview(self.data)[CRC_FROM:]))
-        return say_crc(crc, zlib.crc32(memoryview(self.data)[LEGACY_CRC_FROM:]))
+            return remark_on_crc(crc, crc32c(memoryview(self.data)[CRC_FROM:]))
+        return remark_on_crc(crc, zlib.crc32(memoryview(self.data)[LEGACY_CRC_FROM:]))
 
-    def behind(self, part: Part, value: Any, scope: Scope) -> None:
-        """The bits of a batch's attributes; those of a record mean nothing."""
+    def after(self, part: Part, value: Any, scope: Scope) -> None:
+        """Explain the bits of a batch's attributes; those of a record are unused."""
         if part.name != "attributes" or self._in_records:
             return
         header = self._header

@@ -11,11 +11,11 @@ from typing import Any
 import construct as c  # type: ignore[import-untyped]
 from crc32c import crc32c
 
-from kraftwire.construct_schema import Labelled, Part
+from kraftwire.construct_schema import Label, Part
 from kraftwire.explain.batches import BatchExplainer
 from kraftwire.explain.message_trace import MessageTrace, number
 from kraftwire.explain.rows import Scope
-from kraftwire.explain.trace import Said, Trace, say_crc
+from kraftwire.explain.trace import Remark, Trace, remark_on_crc
 from kraftwire.log.batches.header import BatchHeader
 from kraftwire.log.directories.file_names import BATCH_FILES, FileKind
 from kraftwire.log.directories.partition import LogFile
@@ -26,7 +26,7 @@ from kraftwire_wire.errors import KraftwireError, count_of
 from kraftwire_wire.registry import Registry
 
 _MAX_DAMAGE = 1 << 20
-"""How much of what is no batch is shown: the rest of a file may be that."""
+"""How many damaged bytes are shown at most: the whole rest of a file may be damaged."""
 
 _INT32, _INT64 = ("int32", c.Int32sb), ("int64", c.Int64sb)
 _ENTRIES = {
@@ -37,12 +37,12 @@ _ENTRIES = {
     FileKind.TIME_INDEX: (TIME_ENTRY.size, (("timestamp", *_INT64), ("relative_offset", *_INT32))),
 }
 _CRC_FROM = 6
-"""Where in a producer snapshot the bytes begin that its CRC covers."""
+"""The position in a producer snapshot from which on its CRC covers it."""
 
-EXPLAINED = frozenset(
+EXPLAINABLE = frozenset(
     {*BATCH_FILES, *_ENTRIES, FileKind.TRANSACTION_INDEX, FileKind.PRODUCER_SNAPSHOT}
 )
-"""The kinds of files that have rows; the others are text."""
+"""The kinds of files that can be explained; the others are text."""
 
 
 def explain_file(
@@ -53,9 +53,9 @@ def explain_file(
     position: int | None = None,
     offset: int | None = None,
 ) -> None:
-    """The rows of a file of a kind in `EXPLAINED`, or of what stands at a place in it.
+    """Explain a file of a kind in `EXPLAINABLE`, or the batch or entry at a position in it.
 
-    `KraftwireError` for a place that the file does not have.
+    Raises `KraftwireError` if the file has no such position or offset.
     """
     with file.open() as source:
         if position is not None and not 0 <= position < source.size:
@@ -101,7 +101,7 @@ def _is_wanted(item: BatchHeader | Damage, position: int | None, offset: int | N
 def _batch(
     reader: BatchExplainer, source: Source, scope: Scope, item: BatchHeader | Damage, place: int
 ) -> None:
-    """A batch, or what stands where none can be read."""
+    """Explain a batch, or the damage found instead of one."""
     start = item.start if isinstance(item, Damage) else item.position
     inside = scope.inside(start, deeper=0, path=f"batches[{place}]")
     if isinstance(item, BatchHeader):
@@ -117,7 +117,7 @@ def _batch(
 def _entries(
     registry: Registry, file: LogFile, source: Source, scope: Scope, position: int | None
 ) -> None:
-    """The entries of an index, or the one at a position."""
+    """Explain the entries of an index, or the one at a position."""
     size = _ENTRIES[file.kind][0] if file.kind in _ENTRIES else TXN_ENTRY_SIZE
     first = 0 if position is None else position - position % size
     last = source.size if position is None else min(first + size, source.size)
@@ -134,7 +134,7 @@ def _entries(
 
 
 def _zeros_from(source: Source) -> int:
-    """Where the zeros begin that a file ends with."""
+    """Return where the zeros at the end of a file begin."""
     end = source.size
     while end:
         size = min(end, _MAX_DAMAGE)
@@ -146,12 +146,12 @@ def _zeros_from(source: Source) -> int:
 
 
 def _zeros(source: Source, scope: Scope, start: int, end: int) -> None:
-    """What a broker has allocated ahead of the entries to come."""
+    """Explain the zeros that a broker has allocated for future entries."""
     data = source.read_at(start, min(end - start, _MAX_DAMAGE))
     left = end - start - len(data)
     behind = f"; {count_of(left, 'more byte')} of them not shown" if left else ""
     Trace(data, scope).parse(
-        Labelled(c.Bytes(len(data)), Part("value", f"zeros, allocated ahead{behind}"))
+        Label(c.Bytes(len(data)), Part("value", f"zeros, allocated ahead{behind}"))
     )
 
 
@@ -171,16 +171,18 @@ class _EntryTrace(Trace):
         super().__init__(data, scope)
         self._base_offset = base_offset
 
-    def say(self, part: Part, value: Any) -> Said:
+    def remark(self, part: Part, value: Any) -> Remark:
         """The offset, and the time."""
         if part.name == "relative_offset":
-            return Said(f"offset {self._base_offset + value}")
-        return Said(time_ms=value) if part.name == "timestamp" else Said()
+            return Remark(f"offset {self._base_offset + value}")
+        return Remark(time_ms=value) if part.name == "timestamp" else Remark()
 
 
 class _ProducersTrace(MessageTrace):
     """A producer snapshot, whose CRC is that of what follows it."""
 
-    def say(self, part: Part, value: Any) -> Said:
+    def remark(self, part: Part, value: Any) -> Remark:
         """Whether the CRC is right."""
-        return say_crc(value, crc32c(self.data[_CRC_FROM:])) if part.name == "crc" else Said()
+        return (
+            remark_on_crc(value, crc32c(self.data[_CRC_FROM:])) if part.name == "crc" else Remark()
+        )

@@ -1,4 +1,4 @@
-"""The rows of one message, of the version before it, and of what consumers put into theirs."""
+"""Explains one message, the version before it, and the messages of consumers inside it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import construct as c  # type: ignore[import-untyped]
 
-from kraftwire.construct_schema import Labelled, Part, body_schema
-from kraftwire.explain.rows import Report, Row, Scope
-from kraftwire.explain.trace import Said, Trace
+from kraftwire.construct_schema import Label, Part, body_schema
+from kraftwire.explain.rows import RowReport, Scope
+from kraftwire.explain.trace import Remark, Trace
 from kraftwire_wire.canonical import deviations_from
 from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.message import Message
@@ -27,14 +27,14 @@ _BLOBS = {
     ("GroupMetadataValue", "subscription"): _SUBSCRIPTION,
     ("GroupMetadataValue", "assignment"): _ASSIGNMENT,
 }
-"""Bytes that are messages where the message says that its group is one of consumers."""
+"""Fields that hold a message if the protocol type of the group is `consumer`."""
 
 _MAX_MARKS = 1000
-"""How many places of one message are marked as not canonical."""
+"""How many fields of one message are marked as not canonical."""
 
 
 class MessageTrace(Trace):
-    """Reads messages, and opens bytes in them where it is plain what they hold."""
+    """Explains messages, and the bytes in them that are known to hold messages."""
 
     def __init__(self, data: bytes, scope: Scope, registry: Registry) -> None:
         super().__init__(data, scope)
@@ -42,10 +42,10 @@ class MessageTrace(Trace):
         self.message_name = ""
         self._protocol_type: str | None = None
         self._marks: dict[int, str] = {}
-        """What of the message is not canonical, by where it starts."""
+        """What is not canonical in the message, by its offset."""
 
     def message(self, message: type[Message], version: int) -> DecodeError | None:
-        """The rows of a message that starts here, below a row with its name."""
+        """Explain a message at the position, below a row with its name."""
         self.message_name = message.__name__
         scope = self.scope
         scope.add("message", message.__name__, self.tell(), note=f"version {version}")
@@ -60,49 +60,49 @@ class MessageTrace(Trace):
         return error
 
     def whole(self, message: type[Message], version: int) -> DecodeError | None:
-        """The same for a message that fills the rest."""
+        """Explain a message that fills the rest."""
         error = self.message(message, version)
         if error is not None:
             return error
         return self.check_end(f"{message.__name__} version {version}")
 
     def prefixed(self, message: type[Message]) -> DecodeError | None:
-        """A version as int16, and a message in it that fills the rest."""
+        """Explain a version as int16 and a message that fills the rest."""
         version, error = self.parse(number("version", "int16", c.Int16sb))
         if error is not None:
             return error
         return self.in_version(message, version, 0)
 
     def in_version(self, message: type[Message], version: int, at: int) -> DecodeError | None:
-        """A message that fills the rest, in a version that was read at a byte."""
+        """Explain a message that fills the rest, in a version that was read at byte `at`."""
         if version not in message.VALID_VERSIONS:
             return self.refuse_version(message, version, at)
         return self.whole(message, version)
 
     def refuse_version(self, message: type[Message], version: int, at: int) -> DecodeError:
-        """The error for a version that a message does not have."""
         reason = str(UnsupportedVersion(message.__name__, version, message.VALID_VERSIONS))
         return self.refuse(reason, "version", at)
 
-    def say(self, part: Part, value: Any) -> Said:
-        """Mark bytes that encoding the message would not write."""
+    def remark(self, part: Part, value: Any) -> Remark:
         start = self.start
         mark = self._marks.get(start, "") if self.tell() > start else ""
-        return Said(note=mark)
+        return Remark(note=mark)
 
-    def behind(self, part: Part, value: Any, scope: Scope) -> None:
-        """Remember what says what later bytes are."""
+    def after(self, part: Part, value: Any, scope: Scope) -> None:
+        """Remember the protocol type, which says what later bytes are."""
         if part.name == "protocol_type" and part.role == "value":
             self._protocol_type = value
 
     def opens(self, part: Part, value: Any, scope: Scope) -> bool:
-        """What consumers write into the messages of their groups."""
+        """Explain what consumers write into the messages of their groups."""
         blob = _BLOBS.get((self.message_name, part.name))
         if blob is None or self._protocol_type != _CONSUMER or blob not in self.registry:
             return False
         message = self.registry.message(blob)
-        # Nobody but the clients reads these bytes: they may be something else.
-        if MessageTrace(value, Scope(Report(_nowhere)), self.registry).prefixed(message):
+        # Only clients read these bytes, so they may be anything: try first.
+        if MessageTrace(value, Scope(RowReport(lambda _row: None)), self.registry).prefixed(
+            message
+        ):
             return False
         scope.add("opened", part.type, 0, len(value), name=part.name)
         MessageTrace(value, scope.inside(0), self.registry).prefixed(message)
@@ -110,12 +110,12 @@ class MessageTrace(Trace):
 
 
 def number(name: str, type_name: str, kind: Any) -> Any:
-    """A number that stands before a message."""
-    return Labelled(kind, Part("value", type_name, name, name))
+    """Return the schema of a number before a message."""
+    return Label(kind, Part("value", type_name, name, name))
 
 
 def _marks(message: type[Message], version: int, data: bytes, start: int) -> dict[int, str]:
-    """What to say of bytes that are not canonical; nothing of a message that cannot be read."""
+    """Return remarks on bytes that are not canonical, by offset; none if decoding fails."""
     codec = message.codec(version)
     try:
         decoded, end = codec.decode_from(data, start)
@@ -125,7 +125,3 @@ def _marks(message: type[Message], version: int, data: bytes, start: int) -> dic
     except (KraftwireError, RecursionError):
         return {}
     return {one.offset: f"not canonical: {one.reason}" for one in found}
-
-
-def _nowhere(_row: Row) -> None:
-    """A sink for rows that nobody wants."""

@@ -1,4 +1,4 @@
-"""Messages, and the frames around them: requests and responses with their headers.
+"""Explains messages and frames: requests and responses with their headers.
 
 Offsets and paths of errors are those of `Registry.decode_request` and `decode_response`.
 """
@@ -20,7 +20,6 @@ _CORRELATION_ID = 4
 
 
 class _FrameTrace(MessageTrace):
-    """Opens record batches too."""
 
     def opens(self, part: Part, value: Any, scope: Scope) -> bool:
         if not part.type.endswith("records"):
@@ -35,12 +34,12 @@ class _FrameTrace(MessageTrace):
 def explain_message(
     registry: Registry, message: type[Message], version: int, data: bytes, scope: Scope
 ) -> DecodeError | None:
-    """A bare message that fills the data; `UnsupportedVersion` where it has no such version."""
+    """Explain a bare message that fills the data; may raise `UnsupportedVersion`."""
     return _FrameTrace(data, scope, registry).whole(message, version)
 
 
 def explain_request(registry: Registry, data: bytes, scope: Scope) -> DecodeError | None:
-    """A request behind its header, without a length prefix."""
+    """Explain a request with its header, without a length prefix."""
     trace = _FrameTrace(data, scope, registry)
     if len(data) < _KEY_AND_VERSION:
         return trace.refuse(f"{len(data)} bytes are not a request", "", 0)
@@ -63,7 +62,7 @@ def explain_request(registry: Registry, data: bytes, scope: Scope) -> DecodeErro
 def explain_response(
     registry: Registry, response: type[Message], version: int, data: bytes, scope: Scope
 ) -> DecodeError | None:
-    """A response behind its header; `UnsupportedVersion` where it has no such version."""
+    """Explain a response with its header; may raise `UnsupportedVersion`."""
     is_versions = response.API_KEY == API_VERSIONS
     # A broker that does not know the version of the request answers in version 0 (KIP-511).
     code = int.from_bytes(data[_CORRELATION_ID : _CORRELATION_ID + 2], signed=True)

@@ -9,12 +9,12 @@ from typing import Any
 
 import construct as c  # type: ignore[import-untyped]
 
-from kraftwire.construct_schema import INDEX, Announced, Labelled, Part, Refusal, with_length
+from kraftwire.construct_schema import INDEX, Announcement, Label, Part, Refusal, with_length
 from kraftwire_wire.errors import count_of
 
 
 def _value(kind: Any, type_name: str, name: str) -> Any:
-    return name / Labelled(kind, Part("value", type_name, name, name))
+    return name / Label(kind, Part("value", type_name, name, name))
 
 
 def _struct(*fields: tuple[str, str]) -> Any:
@@ -87,10 +87,10 @@ def _bytes(
     step: str, length: Any, length_type: str, *, shown: str, nullable: bool, name: str = ""
 ) -> Any:
     name = name or step
-    value = Labelled(c.Bytes(c.this.length), Part("value", shown, name=name))
-    announced = Announced(length, name.replace("_", " "), nullable=nullable)
+    value = Label(c.Bytes(c.this.length), Part("value", shown, name=name))
+    announced = Announcement(length, name.replace("_", " "), nullable=nullable)
     both = with_length(announced, value, Part("length", length_type, name=name))
-    return step / Labelled(both, Part("field", shown, step))
+    return step / Label(both, Part("field", shown, step))
 
 
 LEGACY_CONTENT = c.Struct(
@@ -107,7 +107,7 @@ LEGACY_CONTENT = c.Struct(
 )
 """Key and value of a message of magic 0 or 1."""
 
-_RECORD_HEADER = Labelled(
+_RECORD_HEADER = Label(
     c.Struct(
         _bytes("key", _LENGTH, "varint", shown="string", nullable=False, name="header_key"),
         _bytes(
@@ -134,8 +134,8 @@ class _Record(c.Subconstruct):  # type: ignore[misc]
         return record
 
 
-_RECORD_LENGTH = Labelled(
-    Announced(_LENGTH, "record"), Part("length", "varint", "length", "length")
+_RECORD_LENGTH = Label(
+    Announcement(_LENGTH, "record"), Part("length", "varint", "length", "length")
 )
 
 RECORD = _Record(
@@ -146,9 +146,9 @@ RECORD = _Record(
         _bytes("key", _LENGTH, "varint", shown="nullable bytes", nullable=True),
         _bytes("value", _LENGTH, "varint", shown="nullable bytes", nullable=True),
         "headers"
-        / Labelled(
+        / Label(
             with_length(
-                Announced(_LENGTH, "array of headers", noun="header"),
+                Announcement(_LENGTH, "array of headers", noun="header"),
                 c.Array(c.this.length, _RECORD_HEADER),
                 Part("count", "varint", name="headers"),
             ),

@@ -1,8 +1,8 @@
-"""Rows: what a range of bytes is, one after the other, and where they go.
+"""Rows that say what ranges of bytes are, and where they are sent.
 
-A leaf has bytes of its own, and every byte of the input is in exactly one leaf. The other
-rows say what the deeper rows behind them belong to; a row that begins a struct comes before
-anything is known of its end, so that rows can be printed while the bytes are read.
+Every byte of the input is in exactly one leaf. Other rows name what the deeper rows after them
+belong to. The row of a struct comes before its end is known, so that rows can be printed while
+the bytes are read.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ LEAVES = frozenset({"value", "length", "count", "marker", "tag", "size", "error"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One line: bytes from `start` to `end`, and what they are.
+class ByteRow:
+    """What the bytes from `start` to `end` are.
 
     `role` is one of `LEAVES`, or `message`, `struct`, `opened`, `bits` or `view`. `path` is the
-    field's, as errors give it, and `name` the attribute in it. `note` says more of the value,
-    and `time_ms` which time it stands for.
-    `problem` says what is wrong at byte `at`. `view` is empty for the input itself, and names
-    other bytes whose offsets begin at 0 again: what a compressed batch holds.
+    field's, as in errors, and `name` its last attribute. `note` explains the value, and `time_ms`
+    is the time it stands for.
+    `problem` says what is wrong at byte `at`. `view` is empty for the input itself; else it names
+    other bytes, whose offsets begin at 0: the content of a compressed batch.
     """
 
     role: str
@@ -45,16 +45,16 @@ class Row:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the bytes are this row's own."""
+        """Whether the bytes are in no other leaf."""
         return self.role in LEAVES
 
 
-Sink = Callable[[Row], None]
+Sink = Callable[[ByteRow], None]
 
 
 @dataclass(slots=True)
-class Report:
-    """Where rows go, and what was wrong: the errors in the order in which they were met."""
+class RowReport:
+    """Where rows are sent, and the errors so far."""
 
     sink: Sink
     findings: list[DecodeError] = field(default_factory=list)
@@ -62,16 +62,16 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where rows stand that are made next: what their offsets, depth and path begin with."""
+    """Where the next rows are: what their offsets, depth and path begin with."""
 
-    report: Report
+    report: RowReport
     base: int = 0
     depth: int = 0
     path: str = ""
     view: str = ""
 
     def inside(self, base: int, *, deeper: int = 1, path: str | None = None) -> Scope:
-        """A scope for what starts `base` bytes into this one."""
+        """Return a scope that starts `base` bytes into this one."""
         path = self.path if path is None else path
         return Scope(self.report, self.base + base, self.depth + deeper, path, self.view)
 
@@ -86,7 +86,7 @@ class Scope:
         last = first if end is None else self.base + end
         if more.get("problem"):
             more["at"] += self.base
-        row = Row(role, first, last, self.depth, self.path, type_name, view=self.view, **more)
+        row = ByteRow(role, first, last, self.depth, self.path, type_name, view=self.view, **more)
         self.report.sink(row)
 
     def refuse(self, error: DecodeError, data: bytes, start: int) -> DecodeError:

@@ -1,7 +1,7 @@
-"""A stream that makes a row of each part that a schema reads from it.
+"""A stream that adds a row for each part that a schema reads from it.
 
-When reading fails, the parts that were entered and not left say where: the innermost one's
-path and start are those of the `DecodeError` that the emitted code raises on the same bytes.
+When reading fails, the innermost part that was entered and not left says where: its path and
+start are those of the `DecodeError` that the emitted code raises on the same bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import construct as c  # type: ignore[import-untyped]
 
-from kraftwire.construct_schema import INDEX, LEAVES, Part, Refusal, Traced, with_article
+from kraftwire.construct_schema import INDEX, LEAVES, Part, Refusal, TraceStream, with_article
 from kraftwire.explain.rows import Scope
 from kraftwire_wire.errors import DecodeError, count_of
 from kraftwire_wire.forms import FIXED_SIZES
@@ -19,27 +19,27 @@ from kraftwire_wire.reader import SIZELESS_PER_BYTE
 _SIZES = {**FIXED_SIZES, "uuid": 16}
 
 
-class Said(NamedTuple):
-    """What a trace knows of a value beside the value; see `Row`."""
+class Remark(NamedTuple):
+    """What a row says about a value; see `ByteRow`."""
 
     note: str = ""
     problem: str = ""
     time_ms: int | None = None
 
 
-_NOTHING = Said()
+_NOTHING = Remark()
 
 
-def say_crc(stored: int, computed: int) -> Said:
+def remark_on_crc(stored: int, computed: int) -> Remark:
     """Say whether a CRC is that of the bytes it covers."""
     if computed == stored:
-        return Said(f"0x{stored:08x}, which is right")
+        return Remark(f"0x{stored:08x}, which is right")
     reason = f"the CRC is 0x{stored:08x} here, and 0x{computed:08x} of the bytes it covers"
-    return Said(problem=reason)
+    return Remark(problem=reason)
 
 
-class Trace(Traced):
-    """The bytes of one thing, and the scope in which its rows stand."""
+class Trace(TraceStream):
+    """Turns the parts that are read from some bytes into rows of a scope."""
 
     def __init__(self, data: bytes, scope: Scope) -> None:
         super().__init__(data)
@@ -55,29 +55,29 @@ class Trace(Traced):
 
     # -- what subclasses add -----------------------------------------------------------------
 
-    def say(self, part: Part, value: Any) -> Said:
-        """What is to be said of a value beside the value."""
+    def remark(self, part: Part, value: Any) -> Remark:
+        """Return what the row says about a value."""
         return _NOTHING
 
     def opens(self, part: Part, value: Any, scope: Scope) -> bool:
-        """Make the rows of what a value holds; False where it is shown as it is.
+        """Add rows for the content of a value; return False if it has none to show.
 
-        `scope` begins where the value does.
+        `scope` begins with the value.
         """
         return False
 
-    def behind(self, part: Part, value: Any, scope: Scope) -> None:
-        """Make rows that say more of the value that was shown last."""
+    def after(self, part: Part, value: Any, scope: Scope) -> None:
+        """Add rows that say more about the value that was shown last."""
 
     @property
     def start(self) -> int:
-        """Where the part begins that was entered last."""
+        """The start of the innermost part."""
         return self._entered[-1][1]
 
     # -- reading -----------------------------------------------------------------------------
 
     def parse(self, schema: Any) -> tuple[Any, DecodeError | None]:
-        """What a schema reads from here on, or the error; an error has its row then."""
+        """Return what a schema reads from the position, or an error that already has its row."""
         del self._entered[:]
         self._depth, self._path = self.scope.depth, self.scope.path
         try:
@@ -86,7 +86,7 @@ class Trace(Traced):
             return None, self._fail(error)
 
     def check_end(self, what: str) -> DecodeError | None:
-        """The error for bytes that follow the end of what was read."""
+        """Return the error if bytes follow the end of `what`."""
         left = len(self.data) - self.covered
         if not left:
             return None
@@ -94,13 +94,12 @@ class Trace(Traced):
         return self.refuse(f"{left} {noun} the end of {what}", "", self.covered)
 
     def refuse(self, reason: str, step: str, at: int) -> DecodeError:
-        """An error in what was read, which ends the reading; `step` ends its path."""
+        """Add an error at `at`, which ends the reading; `step` ends its path."""
         path = self.scope.path
         path = f"{path}.{step}" if path and step else path or step
         return self.scope.refuse(DecodeError(reason, path, at), self.data, self.covered)
 
     def enter(self, part: Part, index: int | None) -> None:
-        """See `Traced.enter`."""
         start = self.tell()
         self._entered.append((part, start, self._depth, self._path))
         if part.deeper:
@@ -115,7 +114,6 @@ class Trace(Traced):
             self._depth += 1
 
     def leave(self, value: Any) -> None:
-        """See `Traced.leave`."""
         part, start, depth, path = self._entered[-1]
         if part.role in LEAVES:
             self._leaf(part, start, value)
@@ -123,7 +121,7 @@ class Trace(Traced):
         self._depth, self._path = depth, path
 
     def count_sizeless(self, count: int) -> None:
-        """See `Traced.count_sizeless`; the limit is that of `kraftwire_wire.reader`."""
+        """Enforce the limit of `kraftwire_wire.reader`."""
         self._sizeless += count
         if self._sizeless > SIZELESS_PER_BYTE * len(self.data):
             reason = "far more empty elements than the input has bytes"
@@ -142,7 +140,7 @@ class Trace(Traced):
             if self.opens(part, value, scope):
                 self.covered = end
                 return
-        said = self.say(part, value)
+        said = self.remark(part, value)
         self.covered = end
         here = self._here()
         here.add(
@@ -161,7 +159,7 @@ class Trace(Traced):
         if said.problem:
             error = DecodeError(said.problem, self._path, here.base + start)
             here.report.findings.append(error)
-        self.behind(part, value, here.inside(start))
+        self.after(part, value, here.inside(start))
 
     def _here(self) -> Scope:
         scope = self.scope

@@ -9,10 +9,10 @@ from typing import Any
 
 import construct as c  # type: ignore[import-untyped]
 
-from kraftwire.construct_schema import UVARINT, Labelled, Part
+from kraftwire.construct_schema import UVARINT, Label, Part
 from kraftwire.explain.message_trace import MessageTrace, number
 from kraftwire.explain.rows import Scope
-from kraftwire.explain.trace import Said
+from kraftwire.explain.trace import Remark
 from kraftwire.log.queries.typed_records import KEYLESS
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType, control_message
@@ -22,16 +22,15 @@ _FRAME_VERSION = 1
 
 
 class _TypedTrace(MessageTrace):
-    """Names the types of control records."""
 
-    def say(self, part: Part, value: Any) -> Said:
+    def remark(self, part: Part, value: Any) -> Remark:
         if part.name == "control_type" and value in set(ControlType):
-            return Said(ControlType(value).name)
-        return super().say(part, value)
+            return Remark(ControlType(value).name)
+        return super().remark(part, value)
 
 
 class RecordOpener:
-    """Opens keys and values of the records of one log, or of control batches."""
+    """Explains keys and values of the records of one log, or of control batches."""
 
     def __init__(self, registry: Registry, log: str | None, *, is_control: bool) -> None:
         self._registry = registry
@@ -40,11 +39,11 @@ class RecordOpener:
         self._id: int | None = None
 
     def begin(self, record_id: int | None = None) -> None:
-        """The next record begins; the id is given where there is no key to say it."""
+        """Begin the next record; pass its id if no key will say it."""
         self._id = record_id
 
     def opens(self, part: Part, raw: bytes, scope: Scope) -> bool:
-        """Make the rows of a key or a value; False where it has no type."""
+        """Add the rows of a key or value; return False if it has no known type."""
         is_key = part.name == "key"
         if not self._is_control and (self._log is None or (is_key and self._log in KEYLESS)):
             return False
@@ -71,7 +70,7 @@ class RecordOpener:
             self._id = key.type
             left = len(trace.data) - trace.covered
             if left:  # later versions may append to the key
-                trace.parse(Labelled(c.Bytes(left), Part("value", "bytes", "rest", "rest")))
+                trace.parse(Label(c.Bytes(left), Part("value", "bytes", "rest", "rest")))
 
     def _control_value(self, trace: MessageTrace) -> None:
         assert self._id is not None

@@ -20,7 +20,7 @@ from kraftwire.cli.messages.message_lookup import load_registry
 from kraftwire.cli.options.stored import limit_option, log_option, refuse_input_as_output
 from kraftwire.console.failures import CouldNotDoIt, exit_with_findings
 from kraftwire.console.output import on_terminal, output_choice
-from kraftwire.explain.rows import Report, Row, Scope
+from kraftwire.explain.rows import ByteRow, RowReport, Scope
 from kraftwire.log.queries.typed_records import LOGS
 from kraftwire.printing import printable
 from kraftwire_wire.errors import count_of
@@ -83,7 +83,7 @@ def explain(
     form = output or ("table" if on_terminal() else "json")
     pages: list[TextIO] = []
     rows = _Limited(_view(form, out, options, pages, full=full), _most(most, form))
-    report = Report(rows.row)
+    report = RowReport(rows.row)
     try:
         make_rows(Scope(report))
         rows.view.finish()
@@ -139,7 +139,7 @@ class _Limited:
         self._most = most
         self._count = 0
 
-    def row(self, row: Row) -> None:
+    def row(self, row: ByteRow) -> None:
         self._count += 1
         if self._most and self._count > self._most and not row.problem:
             self.left_out += 1
@@ -147,7 +147,7 @@ class _Limited:
         self.view.row(row)
 
 
-def _report(report: Report, left_out: int) -> None:
+def _report(report: RowReport, left_out: int) -> None:
     """Print how many rows were left out, and the errors; set the exit code if there are any."""
     if left_out:
         click.echo(f"{count_of(left_out, 'row')} left out; --most 0 shows all", err=True)

@@ -28,10 +28,12 @@ from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.output import print_note
 from kraftwire.construct_schema import Part
 from kraftwire.explain.batches import BatchExplainer
-from kraftwire.explain.files import EXPLAINED, explain_file
+from kraftwire.explain.files import EXPLAINABLE, explain_file
 from kraftwire.explain.message_trace import number
 from kraftwire.explain.messages import explain_message, explain_request, explain_response
-from kraftwire.explain.rows import Report, Scope
+from kraftwire.explain.rows import ByteRow
+from kraftwire.explain.rows import RowReport
+from kraftwire.explain.rows import Scope
 from kraftwire.explain.trace import Trace
 from kraftwire.explain.typed import RecordOpener
 from kraftwire.log.directories.partition import find_files
@@ -135,7 +137,7 @@ def _first_without_error(data: bytes, frames: list[InputFrame], explain: _Explai
 
 
 def _has_errors(frame: InputFrame, explain: _ExplainFrame) -> bool:
-    report = Report(lambda _: None)
+    report = RowReport(lambda _: None)
     explain(frame, Scope(report))
     return bool(report.findings)
 
@@ -194,7 +196,7 @@ def _file(options: ExplainOptions, registry: Registry) -> Explain:
     if path.is_dir():
         raise CouldNotDoIt(f"{path} is a directory; name one of its files")
     (file,) = find_files([path])
-    if file.kind not in EXPLAINED:
+    if file.kind not in EXPLAINABLE:
         raise CouldNotDoIt(f"{path} is text ({file.kind.value}); try: kraftwire log dump {path}")
     if not path.stat().st_size:
         print_note(f"{path} is empty: there is nothing to explain")

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import TextIO
 
 from kraftwire.cli.explain.text import Cells, cells
-from kraftwire.explain.rows import Row
+from kraftwire.explain.rows import ByteRow
 from kraftwire.printing import printable
 
 _BYTES_SHOWN = 512
@@ -39,12 +39,12 @@ class HtmlView:
         self._title = title
         self._full = full
         self._page: TextIO | None = None
-        self._waiting: Row | None = None
+        self._waiting: ByteRow | None = None
         self._depths: list[int] = []
         self._number = 0
         self._hex: dict[str, list[str]] = {}
 
-    def row(self, row: Row) -> None:
+    def row(self, row: ByteRow) -> None:
         self._write_waiting(row.depth)
         self._waiting = row
 
@@ -87,7 +87,7 @@ class HtmlView:
         if row.is_leaf and row.data:
             self._hex.setdefault(row.view, []).append(self._bytes(row))
 
-    def _content(self, row: Row, cell: Cells) -> str:
+    def _content(self, row: ByteRow, cell: Cells) -> str:
         bad = " bad" if row.problem else ""
         number = f' id="r{self._number}" data-r="{self._number}" tabindex=0'
         return (
@@ -96,7 +96,7 @@ class HtmlView:
             f"<span class=type>{escape(cell.type)}</span> {escape(cell.value)}"
         )
 
-    def _bytes(self, row: Row) -> str:
+    def _bytes(self, row: ByteRow) -> str:
         bad = " class=bad" if row.problem else ""
         shown = row.data if self._full else row.data[:_BYTES_SHOWN]
         pairs = [f"{byte:02x}" for byte in shown]

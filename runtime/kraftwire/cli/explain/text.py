@@ -17,7 +17,7 @@ from uuid import UUID
 from kraftwire.cli.messages.named_numbers import with_name
 from kraftwire.console.output import on_terminal, print_json
 from kraftwire.console.times import format_time
-from kraftwire.explain.rows import Row
+from kraftwire.explain.rows import ByteRow
 from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.printing import printable
 from kraftwire_wire.errors import count_of
@@ -48,7 +48,7 @@ _STYLES = {
 class View(Protocol):
     """Prints rows."""
 
-    def row(self, row: Row) -> None: ...
+    def row(self, row: ByteRow) -> None: ...
 
     def finish(self) -> None:
         """Print what is left after the last row."""
@@ -63,7 +63,7 @@ class Cells(NamedTuple):
     value: str
 
 
-def cells(row: Row, *, full: bool = False) -> Cells:
+def cells(row: ByteRow, *, full: bool = False) -> Cells:
     """Return the cells of a row; long values are cut off unless `full`."""
     value = value_text(row)
     if len(value) > _TEXT_SHOWN and not full:
@@ -71,7 +71,7 @@ def cells(row: Row, *, full: bool = False) -> Cells:
     return Cells(_range_text(row), printable(_field(row)), printable(_kind(row)), printable(value))
 
 
-def _kind(row: Row) -> str:
+def _kind(row: ByteRow) -> str:
     if row.role == "message":
         return "message"
     if row.role in ("value", "error") or not row.is_leaf:
@@ -79,7 +79,7 @@ def _kind(row: Row) -> str:
     return f"{row.type} {row.role}"
 
 
-def _range_text(row: Row) -> str:
+def _range_text(row: ByteRow) -> str:
     """Return the first and the last byte; nothing for a row without bytes of its own."""
     if not row.is_leaf and row.start == row.end:
         return ""
@@ -88,7 +88,7 @@ def _range_text(row: Row) -> str:
     return f"{row.start}-{row.end - 1}"
 
 
-def _field(row: Row) -> str:
+def _field(row: ByteRow) -> str:
     if row.role == "message":
         return row.type
     if row.role == "bits":
@@ -99,7 +99,7 @@ def _field(row: Row) -> str:
     return path[path.rfind("[") :] if path.endswith("]") else path.rpartition(".")[2]
 
 
-def value_text(row: Row) -> str:
+def value_text(row: ByteRow) -> str:
     """Return the value with its time and note, and its error."""
     parts = [] if not row.is_leaf or row.role == "error" else [_plain(row)]
     if row.time_ms is not None:
@@ -111,7 +111,7 @@ def value_text(row: Row) -> str:
     return "  ".join(parts)
 
 
-def _plain(row: Row) -> str:
+def _plain(row: ByteRow) -> str:
     value = row.value
     if value is None:
         return "null"
@@ -137,7 +137,7 @@ def _bytes_text(value: bytes) -> str:
     return f"{count}  {json.dumps(text, ensure_ascii=False)}" if is_text else count
 
 
-def json_row(row: Row) -> dict[str, Any]:
+def json_row(row: ByteRow) -> dict[str, Any]:
     """Return the row as JSON, without what it does not have."""
     obj: dict[str, Any] = {"start": row.start}
     if row.is_leaf or row.end != row.start:
@@ -173,7 +173,7 @@ def _json_value(value: object) -> object:
 class JsonView:
     """A line of JSON for each row."""
 
-    def row(self, row: Row) -> None:
+    def row(self, row: ByteRow) -> None:
         print_json(json_row(row))
 
     def finish(self) -> None:
@@ -193,7 +193,7 @@ class TextView:
             self._console = Console(soft_wrap=True, highlight=False)
         self._line(_COLUMNS, "bold")
 
-    def row(self, row: Row) -> None:
+    def row(self, row: ByteRow) -> None:
         cell = cells(row, full=self._full)
         lines = hex_lines(row.data, full=self._full)
         marked = 0 if row.at is None else row.at - row.start
