@@ -107,7 +107,7 @@ def test_only_the_columns_asked_for(columns: tuple[str, ...]) -> None:
 def test_columns_that_there_are_not() -> None:
     with pytest.raises(KraftwireError, match="no column 'colour'; there are key, value"):
         record_schema(["colour"])
-    with pytest.raises(KraftwireError, match="a column is asked for twice: key, key"):
+    with pytest.raises(KraftwireError, match="a column is requested twice: key, key"):
         record_schema(["key", "key"])
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from kraftwire.columns import message_type
-from kraftwire.columns.python_messages import message_array
+from kraftwire.columns.messages import message_array
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message

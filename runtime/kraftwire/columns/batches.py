@@ -1,13 +1,13 @@
-"""Record batches to Arrow: a file, or a part of it, in chunks of a few megabytes.
+"""Decodes record batches to Arrow: a file, or a part of it, in chunks of a few megabytes.
 
-The file is read in pieces into one buffer. The native engine goes over the batches of a
-piece that are as usual; what it stops at is read as a single batch, and goes to the Python
-twin, which does the same work slower and words the errors.
+The file is read in pieces into one buffer. The native engine decodes the ordinary batches of a
+piece. A batch at which it stops is read alone by the Python twin, which does the same work
+more slowly and raises the errors.
 
 Rules:
-- memory is constant: a piece, a chunk, and what one batch decompresses to, which has a limit;
-- the order of rows is that of the file, whichever engine made them;
-- damage is told, or ends the reading: nothing is passed over in silence.
+- memory is constant: a piece, a chunk, and one decompressed batch, which has a limit;
+- rows are in the order of the file, whichever engine decoded them;
+- damage is reported or ends the reading: nothing is skipped silently.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from kraftwire_wire.errors import KraftwireError
 
 CHUNK = 2 << 20
 PIECE = 512 << 10
-"""Bytes read at a time: few enough to stay in the cache while they are gone over twice."""
+"""Bytes read at a time: few enough to stay in the cache for two passes."""
 
 LOOK_AHEAD = 17
-"""Bytes that the native engine reads of the batch after one: its offset, up to its magic."""
+"""Bytes that the native engine reads of the following batch: from its offset to its magic."""
 
 _UNUSUAL_RUN = 31
-"""Batches that plain Python reads on behind one that it had to read."""
+"""Batches that plain Python also reads after one that it had to read."""
 
 _ROWS_AT_ONCE = 10_000
-"""Records of a large batch that plain Python makes before it looks whether a chunk is full."""
+"""Records of a large batch that plain Python decodes before it checks whether a chunk is full."""
 
 _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 
 OnDamage = Callable[[Damage], None]
-_GoingOn = Generator[pa.RecordBatch, None, tuple[BatchHeader | None, int]]
-"""Chunks, and then the header of the last batch and where to go on."""
+_Chunks = Generator[pa.RecordBatch, None, tuple[BatchHeader | None, int]]
+"""Yields chunks, and returns the header of the last batch and the next position."""
 
 
 def decode_batches(
@@ -69,41 +69,41 @@ def decode_batches(
     verify_crc: bool = True,
     order: BatchOrder | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of the batches that begin from `start` to before `end`, CRCs checked.
+    """Yield the records of the batches that begin at `start` or later and before `end`.
 
-    Only the columns asked for are built (`RECORD_COLUMNS`); `control` takes in the records of
-    control batches, which a selection of what is committed never has. A `RecordBatch` has
-    about `chunk` bytes (and as many rows at most), or what one batch of up to 4 MiB has where that
-    is more. `limit` is how many bytes one batch may decompress to, and the headers of one record
-    may take. Without `verify_crc` a batch is read as it is, and what is wrong in it may come out
-    as a record. A batch whose offsets do not fit those around it is damage; `order` is what is
-    known about the batches before `start` (`Partition.order`).
+    Only the requested columns are built (`RECORD_COLUMNS`). `control` includes the records of
+    control batches, which a selection of committed records never has. A `RecordBatch` has
+    about `chunk` bytes (and at most as many rows), or more if one batch of up to 4 MiB has more.
+    `limit` is how many bytes one batch may decompress to, and how many the headers of one record
+    may take. Without `verify_crc` the CRC is not checked, and damage may be decoded as a record.
+    A batch whose offsets do not fit those around it is damage; `order` is what is known about the
+    batches before `start` (`Partition.order`).
 
-    `CorruptBatch` at the first damage, behind the rows before it; with `on_damage`, that is
-    called instead, for batches whose records cannot be read too, and reading goes on. It is
-    called when the damage is met: rows from before it may come after that.
+    Raises `CorruptBatch` at the first damage, after the rows before it. With `on_damage`, that is
+    called instead, also for batches whose records cannot be read, and reading continues. Rows from
+    before the damage may be yielded after the call.
     """
     if isinstance(source, bytes | bytearray | memoryview):
         source = BytesSource(bytes(source))
     if isinstance(source, str | PathLike):
         raise KraftwireError(f"open the file first: kraftwire.log.FileSource({str(source)!r})")
     if start < 0 or chunk < 1:
-        raise KraftwireError(f"start={start}, chunk={chunk}: from 0 and from 1 on they must be")
+        raise KraftwireError(f"start={start}, chunk={chunk}: pass at least 0 and 1")
     wanted = _visible(selection or Selection())
     schema = record_schema(columns)
-    reading = _Reading(
+    decoder = _BatchDecoder(
         source,
-        _Options(schema, wanted, control, on_damage, chunk, limit, verify_crc),
+        _DecodeOptions(schema, wanted, control, on_damage, chunk, limit, verify_crc),
         order or BatchOrder(),
     )
     last = source.size if end is None else min(end, source.size)
     if NATIVE is None:
-        return reading.python(start, last)
-    return reading.native(start, last)
+        return decoder.python(start, last)
+    return decoder.native(start, last)
 
 
-class _Options(NamedTuple):
-    """What `decode_batches` was asked for."""
+class _DecodeOptions(NamedTuple):
+    """The arguments of `decode_batches`."""
 
     schema: pa.Schema
     selection: Selection
@@ -114,10 +114,10 @@ class _Options(NamedTuple):
     verify_crc: bool
 
 
-class _Reading:
-    """One call of `decode_batches`."""
+class _BatchDecoder:
+    """The state of one call of `decode_batches`."""
 
-    def __init__(self, source: Source, options: _Options, order: BatchOrder) -> None:
+    def __init__(self, source: Source, options: _DecodeOptions, order: BatchOrder) -> None:
         self._source = source
         self._order = order
         self._options = options
@@ -128,7 +128,7 @@ class _Reading:
         self._is_over = False
 
     def python(self, position: int, last: int) -> Iterator[pa.RecordBatch]:
-        """Everything in plain Python."""
+        """Decode everything in plain Python."""
         good: BatchHeader | None = None
         while position < last and not self._is_over:
             item = self._read(position, good)
@@ -136,7 +136,7 @@ class _Reading:
         yield from self._take_slow()
 
     def _read(self, position: int, good: BatchHeader | None) -> Batch | Damage:
-        """Read what is at a position: a batch that can be there, or damage."""
+        """Read a batch whose offsets fit, or damage."""
         item = self._reader.read(position, good)
         if isinstance(item, Damage):
             self._order.skip_damage()
@@ -144,7 +144,7 @@ class _Reading:
         return self._order.advance_with(item.header, self._reader) or item
 
     def native(self, position: int, last: int) -> Iterator[pa.RecordBatch]:
-        """What is as usual natively, single batches in Python in between."""
+        """Decode ordinary batches natively, and single batches between them in Python."""
         assert NATIVE is not None
         rows = NATIVE.RecordColumns(
             self._options.schema.names,
@@ -189,7 +189,7 @@ class _Reading:
             yield pa.record_batch(rows.take())
 
     def _is_cut_off(self, piece: bytearray, at: int, filled: int, begin: int) -> bool:
-        """Whether a batch may be whole, and the next begin, in a piece that begins with it."""
+        """Whether a piece that begins with the batch would hold more of it or of the next one."""
         if begin + filled >= self._source.size:
             return False
         header = parse_header(piece[at : min(at + HEADER.size, filled)], 0, at)
@@ -197,8 +197,8 @@ class _Reading:
 
     def _unusual(
         self, position: int, last: int, good: BatchHeader | None, rows: Any, piece: int
-    ) -> _GoingOn:
-        """Go over what was not read from a piece, be it a batch too large for one."""
+    ) -> _Chunks:
+        """Decode what was not decoded from a piece, such as a batch larger than one."""
         item = self._read(position, good)
         if isinstance(item, Damage):
             if rows.rows and self._options.on_damage is None:
@@ -227,8 +227,8 @@ class _Reading:
         if self._slow.rows:
             yield self._slow.take()
 
-    def _one(self, item: Batch | Damage, good: BatchHeader | None) -> _GoingOn:
-        """Go over one batch or damage; the header of the last batch then, and its end."""
+    def _one(self, item: Batch | Damage, good: BatchHeader | None) -> _Chunks:
+        """Decode one batch or report damage; return the last batch's header, and the end."""
         damage = item if isinstance(item, Damage) else (yield from self._append(item))
         if damage is not None:
             if self._options.on_damage is None:
@@ -242,7 +242,7 @@ class _Reading:
         return good, item.end
 
     def _append(self, batch: Batch) -> Generator[pa.RecordBatch, None, Damage | None]:
-        """Append a batch with the twin; returns what is wrong with it."""
+        """Append a batch in Python; return the damage if its records cannot be read."""
         header = batch.header
         self._arena.release()
         try:
@@ -269,7 +269,7 @@ class _Reading:
         return self._selection.may_have(header)
 
     def _bounds(self) -> tuple[int, int, int, int]:
-        """The first and last offset and timestamp that are wanted."""
+        """Return the first and last selected offset and timestamp."""
         wanted = self._selection
         offsets = _within(wanted.from_offset, wanted.to_offset)
         times = _within(wanted.since, wanted.until)
@@ -278,7 +278,7 @@ class _Reading:
         return *offsets, *times
 
     def _is_visible(self, data: memoryview, position: int) -> bool:
-        """Whether read_committed shows a transactional batch."""
+        """Whether a reader of committed records sees a transactional batch."""
         header = parse_header(bytes(data[: HEADER.size]), 0, position)
         assert header is not None, "the native engine has read its header"
         assert self._selection.committed is not None
@@ -286,7 +286,7 @@ class _Reading:
 
 
 def _large_batch(rows: Any) -> Iterator[pa.RecordBatch]:
-    """Have the native engine append what is left of a large batch; yields what is full."""
+    """Append the rest of a large batch natively; yield full chunks."""
     while rows.has_more:
         if rows.is_full:
             yield pa.record_batch(rows.take())
@@ -294,14 +294,14 @@ def _large_batch(rows: Any) -> Iterator[pa.RecordBatch]:
 
 
 def _within(start: int | None, stop: int | None) -> tuple[int, int] | None:
-    """The first and the last of 64 bits from `start` to before `stop`; None for none."""
+    """Return the first and last int64 of `range(start, stop)`; None if it is empty."""
     first = _MIN_INT64 if start is None else max(start, _MIN_INT64)
     last = _MAX_INT64 if stop is None else min(stop - 1, _MAX_INT64)
     return (first, last) if first <= last else None
 
 
 def _visible(selection: Selection) -> Selection:
-    """A selection that ends where read_committed does, at the last stable offset."""
+    """Return a selection that ends at the last stable offset if only committed records count."""
     stable = selection.committed.last_stable_offset if selection.committed is not None else None
     if stable is None or (selection.to_offset is not None and selection.to_offset <= stable):
         return selection

@@ -1,4 +1,4 @@
-"""Which engine makes columns: chosen as in `kraftwire_wire.engine`."""
+"""Chooses the engine that makes columns, as `kraftwire_wire.engine` does for codecs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kraftwire_wire.engine import choose_native
 
 
 def native_columns() -> Any | None:
-    """The compiled module; None where it was not compiled."""
+    """Return the native module, or None if it is not compiled."""
     try:
         from kraftwire.columns import _columns
     except ImportError:
@@ -17,4 +17,4 @@ def native_columns() -> Any | None:
 
 
 NATIVE: Any | None = choose_native(native_columns)
-"""The native engine where it runs, None where plain Python does."""
+"""The native module if it runs; None if plain Python does."""

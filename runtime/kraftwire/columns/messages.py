@@ -1,27 +1,27 @@
-"""Messages to Arrow: a column of bytes, each of them one message, to a column of structs.
+"""Decodes messages to Arrow: a column of bytes, one message each, to a column of structs.
 
-A struct has a field for each field that any version of the message has, so that messages of
-all versions go into one column; what a version lacks has its default. Unknown tagged fields
-are left out.
+A struct has the fields of all versions of the message, so that messages of all versions fit
+into one column. A field that the version lacks has its default. Unknown tagged fields are left
+out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kraftwire.columns.engine import NATIVE
-from kraftwire.columns.python_messages import message_array
 from kraftwire.columns.rows import NULL, Rows, int16s, rows_of
 from kraftwire.columns.schema import message_type
 from kraftwire_wire.errors import DecodeError, FieldError, KraftwireError
-from kraftwire_wire.message import Message
+from kraftwire_wire.message import Message, Struct
 
 _UNUSUAL_RUN = 32
-"""Rows that plain Python reads where it has to read one."""
+"""Rows that plain Python reads at least when it has to read one."""
 
 OnError = Callable[[int, KraftwireError], object]
 
@@ -33,11 +33,11 @@ def decode_messages(
     *,
     on_error: OnError | None = None,
 ) -> pa.StructArray:
-    """The messages of a binary column, all of one version, as structs of `message_type`.
+    """Return the messages of a binary column, all of one version, as structs of `message_type`.
 
-    A row that is null stays null. `DecodeError` at the first row that is not a message, its
-    path begins with the row; with `on_error`, that is called with the row instead, which
-    becomes null. `UnsupportedVersion` where the message has no such version.
+    A null row stays null. Raises `DecodeError` at the first row that is not a message, with a path
+    that begins with the row; with `on_error`, that is called with the row instead, which becomes
+    null. Raises `UnsupportedVersion` if the message lacks the version.
     """
     message.codec(version)
     rows = rows_of(column)
@@ -48,7 +48,7 @@ def decode_messages(
 
 
 def raise_error(row: int, error: KraftwireError) -> None:
-    """Raise what is wrong with a row, and say which row it is."""
+    """Raise the error of a row with the row in its path."""
     step = f"[{row}]"
     if isinstance(error, FieldError):
         raise error.inside(step)
@@ -58,7 +58,7 @@ def raise_error(row: int, error: KraftwireError) -> None:
 def decode_rows(
     message: type[Message], rows: Rows, versions: Any, on_error: OnError
 ) -> pa.StructArray:
-    """Messages as structs, each of its own version; those below 0 are null."""
+    """Return messages as structs, each of its own version; versions below 0 are null rows."""
     kind = message_type(message)
     if NATIVE is None:
         found = [_decode(message, rows, versions, row, on_error) for row in range(len(rows))]
@@ -69,12 +69,12 @@ def decode_rows(
     row = native.read(rows.data, rows.begins, rows.ends, versions, 0)
     while row < len(rows):
         if versions[row] == NULL:
-            raise MemoryError  # nothing else keeps the engine from a null
+            raise MemoryError  # the engine stops at a null for no other reason
         first = _decode(message, rows, versions, row, on_error)
         if first is None:
             versions[row] = NULL
         else:
-            # Where one is unusual others are, and each change of engine ends a part.
+            # Unusual rows come together, and each change of engine ends a part.
             end = min(row + _UNUSUAL_RUN, len(rows))
             more = [_decode(message, rows, versions, at, on_error) for at in range(row + 1, end)]
             parts += pa.array(native.take()), message_array([first, *more], kind)
@@ -96,7 +96,7 @@ def _joined(parts: list[pa.StructArray]) -> pa.StructArray:
 def _decode(
     message: type[Message], rows: Rows, versions: Any, row: int, on_error: OnError
 ) -> Message | None:
-    """One row in plain Python."""
+    """Decode one row in plain Python."""
     version = versions[row]
     if version < 0:
         return None
@@ -105,3 +105,17 @@ def _decode(
     except KraftwireError as error:
         on_error(row, error)
         return None
+
+
+def message_array(messages: list[Message | None], kind: pa.StructType) -> pa.StructArray:
+    """Return messages of one class as a struct array in plain Python; None becomes null."""
+    return pa.array([_plain(message) for message in messages], kind)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Struct):
+        fields = value.LAYOUT.fields
+        return {field.name: _plain(getattr(value, field.name)) for field in fields}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value.bytes if isinstance(value, UUID) else value

@@ -1,7 +1,7 @@
-"""Records to columns in plain Python: the twin of the native engine, and what it falls back on.
+"""Records to columns in plain Python: the fallback of the native engine.
 
-It does what the native engine does not: batches of magic 0 and 1, header keys that are no
-UTF-8 (read with replacement characters, as Java reads them), and every error.
+It also does what the native engine does not: batches of magic 0 and 1, header keys that are not
+UTF-8 (decoded with replacement characters, as Java does), and every error.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kraftwire.log.errors import CorruptBatch
 _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 _NO_TIMESTAMP_TYPE = -1
 _ROW = 50
-"""Bytes of a row beside its content, more or less."""
+"""Approximate size of a row in addition to its content, in bytes."""
 
 
 class PythonRecords:
-    """Gathers the records of batches, as rows of the columns that were asked for."""
+    """Collects the records of batches as rows of the requested columns."""
 
     def __init__(self, schema: pa.Schema, room: int) -> None:
-        """`room` is when a chunk is full, in bytes and in rows."""
+        """A chunk is full at `room` bytes or rows."""
         self._schema = schema
         self._room = room
         self._columns: dict[str, list[Any]] = {name: [] for name in schema.names}
@@ -35,7 +35,7 @@ class PythonRecords:
 
     @property
     def is_full(self) -> bool:
-        """Whether a chunk is to be taken."""
+        """Whether the chunk is full."""
         return self._size >= self._room or self.rows >= self._room
 
     def check(self, batch: Batch) -> Sequence[Record]:
@@ -57,7 +57,7 @@ class PythonRecords:
         self._size += sum(map(_size_of, records))
 
     def take(self) -> pa.RecordBatch:
-        """The rows so far; none are left."""
+        """Return the rows so far and start a new chunk."""
         arrays = [
             pa.array(values, field.type)
             for values, field in zip(self._columns.values(), self._schema, strict=True)
@@ -70,7 +70,7 @@ class PythonRecords:
 
 
 def _size_of(record: Record) -> int:
-    """About how many bytes a record takes."""
+    """Return about how many bytes a record takes."""
     size = _ROW + len(record.key or b"") + len(record.value or b"")
     for key, value in record.headers:
         size += len(key) + len(value or b"")

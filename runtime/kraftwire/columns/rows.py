@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 from kraftwire_wire.errors import KraftwireError
 
 Int32s = Any
-"""A buffer of int32, as `memoryview.cast("i")` or `array("i")` make it."""
+"""A buffer of int32, such as `memoryview.cast("i")` or `array("i")`."""
 
 NULL = -1
 """The version of a row that is null."""
 
 
 class Rows(NamedTuple):
-    """Row `i` is `data[begins[i]:ends[i]]`; `is_null` says which rows of a column are nothing."""
+    """Row `i` is `data[begins[i]:ends[i]]`, unless `is_null`."""
 
     data: memoryview
     begins: Int32s
@@ -30,21 +30,21 @@ class Rows(NamedTuple):
 
     @property
     def nulls(self) -> set[int]:
-        """The rows that are nothing."""
+        """The null rows."""
         if self.is_null is None or not self.is_null.true_count:
             return set()
         return set(pc.indices_nonzero(self.is_null).to_pylist())
 
     def content(self, row: int) -> bytes:
-        """The bytes of a row."""
+        """Return the bytes of a row."""
         return bytes(self.data[self.begins[row] : self.ends[row]])
 
 
 def rows_of(column: pa.Array | pa.ChunkedArray) -> Rows:
-    """The rows of a column of bytes; those that are null are empty."""
+    """Return the rows of a column of bytes; null rows are empty."""
     if not _is_binary(column):
         kind = getattr(column, "type", type(column).__name__)
-        raise KraftwireError(f"no column of bytes, which binary arrays of pyarrow are: {kind}")
+        raise KraftwireError(f"expected a binary array of pyarrow, got {kind}")
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if column.type != pa.binary():
@@ -54,7 +54,7 @@ def rows_of(column: pa.Array | pa.ChunkedArray) -> Rows:
     spans: Int32s = memoryview(offsets).cast("i") if offsets is not None else array("i", [0])
     begins, ends = spans[begin : begin + count], spans[begin + 1 : begin + count + 1]
     is_null = pc.is_null(column)
-    if column.null_count:  # what lies beneath a null means nothing
+    if column.null_count:  # the bytes of a null row are undefined
         ends = int32_buffer(pc.if_else(is_null, int32_array(begins), int32_array(ends)))
     return Rows(memoryview(data if data is not None else b"").cast("B"), begins, ends, is_null)
 
@@ -76,18 +76,18 @@ def _is_binary(column: object) -> bool:
 
 
 def int32_array(values: Int32s) -> pa.Int32Array:
-    """A buffer of int32 as an array."""
+    """Return a buffer of int32 as an array."""
     return pa.Array.from_buffers(pa.int32(), len(values), [None, pa.py_buffer(values)])
 
 
 def int32_buffer(values: Any) -> Int32s:
-    """An array of int32 without nulls as a buffer."""
+    """Return an array of int32 without nulls as a buffer."""
     at = values.offset
     return memoryview(values.buffers()[1]).cast("i")[at : at + len(values)]
 
 
 def int16s(values: pa.Array) -> Any:
-    """The values of an array without nulls, as a buffer of int16."""
+    """Return the values of an array without nulls as a buffer of int16."""
     values = values.cast(pa.int16())
     at = values.offset
     return memoryview(values.buffers()[1]).cast("h")[at : at + len(values)]

@@ -13,11 +13,11 @@ from kraftwire_wire.layout import Array, Field, StructType, Type
 from kraftwire_wire.message import Message
 
 ELEMENT = "element"
-"""What the one child of a list is called, as Spark wants it."""
+"""The name of a list's child, as Spark expects it."""
 
 
 def list_of(kind: pa.DataType) -> pa.DataType:
-    """A list without nulls in it."""
+    """Return the type of a list without nulls."""
     return pa.list_(pa.field(ELEMENT, kind, nullable=False))
 
 
@@ -40,25 +40,25 @@ RECORD_COLUMNS: dict[str, pa.Field] = {
         pa.field("batch_position", pa.int64(), nullable=False),
     )
 }
-"""What can be asked for of records.
+"""The columns of records.
 
 A record without a timestamp has -1 ms. `timestamp_type` is 0 for CreateTime, 1 for
-LogAppendTime, -1 for neither (magic 0). What stands in the header of the batch is the same
+LogAppendTime, -1 for neither (magic 0). The values of a batch's header are the same
 for all its records; `attributes` are its bits (`kraftwire.log.batches.header`), `batch_position` is
-where the batch starts in its file. What a format lacks is -1.
+where the batch starts in its file. A value that the format lacks is -1.
 """
 
 DEFAULT_COLUMNS = ("key", "value", "offset", "timestamp", "timestamp_type", "headers")
 
 
 def record_schema(columns: Iterable[str] = DEFAULT_COLUMNS) -> pa.Schema:
-    """The schema of these columns of records, in this order."""
+    """Return the schema of these columns of records, in this order."""
     names = list(columns)
     for name in names:
         if name not in RECORD_COLUMNS:
             raise KraftwireError(f"no column {name!r}; there are {', '.join(RECORD_COLUMNS)}")
     if len(set(names)) < len(names):
-        raise KraftwireError(f"a column is asked for twice: {', '.join(names)}")
+        raise KraftwireError(f"a column is requested twice: {', '.join(names)}")
     return pa.schema([RECORD_COLUMNS[name] for name in names])
 
 
@@ -79,7 +79,7 @@ _PRIMITIVES = {
 
 
 def message_type(message: type[Message]) -> pa.StructType:
-    """The struct type of a message: the fields of all its versions, in their order."""
+    """Return the struct type of a message: the fields of all its versions, in order."""
     unhashable: Any = message  # as mypy sees it: what it makes has no hash
     return _message_type(unhashable)
 
@@ -91,7 +91,7 @@ def _message_type(message: Any) -> pa.StructType:
 
 def _struct_type(message: type[Any], struct: type[Any], within: tuple[type[Any], ...]) -> Any:
     if struct in within:
-        raise KraftwireError(f"{struct.__qualname__} holds itself, which columns cannot")
+        raise KraftwireError(f"{struct.__qualname__} holds itself, so it cannot be a column")
     within = (*within, struct)
     return pa.struct([_field(message, field, within) for field in struct.LAYOUT.fields])
 

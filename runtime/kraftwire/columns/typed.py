@@ -1,4 +1,4 @@
-"""Records of Kafka's own logs to Arrow: sorted by what they are, each kind into its columns.
+"""Decodes records of Kafka's own logs to Arrow, grouped by type.
 
 A log is named as in `kraftwire.log.queries`: `cluster-metadata` and `remote-log`, whose values
 say what they are, and `group`, `transaction` and `share`, whose keys do.
@@ -29,11 +29,11 @@ from kraftwire_wire.records import coordinator_classes
 
 
 class TypedRows(NamedTuple):
-    """The records of one kind in a log.
+    """The records of one type in a log.
 
-    `rows` says where each stood in the input; `versions` those of the values, null where
-    there is none; `keys` is None where the log has no typed keys. A value is null for a
-    tombstone, and like a key where it could not be read. What was not asked for is None.
+    `rows` are their places in the input; `versions` those of the values, null without a value.
+    `keys` is None if the log has no typed keys. A value is null for a tombstone; keys and values
+    are null if they could not be read. What was not requested is None.
     """
 
     rows: pa.Int64Array
@@ -50,14 +50,13 @@ def decode_typed(
     only: Collection[str] | None = None,
     on_error: OnError | None = None,
 ) -> dict[str, TypedRows]:
-    """The records of a log by the names of their values' messages.
+    """Return the records of a log by the names of their values' messages.
 
-    `only` names the messages that are wanted, those of keys as well; of the others nothing
-    is read but what they are.
+    `only` names the messages to decode, including those of keys; of others only the type is read.
 
-    `keys` and `values` are binary columns of the same length. `DecodeError` for the first row
-    that is no record of the log, its path begins with the row; with `on_error`, that is
-    called for each such row in the end, and a row that is of no known kind is left out.
+    `keys` and `values` are binary columns of the same length. Raises `DecodeError` for the first
+    row that is not a record of the log, with a path that begins with the row. With `on_error`,
+    that is called for each such row at the end; a row of unknown type is left out.
     """
     if log not in LOGS:
         raise KraftwireError(f"no log is called {log!r}; there are {', '.join(LOGS)}")
@@ -72,14 +71,14 @@ def decode_typed(
 
 
 class Errors:
-    """What is wrong with rows, the first of each; or with the first row alone."""
+    """The first error of each row, or only that of the first row."""
 
     def __init__(self, *, keeps_all: bool) -> None:
         self._keeps_all = keeps_all
         self.found: dict[int, KraftwireError] = {}
 
     def note(self, row: int, error: KraftwireError) -> None:
-        """Keep an error, unless it is one too many."""
+        """Keep an error if it is the first of its row, or of all rows."""
         if not self._keeps_all and self.found:
             if row >= next(iter(self.found)):
                 return
@@ -88,7 +87,7 @@ class Errors:
 
 
 class Decoding(NamedTuple):
-    """What a call of `decode_typed` is about: the messages wanted, None for all, and errors."""
+    """One call of `decode_typed`: the messages to decode (None for all), and the errors."""
 
     only: Collection[str] | None
     errors: Errors
@@ -101,7 +100,7 @@ class Decoding(NamedTuple):
         rows: Rows,
         places: pa.Int64Array,
     ) -> pa.StructArray | None:
-        """The messages at some places; None where they are not wanted."""
+        """Return the messages at some places, or None if they were not requested."""
         if self.only is not None and message.__name__ not in self.only:
             return None
 
@@ -144,7 +143,7 @@ def _read_coordinator(
 
 
 def _kinds(ids: Int32s) -> Iterator[tuple[int, pa.Int64Array]]:
-    """The ids there are, and the rows of each."""
+    """Yield each id and its rows."""
     column = int32_array(ids)
     for record_id in sorted(pc.unique(column).to_pylist()):
         if record_id != NO_ID:
@@ -156,7 +155,7 @@ def _taken(values: Int32s, places: pa.Int64Array) -> pa.Int32Array:
 
 
 def _versions(versions: Int32s, places: pa.Int64Array) -> pa.Int16Array:
-    """The versions at some places, null for none."""
+    """Return the versions at some places, null if there is none."""
     chosen = _taken(versions, places).cast(pa.int16())
     none: Any = pa.scalar(None, pa.int16())
     return pc.if_else(pc.equal(chosen, NULL), none, chosen)

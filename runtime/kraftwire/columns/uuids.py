@@ -1,4 +1,4 @@
-"""Uuids as text: a column of 16 bytes each to what Kafka prints, URL-safe base64 of 22 signs."""
+"""Uuids as text: URL-safe base64 of 22 characters, as Kafka prints them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SIZE, _SIGNS = 16, 22
 
 
 def uuid_strings(uuids: pa.FixedSizeBinaryArray) -> pa.StringArray:
-    """A column of uuids as strings; what is null stays null."""
+    """Return a column of uuids as strings; nulls stay null."""
     count = len(uuids)
     begin = uuids.offset * _SIZE
     data = uuids.buffers()[1]
@@ -27,7 +27,7 @@ def uuid_strings(uuids: pa.FixedSizeBinaryArray) -> pa.StringArray:
 
 @cache
 def _offsets(power: int) -> pa.Buffer:
-    """Where each text begins and ends, for fewer than two to the power of `power` of them."""
+    """Return the offsets of up to `2 ** power` strings."""
     return pa.py_buffer(array("i", range(0, (_SIGNS << power) + 1, _SIGNS)))
 
 
