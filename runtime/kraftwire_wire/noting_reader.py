@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import Struct as Form
-from typing import Any
+from typing import Any, cast
 
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.reader import ClassicReader, CompactReader, Reader
@@ -48,7 +48,7 @@ class _Shallow(Writer):
     tags: frozenset[int] = frozenset()
 
     def write_struct(self, *_: Any) -> None:
-        pass  # the structs within are asked on their own
+        """Write nothing: the structs inside are asked separately."""
 
     def write_structs(self, *_: Any) -> None:
         pass
@@ -156,22 +156,18 @@ class NotingReader(Reader):
         return value
 
     def read_nullable_string(self, field: str) -> str | None:
-        value: str | None = self._nullable("nullable_string", field)
-        return value
+        return cast("str | None", self._nullable("nullable_string", field))
 
     def read_nullable_bytes(self, field: str) -> bytes | None:
-        value: bytes | None = self._nullable("nullable_bytes", field)
-        return value
+        return cast("bytes | None", self._nullable("nullable_bytes", field))
 
     read_nullable_records = read_nullable_bytes
 
     def read_classic_nullable_string(self, field: str) -> str | None:
-        value: str | None = self._nullable("classic_nullable_string", field)
-        return value
+        return cast("str | None", self._nullable("classic_nullable_string", field))
 
     def read_classic_nullable_bytes(self, field: str) -> bytes | None:
-        value: bytes | None = self._nullable("classic_nullable_bytes", field)
-        return value
+        return cast("bytes | None", self._nullable("classic_nullable_bytes", field))
 
     def _nullable(self, name: str, field: str) -> Any:
         start = self.position
