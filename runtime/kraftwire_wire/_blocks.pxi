@@ -6,7 +6,7 @@ cdef struct Block:
 
 
 cdef void *new_block(Block **chain, Py_ssize_t size) except NULL:
-    """Zeroed memory, chained in C: a list of addresses is cleared by the collector."""
+    """Allocate zeroed memory, chained in C: the collector would clear a list of addresses."""
     cdef Block *block = <Block *>calloc(1, sizeof(Block) + size)
     if block == NULL:
         raise MemoryError

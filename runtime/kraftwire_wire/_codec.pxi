@@ -40,7 +40,6 @@ cdef class NativeCodec:
         free_blocks(self._blocks)
 
     def decode(self, data, *, bint lenient=False):
-        """Read one message that fills `data`; see `Message.decode`."""
         cdef tuple found
         if not lenient and PyBytes_CheckExact(data):
             try:
@@ -52,7 +51,6 @@ cdef class NativeCodec:
         return self._python.decode(data, lenient=lenient)
 
     def decode_from(self, data, position=0, *, bint lenient=False):
-        """Read one message that starts at `position`, and say where it ends."""
         if not lenient and PyBytes_CheckExact(data):
             try:
                 return self.read(data, position)
@@ -61,11 +59,9 @@ cdef class NativeCodec:
         return self._python.decode_from(data, position, lenient=lenient)
 
     def check_end(self, data, end):
-        """Refuse bytes behind the end of a message."""
         self._python.check_end(data, end)
 
     def encode(self, message):
-        """The bytes of a message; see `Message.encode`."""
         try:
             return self.write(message)
         except GIVES_UP:
@@ -73,11 +69,11 @@ cdef class NativeCodec:
         return self._python.encode(message)
 
     def __reduce__(self):
-        """Unpickle as the codec of the engine that runs there."""
+        """Unpickle as a codec of the engine that runs there."""
         return self.message.codec, (self.version,)
 
     cpdef tuple read(self, bytes data, Py_ssize_t position):
-        """The message that starts at a position, and where it ends; one of `GIVES_UP` else."""
+        """Return the message at a position and its end, or raise one of `GIVES_UP`."""
         cdef Input input
         cdef object message
         cdef int was_enabled
@@ -95,7 +91,7 @@ cdef class NativeCodec:
         return message, input.at - input.start
 
     cpdef bytes write(self, message):
-        """The bytes of a message; one of `GIVES_UP` where the emitted code has to look at it."""
+        """Return the bytes of a message, or raise one of `GIVES_UP`: the emitted code tries then."""
         cdef Output output
         if self._plan == NULL:
             raise GIVE_UP
@@ -118,7 +114,7 @@ cdef class NativeCodec:
         return new_block(&self._blocks, size)
 
     cdef Plan *_plan_of(self, cls) except NULL:
-        """The plan of a struct; one for each class, as structs may hold themselves."""
+        """Return the plan of a struct: one for each class, since structs may hold themselves."""
         if cls in self._plans:
             if cls in self._open:
                 raise NotSpecialized("a struct that holds itself")
@@ -180,7 +176,7 @@ cdef class NativeCodec:
         return 0
 
     cdef object _default_of(self, field):
-        """The default of a field, of a type whose comparison runs no Python code."""
+        """Return the default of a field; its comparison must run no Python code."""
         default = field.default
         if type(default) not in (bool, int, float, str, bytes, tuple, UUID, type(None)):
             raise NotSpecialized(f"a default of type {type(default).__name__}")
@@ -197,7 +193,7 @@ cdef class NativeCodec:
         return offset
 
     cdef int _make_defaults(self) except -1:
-        """An instance of each struct to compare with, when all plans are there."""
+        """Make an instance of each struct to compare with, once all plans exist."""
         cdef Plan *plan
         for cls, address in self._plans.items():
             plan = <Plan *><size_t>address

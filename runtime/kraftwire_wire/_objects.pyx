@@ -1,14 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, binding=False
-"""The native object engine: one version of one message, read and written without Python frames.
+"""The native object engine: reads and writes one version of one message without Python frames.
 
-A codec is made from LAYOUT: a table of operations (`Op`) for each struct, with the place of
+A codec compiles LAYOUT to a table of operations (`Op`) for each struct, with the offset of
 each field in the instance. Decoding allocates instances of the generated classes and stores
 into their slots; encoding reads the slots and writes one buffer.
 
 Rules:
-- what the emitted code accepts as usual is done here, in the same way; whatever is unusual
-  (damage, a wrong type, unknown tags to write, lenient reading) is given up, and the
-  emitted code does the work again and words the error;
+- usual input is handled here exactly as by the emitted code; for anything unusual (damage,
+  a wrong type, unknown tags to write, lenient reading) the engine gives up, and the emitted
+  code does the work again and raises the error;
 - structs do not hold themselves, so that nothing goes deeper than the plan;
 - encoding runs no Python code: every value that is compared or converted has exactly the type of
   its field, down to the number in a uuid. So nothing can change or go away meanwhile, and the
@@ -155,10 +155,10 @@ WIDTHS[:] = [1, 1, 2, 2, 4, 4, 8, 8, 16]
 cdef Py_ssize_t MAX_STRING = 0x7FFF
 cdef Py_ssize_t MAX_LENGTH = 0x7FFFFFFF
 cdef uint32_t KNOWN_TAGS = 64
-"""Tags below this are looked at one by one; no message of Kafka's has higher ones."""
+"""The most tags that a struct may know, so that their count takes one byte."""
 
 cdef Py_ssize_t LARGEST_GUESS = 1 << 20
-"""A codec begins with a buffer as large as its last message needed, up to this."""
+"""A codec starts with a buffer as large as its largest message so far, up to this."""
 
 cdef object GIVE_UP = Unusual
 cdef PyTypeObject *UUID_CLASS = <PyTypeObject *>UUID

@@ -64,7 +64,7 @@ cdef object read_fixed(Input *input, Kind kind):
 cdef inline Py_ssize_t read_length(
     Input *input, bint compact, bint is_short, bint nullable
 ) except -2:
-    """A length or a count; -1 for null, if that is allowed. `is_short` is for strings."""
+    """Read a length or count; -1 for null if that is allowed. `is_short` is for strings."""
     cdef Py_ssize_t length
     if compact:
         length = <Py_ssize_t>read_varint(input) - 1
@@ -99,7 +99,6 @@ cdef inline object read_bytes(Input *input, Py_ssize_t length):
 
 
 cdef object read_structs(Input *input, Op *op, bint flexible):
-    """An array of structs, or null."""
     cdef Py_ssize_t count = read_length(input, op.compact, False, op.nullable), i
     cdef object items, item
     if count < 0:
@@ -252,7 +251,7 @@ cdef int read_tags(Input *input, Plan *plan, object instance) except -1:
 
 
 cdef Op *find_tag(Plan *plan, uint32_t tag) except? NULL:
-    """The field of a tag; NULL where the tag is not known in any version."""
+    """Return the field of a tag; NULL if no version knows the tag."""
     cdef int i
     for i in range(plan.tagged_count):
         if plan.tagged[i].tag == tag:

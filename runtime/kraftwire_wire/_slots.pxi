@@ -5,7 +5,7 @@ cdef inline PyObject **slot_of(object instance, Py_ssize_t offset) noexcept:
 
 
 cdef inline void set_slot(object instance, Py_ssize_t offset, object value) noexcept:
-    """Store into a slot of an instance that is new: nothing is there yet to be released."""
+    """Store into a slot of a new instance, which holds nothing to release."""
     Py_INCREF(value)
     slot_of(instance, offset)[0] = <PyObject *>value
 
@@ -28,7 +28,7 @@ cdef inline int set_default(object instance, Op *op) except -1:
 
 
 cdef object default_struct(Plan *plan):
-    """A new struct of defaults, as the class itself makes it, without a Python frame."""
+    """Return a struct of defaults, as the class itself makes it, without a Python frame."""
     cdef object instance = new_instance(plan.cls)
     cdef int i
     for i in range(plan.op_count):
@@ -37,7 +37,7 @@ cdef object default_struct(Plan *plan):
 
 
 cdef bint differs(PyObject *value, Op *op) except -1:
-    """Whether a field is not at its default, as the emitted code has it."""
+    """Whether a field is not at its default, by the emitted code's rule."""
     cdef PyObject *default = op.default
     if value == NULL:
         raise GIVE_UP
@@ -64,7 +64,7 @@ cdef bint differs(PyObject *value, Op *op) except -1:
 
 
 cdef inline bint has_unknown_tags(object instance, Plan *plan) except -1:
-    """Whether a struct has unknown tagged fields; see `Struct` for a slot that is empty."""
+    """Whether a struct has unknown tagged fields; `Struct` says why the slot may be empty."""
     cdef PyObject *tags = slot_of(instance, plan.unknown_tags)[0]
     if tags == NULL:
         return False
@@ -74,7 +74,7 @@ cdef inline bint has_unknown_tags(object instance, Plan *plan) except -1:
 
 
 cdef bint struct_differs(PyObject *value, Plan *plan) except -1:
-    """Whether a struct is not one of defaults; unknown tags count too."""
+    """Whether a struct has anything but defaults; unknown tags count too."""
     cdef int i
     if not is_exactly(value, plan.cls):
         raise GIVE_UP

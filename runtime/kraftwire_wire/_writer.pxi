@@ -1,7 +1,7 @@
 # Turns instances into bytes by the operations of a plan: reads slots, writes one buffer.
 
 cdef inline uint8_t *reserve(Output *output, Py_ssize_t size) except NULL:
-    """Room for some bytes, which are counted as written."""
+    """Return room for some bytes, which count as written."""
     cdef Py_ssize_t wanted
     cdef uint8_t *grown
     if size > output.capacity - output.size:
@@ -16,7 +16,7 @@ cdef inline uint8_t *reserve(Output *output, Py_ssize_t size) except NULL:
 
 
 cdef inline void store(uint8_t *p, uint64_t value, Py_ssize_t width) noexcept:
-    """A number of some bytes, the highest first."""
+    """Store a number big-endian in `width` bytes."""
     cdef Py_ssize_t i
     for i in range(width):
         p[width - 1 - i] = <uint8_t>(value & 0xFF)
@@ -35,7 +35,7 @@ cdef inline int put_varint(Output *output, uint32_t value) except -1:
 
 
 cdef object uuid_number(PyObject *uuid):
-    """The number in a uuid, which must be an exact int: any object can be stored there."""
+    """Return the number in a uuid; it must be an exact int, since any object can be stored."""
     cdef PyObject *number = slot_of(<object>uuid, UUID_INT)[0]
     if number == NULL or not PyLong_CheckExact(<object>number):
         raise GIVE_UP
@@ -95,7 +95,7 @@ cdef int put_fixed(Output *output, PyObject *given, Kind kind) except -1:
 
 
 cdef inline int put_length(Output *output, Py_ssize_t length, bint compact, Py_ssize_t width) except -1:
-    """A length, a count, or -1 for null."""
+    """Write a length or count; -1 means null."""
     if compact:
         return put_varint(output, <uint32_t>(length + 1))
     store(reserve(output, width), <uint64_t>length, width)

@@ -56,7 +56,7 @@ cdef struct Column:
 
 
 cdef Py_ssize_t SLACK = 128
-"""Bytes behind `data` that may be written to, so that short values are copied in one go."""
+"""Writable bytes after `data`, so that a short value is copied in one step."""
 
 cdef Py_ssize_t MAX_DATA = 0x7FFFFFFF
 """Offsets have 32 bits."""
@@ -66,7 +66,7 @@ cdef Py_ssize_t MAX_DATA = 0x7FFFFFFF
 
 
 cdef int reserve_rows(Column *column, Py_ssize_t more) noexcept nogil:
-    """Room for some more rows of a column, not of its children; -1 where there is no memory."""
+    """Make room for more rows of a column, not of its children; -1 if memory is exhausted."""
     cdef Py_ssize_t capacity = column.length + more
     cdef void *grown
     if capacity <= column.capacity:
@@ -101,12 +101,12 @@ cdef int reserve_rows(Column *column, Py_ssize_t more) noexcept nogil:
 
 
 cdef inline Py_ssize_t end_of(const Column *column) noexcept nogil:
-    """Where the last row of bytes or of a list ends."""
+    """Return where the last row of bytes or of a list ends."""
     return column.offsets[column.length] if column.length else 0
 
 
 cdef int reserve_data(Column *column, Py_ssize_t more) noexcept nogil:
-    """Room for some more bytes in a column of bytes."""
+    """Make room for more bytes in a column of bytes."""
     cdef Py_ssize_t capacity = end_of(column) + more
     cdef void *grown
     if capacity > MAX_DATA:
@@ -130,7 +130,7 @@ cdef int reserve_data(Column *column, Py_ssize_t more) noexcept nogil:
 
 
 cdef void cut(Column *column, Py_ssize_t length) noexcept nogil:
-    """Take the rows from `length` on away again, and what was begun of one behind them."""
+    """Remove the rows from `length` on, and an unfinished row after them."""
     cdef int i
     if length < column.length:
         column.length = length
@@ -142,7 +142,7 @@ cdef void cut(Column *column, Py_ssize_t length) noexcept nogil:
 
 
 cdef Py_ssize_t bytes_in(const Column *column) noexcept nogil:
-    """About how many bytes a column holds."""
+    """Return about how many bytes a column holds."""
     cdef Py_ssize_t size = 0
     cdef int i
     if column.shape == FIXED or column.shape == BOOLEAN:
@@ -170,7 +170,7 @@ cdef void free_column(Column *column) noexcept nogil:
 
 
 cdef int shape_column(Column *column, object kind, bint nullable) except -1:
-    """Make a column for an Arrow type; what is allocated hangs in the tree at once."""
+    """Make a column for an Arrow type; everything allocated is in the tree immediately."""
     from pyarrow import types as pa_types
 
     cdef int i
@@ -216,7 +216,7 @@ cdef void release_array(ArrowArray *array) noexcept nogil:
 
 
 cdef uint8_t *pack_bits(const uint8_t *values, Py_ssize_t length, int64_t *zeros) noexcept nogil:
-    """A bit for each byte, the first in the lowest; and how many are zero."""
+    """Pack bytes into bits, the first in the lowest; return how many are zero."""
     cdef Py_ssize_t i, size = (length + 7) // 8
     cdef uint8_t *bits = <uint8_t *>calloc(size + 1, 1)
     cdef int64_t ones = 0
@@ -230,7 +230,7 @@ cdef uint8_t *pack_bits(const uint8_t *values, Py_ssize_t length, int64_t *zeros
 
 
 cdef int hand_over(Column *column, ArrowArray *array) noexcept nogil:
-    """Move the rows of a column into an array; the column is empty then. -1: no memory."""
+    """Move the rows of a column into an array, leaving it empty; -1 if memory is exhausted."""
     cdef Py_ssize_t size = sizeof(Holding) + column.child_count * sizeof(ArrowArray *)
     cdef Holding *holding = <Holding *>calloc(1, size)
     cdef ArrowArray *child
@@ -261,7 +261,7 @@ cdef int hand_over(Column *column, ArrowArray *array) noexcept nogil:
 
 
 cdef int hand_over_bits(Column *column, ArrowArray *array, Holding *holding) noexcept nogil:
-    """What Arrow has as bits and a column as bytes: which rows are there, and bools."""
+    """Pack what Arrow has as bits and a column as bytes: validity and bools."""
     cdef int64_t zeros = 0
     array.n_buffers = 1
     # Without a null there are no bits.
@@ -279,7 +279,7 @@ cdef int hand_over_bits(Column *column, ArrowArray *array, Holding *holding) noe
 
 
 cdef void hand_over_buffers(Column *column, ArrowArray *array, Holding *holding) noexcept nogil:
-    """Give the buffers away, and leave the column empty."""
+    """Move the buffers into an array, leaving the column empty."""
     cdef Py_ssize_t end, size
     column.usual_length = column.length + column.length // 8
     if column.shape == FIXED:
@@ -304,7 +304,7 @@ cdef void hand_over_buffers(Column *column, ArrowArray *array, Holding *holding)
 
 
 cdef void *fitting(void *memory, Py_ssize_t used, Py_ssize_t capacity) noexcept nogil:
-    """Memory without what it has to spare, where that is most of it."""
+    """Shrink memory if most of it is unused."""
     cdef void *smaller
     if used >= capacity // 2:
         return memory
@@ -323,7 +323,7 @@ cdef const char *ARRAY_NAME = "arrow_array"
 
 
 cdef int check_idle(bint is_busy) except -1:
-    """One thread at a time, and none from within its own callbacks."""
+    """Raise if another thread, or a callback of this one, is in the engine."""
     if is_busy:
         raise RuntimeError("these columns are being filled by another call")
     return 0
@@ -331,7 +331,7 @@ cdef int check_idle(bint is_busy) except -1:
 
 @cython.final
 cdef class HandedOver:
-    """Arrow data that is to be taken once: `pyarrow.record_batch(it)`, `pyarrow.array(it)`."""
+    """Arrow data for one import: `pyarrow.record_batch(it)` or `pyarrow.array(it)`."""
 
     cdef object arrow_type
     cdef object capsule
@@ -341,12 +341,12 @@ cdef class HandedOver:
         self.capsule = capsule
 
     def __arrow_c_array__(self, requested_schema=None):
-        """The type and the data, as the Arrow PyCapsule interface has them."""
+        """Return the type and the data; see the Arrow PyCapsule interface."""
         return self.arrow_type.__arrow_c_schema__(), self.capsule
 
 
 cdef HandedOver hand_over_root(Column *column, object arrow_type):
-    """The rows of a column, which are handed over with all that lies below."""
+    """Return the rows of a column and its children, which are moved out."""
     cdef ArrowArray *array = <ArrowArray *>calloc(1, sizeof(ArrowArray))
     cdef int outcome
     if array == NULL:
@@ -361,7 +361,7 @@ cdef HandedOver hand_over_root(Column *column, object arrow_type):
 
 
 cdef void forget(Column *column) noexcept nogil:
-    """Leave a tree of columns empty, of which a part was handed over."""
+    """Empty a tree of columns of which a part was moved out."""
     cdef int i
     column.length = column.usual_length = column.usual_data = 0
     for i in range(column.child_count):

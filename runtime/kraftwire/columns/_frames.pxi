@@ -18,7 +18,7 @@ cdef int check_spans(
 
 
 def read_metadata_frames(data, begins, ends):
-    """Values of a metadata log: frame version 1, record id and version, each a varint.
+    """Read the values of a metadata log: frame version 1, record id and version, each a varint.
 
     Returns ids, versions, and where the messages begin, as buffers of int32; the id is -1
     where the frame is not as usual.
@@ -53,7 +53,7 @@ def read_metadata_frames(data, begins, ends):
 
 
 def read_prefixes(data, begins, ends):
-    """Ids of coordinators' keys, or versions of their values: an int16 in front.
+    """Read the int16 before coordinators' keys (an id) or values (a version).
 
     Returns the numbers and where the messages begin, as buffers of int32; the number is -1
     where there is none, or a negative one.
@@ -74,7 +74,6 @@ def read_prefixes(data, begins, ends):
 
 
 cdef int32_t[:, ::1] new_int32(Py_ssize_t lines, Py_ssize_t count):
-    """Lines of zeros."""
     return memoryview(bytearray(4 * lines * max(count, 1))).cast("B").cast(
         "i", (lines, max(count, 1))
     )

@@ -65,7 +65,7 @@ cdef struct Program:
 
 
 cdef int append_null(Column *column) noexcept nogil:
-    """A row that is null, or where null cannot be, below a null struct, one that is nothing."""
+    """Append a null row, or, inside a null struct, an empty one if the column has no nulls."""
     cdef int i
     if reserve_rows(column, 1) < 0:
         return -1
@@ -84,7 +84,7 @@ cdef int append_null(Column *column) noexcept nogil:
 
 
 cdef inline void store_default(uint8_t *to, const Default *default) noexcept nogil:
-    """Copy a number; sizes that the compiler knows are copied without a call."""
+    """Copy a number; with a size known to the compiler, memcpy is not a call."""
     if default.column.width == 8:
         memcpy(to, default.fixed, 8)
     elif default.column.width == 4:
@@ -119,7 +119,7 @@ cdef int append_default(const Default *default) noexcept nogil:
 
 
 cdef bint is_default(const Default *default) noexcept nogil:
-    """Whether the last row of a column does not differ from its default.
+    """Whether the last row of a column equals its default.
 
     The rule is that of `kraftwire_wire.defaults`, except for unknown tags, which no column has.
     """
@@ -151,7 +151,7 @@ cdef bint is_default(const Default *default) noexcept nogil:
 cdef int append_content(
     Column *column, const uint8_t *start, Py_ssize_t size, const uint8_t *stop
 ) noexcept nogil:
-    """A row of bytes or text, for which there is room among the rows; `stop` ends the input."""
+    """Append a row of bytes or text; there is room for the row. `stop` ends the input."""
     cdef Py_ssize_t used = end_of(column)
     if used + size + SLACK > column.data_capacity and reserve_data(column, size) < 0:
         return -1
@@ -163,7 +163,7 @@ cdef int append_content(
 
 
 cdef int reserve_whole(Column *column, Py_ssize_t more) noexcept nogil:
-    """Room for some more rows of a column and of the structs below it."""
+    """Make room for more rows of a column and of the structs inside it."""
     cdef int i
     if reserve_rows(column, more) < 0:
         return -1
@@ -180,7 +180,7 @@ cdef int reserve_whole(Column *column, Py_ssize_t more) noexcept nogil:
 cdef const uint8_t *read_length(
     const uint8_t *p, const uint8_t *end, bint compact, bint is_short, Py_ssize_t *length
 ) noexcept nogil:
-    """A length or a count, which the bytes left allow; -1 for null."""
+    """Read a length or count that fits into the input; -1 for null."""
     cdef uint32_t raw
     if compact:
         p = varint(p, end, &raw)
@@ -205,7 +205,7 @@ cdef const uint8_t *read_length(
 
 
 cdef inline void store_fixed(uint8_t *to, const uint8_t *p, Step_ kind) noexcept nogil:
-    """A number from the wire's order of bytes to the machine's."""
+    """Store a number of the wire in the machine's byte order."""
     cdef uint16_t two
     cdef uint32_t four
     cdef uint64_t eight
@@ -227,7 +227,7 @@ cdef inline void store_fixed(uint8_t *to, const uint8_t *p, Step_ kind) noexcept
 cdef const uint8_t *read_content(
     const Step *step, Column *column, const uint8_t *p, const uint8_t *end, bint nullable
 ) noexcept nogil:
-    """A string or bytes, for which there is room among the rows."""
+    """Read a string or bytes; there is room for the row."""
     cdef Py_ssize_t length
     p = read_length(p, end, step.compact, step.kind == STEP_TEXT, &length)
     if p == NULL:
@@ -288,7 +288,7 @@ cdef const uint8_t *read_array(
 cdef inline const uint8_t *read_value(
     const Step *step, const uint8_t *p, const uint8_t *end
 ) noexcept nogil:
-    """One field; NULL where it is not as usual."""
+    """Read one field; NULL if it is unusual."""
     cdef Column *column = step.column
     if not step.is_plain:
         return read_composite(step, p, end)
@@ -304,7 +304,7 @@ cdef inline const uint8_t *read_value(
 cdef const uint8_t *read_composite(
     const Step *step, const uint8_t *p, const uint8_t *end
 ) noexcept nogil:
-    """A field that is not a number."""
+    """Read a field that is not a number."""
     cdef Column *column = step.column
     cdef signed char there
     if step.kind == STEP_STRUCT and not step.is_array:
@@ -328,7 +328,7 @@ cdef const uint8_t *read_composite(
 cdef const uint8_t *read_struct(
     const Program *program, const uint8_t *p, const uint8_t *end
 ) noexcept nogil:
-    """One struct, as a row of its column; NULL where anything is not as usual."""
+    """Read a struct as a row of its column; NULL if anything is unusual."""
     cdef Column *column = program.column
     cdef int i
     if column.length == column.capacity and reserve_rows(column, 1) < 0:
@@ -356,7 +356,7 @@ cdef const uint8_t *read_struct(
 cdef const uint8_t *read_tags(
     const Program *program, const uint8_t *p, const uint8_t *end
 ) noexcept nogil:
-    """The tag section; tags that the version does not know are passed over."""
+    """Read a tag section, skipping unknown tags."""
     cdef uint32_t count, tag, size, n
     cdef int64_t before = -1, unknown_before
     cdef int next_ = 0

@@ -18,7 +18,7 @@ cdef struct Order:
 
 @cython.final
 cdef class RecordColumns:
-    """Gathers the records of batches, as rows of the columns that were asked for."""
+    """Collects the records of batches as rows of the requested columns."""
 
     cdef Column root
     cdef Sinks sinks
@@ -83,12 +83,11 @@ cdef class RecordColumns:
 
     @property
     def rows(self):
-        """How many rows there are."""
         return self.root.length
 
     @property
     def is_full(self):
-        """Whether a chunk is to be taken."""
+        """Whether the chunk is full."""
         check_idle(self.is_busy)  # another thread may be moving the buffers
         return self._is_full()
 
@@ -96,7 +95,7 @@ cdef class RecordColumns:
         return bytes_in(&self.root) >= self.room or self.root.length >= self.room
 
     def take(self):
-        """The rows so far, as what `pyarrow.record_batch` takes; none are left."""
+        """Return the rows so far for `pyarrow.record_batch`, and start a new chunk."""
         check_idle(self.is_busy)
         return hand_over_root(&self.root, self.schema)
 
@@ -128,11 +127,11 @@ cdef class RecordColumns:
 
     @property
     def has_more(self):
-        """Whether a large batch is to be read on by `read_more`."""
+        """Whether `read_more` has to read the rest of a large batch."""
         return self.rest is not None
 
     def read_more(self):
-        """Append some more rows of a large batch."""
+        """Append more rows of a large batch."""
         check_idle(self.is_busy or self.rest is None)
         self.is_busy = True
         try:
@@ -190,7 +189,7 @@ cdef class RecordColumns:
         self, const uint8_t *data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t filled,
         int64_t position
     ) noexcept nogil:
-        """Sound batches that follow one another, as many as fill a chunk."""
+        """Find consecutive sound batches, as many as fill a chunk."""
         cdef int count = 0
         cdef int64_t next_offset = self.order.next_offset
         cdef Span *span
@@ -214,7 +213,7 @@ cdef class RecordColumns:
     cdef bint _is_in_order(
         self, const uint8_t *data, const Span *span, Py_ssize_t filled, int64_t next_offset
     ) noexcept nogil:
-        """Whether nothing around a batch says that its offsets are wrong."""
+        """Whether the offsets of a batch fit those around it."""
         cdef int64_t last = last_offset_of(span)
         if span.base_offset < next_offset or last > self.order.last_offset or last == INT64_MAX:
             return False
@@ -227,7 +226,7 @@ cdef class RecordColumns:
         return filled - span.end >= LOOK_AHEAD and <int64_t>big64(data + span.end) > last
 
     cdef bint _check(self, const uint8_t *data, Span *span) except -1:
-        """Whether the CRC matches; and whether the batch is to be read."""
+        """Whether the CRC matches; sets whether the batch is selected."""
         if self.crc_of is not None:
             if <uint32_t>self.crc_of(view_of(data, span.start + CRC_START, span.end)) != span.crc:
                 return False
@@ -241,7 +240,7 @@ cdef class RecordColumns:
         return True
 
     cdef int _append(self, object piece, const uint8_t *data, int count) except -1:
-        """Append checked batches; how many were as usual."""
+        """Append checked batches; return how many were usual."""
         cdef int i = 0, outcome = 0
         cdef Span *span
         while i < count:
@@ -266,7 +265,7 @@ cdef class RecordColumns:
         return i
 
     cdef bint _append_alone(self, object piece, const uint8_t *data, Span *span) except -1:
-        """Append a batch that is compressed or large, or begin to; False if it is not as usual."""
+        """Append a compressed or large batch, or begin to; False if it is unusual."""
         cdef Py_buffer records
         cdef const uint8_t *start
         cdef bint is_large, is_usual
@@ -297,5 +296,5 @@ cdef class RecordColumns:
 
 
 cdef inline object view_of(const uint8_t *data, Py_ssize_t start, Py_ssize_t end):
-    """Bytes as what Python functions take, which must not keep it."""
+    """Return a view for Python functions, which must not keep it."""
     return PyMemoryView_FromMemory(<char *>data + start, end - start, PyBUF_READ)

@@ -8,13 +8,13 @@ cdef dict STEPS = {
 
 
 cdef Py_ssize_t MOST_AT_ONCE = 8192
-"""Rows that room is made for before any of them is read."""
+"""The most rows for which room is made before any of them is read."""
 
 
 @cython.final
 @cython.no_gc_clear
 cdef class MessageColumns:
-    """Gathers messages of one class, in any of its versions, as rows of a struct."""
+    """Collects messages of one class, in any version, as rows of a struct."""
 
     cdef Column root
     cdef Default default
@@ -43,11 +43,10 @@ cdef class MessageColumns:
 
     @property
     def rows(self):
-        """How many rows there are."""
         return self.root.length
 
     def take(self):
-        """The rows so far, as what `pyarrow.array` takes; none are left."""
+        """Return the rows so far for `pyarrow.array`, and start a new array."""
         check_idle(self.is_busy)
         return hand_over_root(&self.root, self.arrow_type)
 
@@ -105,7 +104,7 @@ cdef class MessageColumns:
         return row
 
     cdef bint _prepare(self, int version) except -1:
-        """Make the program of a version; False where there is one, or no such version."""
+        """Make the program of a version; False if it exists, or the version does not."""
         if not 0 <= version < self.version_count or self.programs[version] != NULL:
             return False
         if version not in self.message.VALID_VERSIONS:
@@ -119,7 +118,7 @@ cdef class MessageColumns:
         return new_block(&self.blocks, size)
 
     cdef int _fill_default(self, Default *default, Column *column, cls, bint is_null) except -1:
-        """The defaults of a struct and of all in it."""
+        """Fill in the defaults of a struct and of everything in it."""
         cdef int i
         cdef Default *child
         fields = cls.LAYOUT.fields

@@ -60,7 +60,7 @@ cdef struct Sinks:
 
 
 cdef bint parse_span(const uint8_t *p, Py_ssize_t left, Span *span) noexcept nogil:
-    """A sound header of magic 2 with its whole batch behind it; False for anything else."""
+    """Parse a sound header of magic 2 whose batch is complete; False for anything else."""
     cdef int32_t length
     if left < HEADER_SIZE or p[16] != 2:
         return False
@@ -87,12 +87,12 @@ cdef bint parse_span(const uint8_t *p, Py_ssize_t left, Span *span) noexcept nog
 
 
 cdef inline int64_t last_offset_of(const Span *span) noexcept nogil:
-    """The last offset that a batch takes."""
+    """Return the last offset of a batch."""
     return span.base_offset + span.last_offset_delta
 
 
 cdef bint may_have(const Span *span, const Wanted *wanted) noexcept nogil:
-    """Whether a batch can hold a wanted record, by its header."""
+    """Whether a batch may hold a selected record, by its header."""
     # The header has the largest timestamp, which is that of all records in these two cases.
     if span.attributes & LOG_APPEND_TIME or span.count == 1:
         if span.max_timestamp > wanted.last_timestamp:
@@ -110,7 +110,7 @@ cdef bint may_have(const Span *span, const Wanted *wanted) noexcept nogil:
 cdef const uint8_t *long_zigzag(
     const uint8_t *p, const uint8_t *end, int64_t *value, int most
 ) noexcept nogil:
-    """A zigzag varint of at most some bytes; NULL where it is longer, or the input ends."""
+    """Read a zigzag varint; NULL if it is longer than allowed, or the input ends."""
     cdef uint64_t raw = 0
     cdef int shift
     for shift in range(0, 7 * most, 7):
@@ -129,7 +129,7 @@ cdef const uint8_t *long_zigzag(
 cdef inline const uint8_t *zigzag(
     const uint8_t *p, const uint8_t *end, int64_t *value, int most
 ) noexcept nogil:
-    """The same; what mostly comes, one byte or two, is read in place."""
+    """Read a zigzag varint; the usual one or two bytes are read inline."""
     cdef uint32_t raw
     if end - p >= 2:
         raw = p[0]
@@ -146,7 +146,7 @@ cdef inline const uint8_t *zigzag(
 cdef inline void copy_short(
     uint8_t *to, const uint8_t *start, Py_ssize_t size, const uint8_t *stop
 ) noexcept nogil:
-    """Copy bytes; behind `to` there are SLACK bytes more, and the input ends at `stop`.
+    """Copy bytes; `to` has SLACK more bytes after it, and the input ends at `stop`.
 
     Sizes that the compiler knows are copied without a call.
     """
@@ -181,7 +181,7 @@ cdef inline Cells cells_of(const Column *column) noexcept nogil:
 cdef inline void put_bytes(
     Cells *cells, Py_ssize_t row, const uint8_t *start, int64_t size, const uint8_t *stop
 ) noexcept nogil:
-    """Write a row of bytes, or null where the size is -1."""
+    """Write a row of bytes; a size of -1 means null."""
     cells.valid[row] = size >= 0
     if size > 0:
         copy_short(cells.data + cells.used, start, size, stop)
@@ -254,7 +254,7 @@ cdef struct Record:
 cdef inline bint read_fields(
     Record *record, const Span *span, const uint8_t *p, const uint8_t *end
 ) noexcept nogil:
-    """Read what is behind the length of a record, which ends at `end`."""
+    """Read a record after its length; it ends at `end`."""
     cdef int64_t delta
     p = zigzag(p + 1, end, &delta, 10)
     if p == NULL or add_overflows(span.base_timestamp, delta, &record.timestamp):
@@ -289,7 +289,7 @@ cdef int read_records(
     Sinks *sinks, Column *root, const Wanted *wanted, const Span *span,
     const uint8_t *start, const uint8_t *stop, int64_t limit
 ) noexcept nogil:
-    """Append the records between `start` and `stop`; -1 where one of them is not as usual.
+    """Append the records between `start` and `stop`; -1 if one of them is unusual.
 
     `limit` is how many bytes the headers of one record may take.
 
@@ -340,7 +340,7 @@ cdef int read_records(
 
 
 cdef inline int32_t sequence_of(int32_t base, int64_t delta) noexcept nogil:
-    """The sequence number of a record, which continues at 0 after 2**31 - 1, as Kafka's does."""
+    """Return the sequence number of a record; as in Kafka, 0 follows 2**31 - 1."""
     # Added without a sign, where running over is defined.
     return <int32_t>((<uint64_t>base + <uint64_t>delta) & 0x7FFFFFFF)
 
@@ -371,7 +371,7 @@ cdef bint are_usual(
 cdef int32_t count_records(
     const uint8_t **start, const uint8_t *stop, int32_t most, Py_ssize_t size
 ) noexcept nogil:
-    """Go over up to `most` usual records that begin within `size` bytes; how many there are."""
+    """Skip up to `most` usual records that begin within `size` bytes; return their count."""
     cdef int64_t length
     cdef const uint8_t *p = start[0]
     cdef int32_t count = 0
@@ -385,7 +385,7 @@ cdef int32_t count_records(
 cdef inline void put_numbers(
     Sinks *sinks, Py_ssize_t row, const Record *record, const Span *span
 ) noexcept nogil:
-    """What differs from record to record, beside the content; where the headers end."""
+    """Write the values of one record except its content, and where its headers end."""
     if sinks.offset != NULL:
         (<int64_t *>sinks.offset.values)[row] = record.offset
     if sinks.timestamp != NULL:
@@ -402,7 +402,7 @@ cdef inline void put_numbers(
 cdef int make_room(
     Sinks *sinks, Column *root, Py_ssize_t rows, Py_ssize_t size
 ) noexcept nogil:
-    """Room in every column for the records of a batch, which are no more than its bytes."""
+    """Make room in every column for the records of a batch, at most one per byte."""
     cdef int i
     for i in range(root.child_count):
         if reserve_rows(&root.children[i], rows) < 0:
@@ -417,7 +417,7 @@ cdef int make_room(
 cdef void finish_batch(
     Sinks *sinks, Column *root, const Span *span, Py_ssize_t rows
 ) noexcept nogil:
-    """Count the rows of a batch, and fill in what it says of all its records."""
+    """Count the rows of a batch, and write the values that its records share."""
     cdef Py_ssize_t row
     cdef int i
     for row in range(root.length, rows):

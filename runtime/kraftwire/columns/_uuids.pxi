@@ -4,7 +4,7 @@ cdef const char *URL_SAFE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 
 def uuid_text(data, Py_ssize_t count):
-    """The text of `count` uuids of 16 bytes each, 22 signs for each, one behind the other."""
+    """Return the text of `count` uuids of 16 bytes: 22 characters each, without separators."""
     cdef const uint8_t[::1] raw = data
     if not 0 <= count <= raw.shape[0] // 16:
         raise IndexError(count)
