@@ -48,8 +48,9 @@ def test_a_module_imports_what_it_refers_to_and_nothing_else() -> None:
         field_spec("B"),
         field_spec("Id", "uuid"),
         field_spec("Topic", "Topic", fields=[field_spec()]),
+        field_spec("Many", "[]int32"),
     ]
-    more = {"Field", "Struct", "UUID", "ZERO_UUID", "fixed"}
+    more = {"Array", "Field", "Struct", "StructType", "UUID", "ZERO_UUID", "fixed"}
     assert imported(Renderer().message(plan(*fields))) == always | more
 
 
