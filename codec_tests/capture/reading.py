@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pcap_file import Packet
-from kraftwire.capture.traffic import Traffic
+from kraftwire.capture.packets.pcap_file import Packet
+from kraftwire.capture.packets.traffic import Traffic
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.framing import add_size
 

@@ -107,7 +107,7 @@ def fetched(records: bytes, partition: int = 0, error_code: int = 0, **more: Any
 
 def values_of(answer: Any) -> list[bytes]:
     """What records a FetchResponse has."""
-    from kraftwire.capture.replay.log import contents_of
+    from kraftwire.capture.replay.partition_logs import contents_of
 
     (topic,) = answer.responses
     return [

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from kraftwire.capture.cutting import MISSING
-from kraftwire.capture.reassembly import Assembler, Piece
-from kraftwire.capture.segments import Segment
-from kraftwire.capture.tcp import PATIENCE_PACKETS, TcpConnection
-from kraftwire.capture.traffic import LATE, OUT_OF_WINDOW, Traffic
+from kraftwire.capture.packets.frame_cutter import MISSING
+from kraftwire.capture.packets.reassembly import StreamAssembler, StreamPiece
+from kraftwire.capture.packets.tcp_connection import PATIENCE_PACKETS, TcpConnection
+from kraftwire.capture.packets.tcp_segments import TcpSegment
+from kraftwire.capture.packets.traffic import LATE, OUT_OF_WINDOW, Traffic
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.framing import add_size
 
@@ -66,7 +66,7 @@ def test_a_connection_goes_on_behind_gigabytes_that_are_missing(gap: int) -> Non
 
 
 def test_segments_outside_of_the_window_that_do_not_join_are_left_out() -> None:
-    assembler = Assembler()
+    assembler = StreamAssembler()
     assembler.start(0)
     for sequence in (2**31, 2**31 + 4, 2**30 + 100, 2**31 + 8):
         assert assembler.add(sequence, b"four", 0, 1, 0.0) == []
@@ -74,7 +74,7 @@ def test_segments_outside_of_the_window_that_do_not_join_are_left_out() -> None:
 
 
 def test_late_segments_of_another_stream_do_not_move_one_that_goes_on() -> None:
-    assembler = Assembler()
+    assembler = StreamAssembler()
     assembler.start(0)
     for number in range(5):
         assert assembler.add(2**31 + 4 * number, b"late", 0, 1, 0.0) == []
@@ -85,12 +85,14 @@ def test_late_segments_of_another_stream_do_not_move_one_that_goes_on() -> None:
 def test_bytes_that_are_missing_take_no_memory() -> None:
     """A hole of a gigabyte once counted as a gigabyte that waits."""
     connection = TcpConnection(b"client")
-    connection.receive(Segment(b"client", b"server", 5, 0, ACK, b"x", 0), 1, 0.0)
+    connection.receive(TcpSegment(b"client", b"server", 5, 0, ACK, b"x", 0), 1, 0.0)
     side = connection.sides[0]
-    side.keep_back([Piece(1, None, 900 << 20, 2, 0.0), Piece(900 << 20, b"data", 4, 2, 0.0)])
+    side.withhold(
+        [StreamPiece(1, None, 900 << 20, 2, 0.0), StreamPiece(900 << 20, b"data", 4, 2, 0.0)]
+    )
     assert 0 < connection.memory_bytes < 1000
-    while side.kept_back:
-        side.take()
+    while side.withheld:
+        side.release()
     assert connection.memory_bytes == 0
 
 

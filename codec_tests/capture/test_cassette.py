@@ -88,14 +88,14 @@ def test_an_error_names_file_and_line() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "no cassette"),
-        (b"\x00\xff\xfe", "no JSON"),
+        (b"", "not a cassette"),
+        (b"\x00\xff\xfe", "not JSON"),
         (b"[1, 2]\n", "not a JSON object"),
-        (b"{}\n", "no cassette"),
-        (b'{"format": "har"}\n', "no cassette"),
+        (b"{}\n", "not a cassette"),
+        (b'{"format": "har"}\n', "not a cassette"),
         (HEADER_LINE.replace(b":1,", b":2,"), "a cassette of version 2; this reader knows 1"),
         (HEADER_LINE.replace(b'"release"', b'"no"'), "release: is missing"),
-        (HEADER_LINE.replace(b'"a test"', b"5"), "recorded_by: not a text"),
+        (HEADER_LINE.replace(b'"a test"', b"5"), "recorded_by: not a string"),
     ],
 )
 def test_what_is_no_cassette_is_refused(data: bytes, reason: str) -> None:
@@ -107,16 +107,16 @@ def test_what_is_no_cassette_is_refused(data: bytes, reason: str) -> None:
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (b"{", "no JSON"),
+        (b"{", "not JSON"),
         (b"null\n", "not a JSON object"),
-        (b"[" * 100_000, "no JSON"),
-        (line()[:-2] + b', "time": 2}', "no JSON: an object has the key 'time' more than once"),
-        (b'{"connection": ' + b"9" * 10_000 + b"}", "no JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (line()[:-2] + b', "time": 2}', "not JSON: an object has the key 'time' more than once"),
+        (b'{"connection": ' + b"9" * 10_000 + b"}", "not JSON"),
         (line(connection=None), "connection: is missing"),
         (line(connection=True), "connection: not a whole number"),
         (line(connection=1.5), "connection: not a whole number"),
         (line(direction=None), "direction: is missing"),
-        (line(direction=["request"]), "direction: not a text"),
+        (line(direction=["request"]), "direction: not a string"),
         (line(time=None), "time: not a number of seconds"),
         (line(time=True), "time: not a number of seconds"),
         (line(time="1"), "time: not a number of seconds"),
@@ -125,10 +125,10 @@ def test_what_is_no_cassette_is_refused(data: bytes, reason: str) -> None:
         (line(time=float("inf")), "time: not a number of seconds"),
         (line(time=10**400), "time: not a number of seconds"),
         (line(frame=None), "frame: is missing"),
-        (line(frame=5), "frame: not a text"),
-        (line(frame="AA"), "frame: no base64"),
-        (line(frame="A A="), "frame: no base64"),
-        (line(frame="ä==="), "frame: no base64"),
+        (line(frame=5), "frame: not a string"),
+        (line(frame="AA"), "frame: not base64"),
+        (line(frame="A A="), "frame: not base64"),
+        (line(frame="ä==="), "frame: not base64"),
     ],
 )
 def test_a_bad_line_is_refused(bad: bytes, reason: str) -> None:

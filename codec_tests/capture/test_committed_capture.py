@@ -13,7 +13,7 @@ from functools import cache
 import pytest
 
 from kraftwire.capture.cassette import CassetteHeader, CassetteReader, write_cassette
-from kraftwire.capture.pairing import DecodedFrame, decode_frames, pair
+from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames, pair
 from kraftwire_messages.kafka import registry
 
 from codec_tests.capture.sample_frames import CAPTURE

@@ -10,17 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftwire.capture.boundaries import (
+from kraftwire.capture.decoding.decoder import decode_frames
+from kraftwire.capture.packets.boundaries import (
     Probe,
     RequestProbe,
     ResponseProbe,
-    Waiting,
-    WaitingRequests,
+    UnansweredRequest,
+    UnansweredRequests,
 )
-from kraftwire.capture.connection import MAX_UNDECIDED_BYTES
-from kraftwire.capture.cutting import GIVEN_UP, MISSING, SKIPPED, UNREAD, CutFrame, FrameCutter
-from kraftwire.capture.pairing import decode_frames
-from kraftwire.capture.reassembly import Piece
+from kraftwire.capture.packets.frame_cutter import (
+    GIVEN_UP,
+    MISSING,
+    SKIPPED,
+    UNREAD,
+    CutFrame,
+    FrameCutter,
+)
+from kraftwire.capture.packets.kafka_connection import MAX_UNDECIDED_BYTES
+from kraftwire.capture.packets.reassembly import StreamPiece
 from kraftwire_messages.kafka import MetadataRequest, ProduceRequest, registry
 from kraftwire_wire.framing import add_size
 
@@ -65,7 +72,7 @@ def cut(
     offset = packet = 0
     for packet, part in enumerate(parts, 1):
         data, size = (None, part) if isinstance(part, int) else (part, len(part))
-        frames += cutter.feed(Piece(offset, data, size, packet, float(packet)))
+        frames += cutter.feed(StreamPiece(offset, data, size, packet, float(packet)))
         offset += size
     frames += cutter.close(packet + 1, packet + 1.0)
     return frames, reports, offset
@@ -127,7 +134,9 @@ def test_frames_within_a_candidate_that_goes_on_and_on_are_found() -> None:
     rest = REQUESTS * (400_000 // len(b"".join(REQUESTS)))
     reports = Reports()
     cutter = FrameCutter(RequestProbe(registry), reports, at_boundary=False)
-    frames = list(cutter.feed(Piece(0, false + b"".join(rest), 18 + len(b"".join(rest)), 1, 1.0)))
+    frames = list(
+        cutter.feed(StreamPiece(0, false + b"".join(rest), 18 + len(b"".join(rest)), 1, 1.0))
+    )
     assert bodies(frames) == rest
 
 
@@ -302,9 +311,9 @@ def test_every_byte_is_in_a_frame_or_reported_once(parts: list[bytes | int]) -> 
 
 
 def waiting_for(*numbers: int) -> ResponseProbe:
-    waiting = WaitingRequests()
+    waiting = UnansweredRequests()
     for number in numbers:
-        waiting.by_id[number] = Waiting(3, 12, number)
+        waiting.by_id[number] = UnansweredRequest(3, 12, number)
     return ResponseProbe(registry, waiting)
 
 

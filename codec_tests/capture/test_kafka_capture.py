@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from kraftwire.capture.cassette import CassetteReader, write_cassette
-from kraftwire.capture.pairing import DecodedFrame, decode_frames, pair
+from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames, pair
 from kraftwire_messages.kafka import registry
 from kraftwire_wire import ApiKey
 

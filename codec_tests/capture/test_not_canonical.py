@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftwire.capture.cassette import CassetteHeader, write_cassette
+from kraftwire.capture.decoding.decoder import decode_frames
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import decode_frames
 from kraftwire.cli import main
 from kraftwire_messages.kafka import FetchRequest, FetchResponse, registry
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.capture import pairing
+from kraftwire.capture.decoding import decoder
+from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames, pair
+from kraftwire.capture.decoding.request_queue import RequestQueue
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import DecodedFrame, decode_frames, pair
 from kraftwire_messages.kafka import MetadataRequest, MetadataResponse, registry
 from kraftwire_wire.errors import DecodeError, UnsupportedVersion
 
@@ -136,7 +137,7 @@ def test_an_unknown_api_is_an_error() -> None:
 
 
 def test_requests_that_nobody_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairing, "_MAX_WAITING", 2)
+    monkeypatch.setattr(decoder, "_MAX_UNANSWERED", 2)
     asked = [metadata_request(number) for number in (1, 2, 3)]
     *_, forgotten, answered = decode(*asked, metadata_response(1), metadata_response(3))
     assert "answers no request" in str(forgotten.error)
@@ -174,18 +175,17 @@ def test_any_bytes_give_a_decoded_frame_each(frames: list[Frame]) -> None:
     pair(decoded)
 
 
-def test_each_request_that_nobody_answers_costs_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_request_that_nobody_answers_costs_the_same() -> None:
     """Forgetting the oldest once passed over all that had been forgotten before."""
-    monkeypatch.setattr(pairing, "_MAX_WAITING", 45_000)
     (decoded,) = decode(metadata_request(1))
     requests = [
         replace(decoded, frame=replace(decoded.frame, connection=number))
         for number in range(90_000)
     ]
-    waiting = pairing._Waiting()
+    waiting = RequestQueue(45_000, 1 << 30)
     times = [time.process_time()]
     for half in (requests[:45_000], requests[45_000:]):
         for request in half:
-            waiting.add(request)
+            waiting.add(request.frame.connection, request)
         times.append(time.process_time())
     assert times[2] - times[1] < 6 * (times[1] - times[0])

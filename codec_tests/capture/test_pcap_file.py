@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kraftwire.capture.pairing import decode_frames
-from kraftwire.capture.pcap_file import CaptureError, PcapFile
-from kraftwire.capture.traffic import CUT, Traffic
+from kraftwire.capture.decoding.decoder import decode_frames
+from kraftwire.capture.packets.pcap_file import CaptureError, PcapFile
+from kraftwire.capture.packets.traffic import CUT, Traffic
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.framing import add_size
 

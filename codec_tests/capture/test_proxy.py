@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kraftwire.address import Address
-from kraftwire.capture.pairing import decode_frames
+from kraftwire.capture.decoding.decoder import decode_frames
 from kraftwire.capture.proxy.listeners import MAX_LISTENERS
 from kraftwire.capture.proxy.proxy import ProxyThread
 from kraftwire.net.security import ClientSecurity, ServerSecurity, Tls
@@ -96,7 +96,7 @@ async def test_what_names_no_broker_passes_as_the_very_bytes() -> None:
         assert await peer.receive() == expected[1]
     assert recorded.data("response") == expected
     (problem,) = proxy.problems
-    assert "passed on as it is: Metadata version 12" in problem
+    assert "passed on unchanged: Metadata version 12" in problem
 
 
 @in_loop
@@ -373,8 +373,8 @@ async def test_listeners_take_the_ports_of_a_range_while_there_are_some() -> Non
     got = [(one.host, one.port) for one in seen.brokers]
     assert got == [(HOST, free), named[1]]
     assert proxy.problems == [
-        f"broker-1:9092 is left as it is, without a listener: no port of {free}-{free} is free"
-        " any more"
+        "the address broker-1:9092 is not replaced, since it has no listener:"
+        f" no port of {free}-{free} is free"
     ]
 
 

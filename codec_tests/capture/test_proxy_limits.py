@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from kraftwire.capture.proxy import proxy as proxy_module
-from kraftwire.capture.proxy.pending import PendingBytes, ProxyLimits, Share
+from kraftwire.capture.proxy.pending import PendingBytes, PendingShare, ProxyLimits
 from kraftwire.capture.proxy.proxy import Proxy
 from kraftwire_messages.kafka import ApiVersionsRequest, ApiVersionsResponse
 
@@ -41,7 +41,7 @@ async def test_connections_are_bounded_and_others_go_on() -> None:
         await still_passes(peer)
         crowd = [await stack.enter_async_context(client(own)) for _ in range(50)]
         hung_up = [asyncio.ensure_future(one.is_hung_up_on()) for one in crowd]
-        await until_told(proxy, "there are 5 already (--max-connections)")
+        await until_told(proxy, "5 are connected already (--max-connections)")
         while sum(one.done() for one in hung_up) < 46:
             await asyncio.sleep(0.001)
         await still_passes(peer)
@@ -121,7 +121,9 @@ def test_the_largest_is_closed_and_every_byte_is_counted() -> None:
     rng = random.Random(3)
     closed: list[int] = []
     everyone = PendingBytes(1000)
-    shares: list[Share] = [everyone.share(partial(closed.append, number)) for number in range(20)]
+    shares: list[PendingShare] = [
+        everyone.share(partial(closed.append, number)) for number in range(20)
+    ]
     for _ in range(5000):
         number = rng.randrange(20)
         if rng.random() < 0.6:

@@ -7,17 +7,17 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.capture.reassembly import Assembler, Piece
+from kraftwire.capture.packets.reassembly import StreamAssembler, StreamPiece
 
 Cut = tuple[int, bytes, int]
 """A segment: its offset, its data, and how many bytes of it were not captured."""
 
 
-def assemble(start: int, segments: list[Cut]) -> tuple[list[Piece], Assembler]:
+def assemble(start: int, segments: list[Cut]) -> tuple[list[StreamPiece], StreamAssembler]:
     """What comes of segments, and of giving up in the end."""
-    assembler = Assembler()
+    assembler = StreamAssembler()
     assembler.start(start)
-    pieces: list[Piece] = []
+    pieces: list[StreamPiece] = []
     for packet, (offset, data, cut) in enumerate(segments, 1):
         sequence = (start + offset) % 2**32
         pieces += assembler.add(sequence, data, cut, packet, float(packet))
@@ -83,14 +83,14 @@ def test_a_piece_has_the_time_of_the_packet_that_filled_the_hole() -> None:
 def test_a_hole_that_stays_has_the_packet_that_shows_it() -> None:
     pieces, _ = assemble(0, [(4, b"ef", 0), (6, b"gh", 0)])
     assert pieces == [
-        Piece(0, None, 4, 1, 1.0),
-        Piece(4, b"ef", 2, 1, 1.0),
-        Piece(6, b"gh", 2, 2, 2.0),
+        StreamPiece(0, None, 4, 1, 1.0),
+        StreamPiece(4, b"ef", 2, 1, 1.0),
+        StreamPiece(6, b"gh", 2, 2, 2.0),
     ]
 
 
 def test_a_segment_far_away_is_left_out() -> None:
-    assembler = Assembler()
+    assembler = StreamAssembler()
     assembler.start(0)
     assert assembler.add(2**30, b"far", 0, 1, 0.0) == []
     assert assembler.add(2**32 - 2**30, b"behind", 0, 2, 0.0) == []
@@ -98,7 +98,7 @@ def test_a_segment_far_away_is_left_out() -> None:
 
 
 def test_a_stream_goes_on_beyond_the_largest_sequence_number() -> None:
-    assembler = Assembler()
+    assembler = StreamAssembler()
     assembler.start(2**32 - 2)
     assembler.expected = 3 * 2**32  # 12 GiB have passed
     (piece,) = assembler.add(2**32 - 2, b"abcd", 0, 1, 0.0)
@@ -108,9 +108,9 @@ def test_a_stream_goes_on_beyond_the_largest_sequence_number() -> None:
 
 
 def test_bytes_nobody_holds_can_be_given_up_to_an_offset() -> None:
-    assembler = Assembler()
+    assembler = StreamAssembler()
     assembler.start(0)
     assembler.add(8, b"late", 0, 1, 0.0)
-    assert assembler.give_up(2, 0.0, 5) == [Piece(0, None, 5, 2, 0.0)]
+    assert assembler.give_up(2, 0.0, 5) == [StreamPiece(0, None, 5, 2, 0.0)]
     assert [piece.size for piece in assembler.give_up(3, 0.0, 100)] == [3, 4]
     assert assembler.give_up(4, 0.0, 10) == []

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import DecodedFrame, decode_frames
-from kraftwire.capture.redacting import EVERYTHING, may_hold_secrets, redact_frame
+from kraftwire.capture.frame_redaction import EVERYTHING, may_hold_secrets, redact_frame
 from kraftwire.log.batches.batch import decode_batch
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.batches.record import Record

@@ -188,7 +188,7 @@ def test_a_login_is_answered_whatever_the_client_sends() -> None:
 def test_a_login_that_proves_something_cannot_be_replayed() -> None:
     frames = cassette((SaslHandshakeRequest(mechanism="SCRAM-SHA-256"), SaslHandshakeResponse(), 1))
     (problem,) = Replay(frames, registry).tape.problems
-    assert problem.startswith("frame 1: SCRAM-SHA-256: its clients want a proof")
+    assert problem.startswith("frame 1: SCRAM-SHA-256: its clients verify a proof")
 
 
 # -- versions ------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def test_an_answer_without_a_form_in_the_version_is_a_miss() -> None:
     asked = JoinGroupRequest(group_id="g")
     core = replay((asked, JoinGroupResponse(skip_assignment=True), 9))
     assert is_missed(core, asked, 8)
-    assert "no form in this version: skip_assignment" in str(core.misses[0])
+    assert "cannot be encoded in this version: skip_assignment" in str(core.misses[0])
 
 
 # -- requests about several things ---------------------------------------------------------

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kraftwire.capture.rewriting import addresses_in, rewrite_addresses
+from kraftwire.capture.addresses import addresses_in, rewrite_addresses
 from kraftwire_messages.kafka import (
     FindCoordinatorResponse,
     MetadataResponse,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kraftwire.capture.replay.matching import distance
-from kraftwire.capture.replay.parts import put_together, take_apart
+from kraftwire.capture.replay.request_parts import join_responses, split_exchange
 from kraftwire_messages.kafka import (
     CreateTopicsRequest,
     CreateTopicsResponse,
@@ -54,8 +54,8 @@ def test_parts_are_taken_apart_and_put_together_in_linear_time() -> None:
 
     names = [f"topic-{number}" for number in range(500)]
     asked, answered, _ = metadata(*names)
-    parts = list(take_apart("Metadata", asked, answered, name_of))
-    whole = put_together("Metadata", [answer for _, answer in parts], name_of)
+    parts = list(split_exchange("Metadata", asked, answered, name_of))
+    whole = join_responses("Metadata", [answer for _, answer in parts], name_of)
     assert [topic.name for topic in whole.topics] == names
     assert looked_at <= 3 * len(names)
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraftwire.capture.segments import (
+from kraftwire.capture.packets.tcp_segments import (
     FRAGMENT,
     LINK_TYPES,
     NOT_IP,
     NOT_TCP,
     TOO_SHORT,
-    Segment,
+    TcpSegment,
     endpoint_text,
     parse_packet,
 )
@@ -41,9 +41,9 @@ from codec_tests.capture.packets import (
 ENDS = [(CLIENT, SERVER), (CLIENT_6, SERVER_6)]
 
 
-def parse(link_type: int, packet: bytes) -> Segment:
+def parse(link_type: int, packet: bytes) -> TcpSegment:
     segment = parse_packet(link_type, packet)
-    assert isinstance(segment, Segment), segment
+    assert isinstance(segment, TcpSegment), segment
     return segment
 
 

@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.capture import selection
+from kraftwire.capture.decoding import selection
+from kraftwire.capture.decoding.decoder import decode_frames
+from kraftwire.capture.decoding.selection import FrameSelection
+from kraftwire.capture.decoding.topics import topics_of
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import decode_frames
-from kraftwire.capture.selection import Selection
-from kraftwire.capture.topics import topics_of
 from kraftwire.log.small_files.properties import format_uuid
 from kraftwire_messages.kafka import (
     DeleteTopicsRequest,
@@ -38,7 +38,7 @@ TEA, CUPS = UUID(int=77), UUID(int=88)
 
 def choose(frames: Iterable[Frame], **wanted: object) -> list[int]:
     """The numbers of the frames that are chosen, in their order."""
-    chosen = Selection(**wanted)  # type: ignore[arg-type]
+    chosen = FrameSelection(**wanted)  # type: ignore[arg-type]
     return [one.number for one in chosen.apply(decode_frames(frames, registry))]
 
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftwire.capture import tcp as tcp_module
-from kraftwire.capture import traffic as traffic_module
 from kraftwire.capture.cassette import CassetteReader
-from kraftwire.capture.connection import NO_REQUEST, NOT_KAFKA, TLS
-from kraftwire.capture.cutting import BAD_SIZE, CUT_OFF, GIVEN_UP, INCOMPLETE, MISSING
+from kraftwire.capture.decoding.decoder import decode_frames
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import decode_frames
-from kraftwire.capture.pcap_file import CaptureError
-from kraftwire.capture.traffic import EARLY_END, JOINED_LATE, TOO_MUCH, Traffic
+from kraftwire.capture.packets import tcp_connection as tcp_module
+from kraftwire.capture.packets import traffic as traffic_module
+from kraftwire.capture.packets.frame_cutter import BAD_SIZE, CUT_OFF, GIVEN_UP, INCOMPLETE, MISSING
+from kraftwire.capture.packets.kafka_connection import JOINED_LATE, NO_REQUEST, NOT_KAFKA, TLS
+from kraftwire.capture.packets.pcap_file import CaptureError
+from kraftwire.capture.packets.traffic import EARLY_END, TOO_MUCH, Traffic
 from kraftwire_messages.kafka import (
     MetadataResponse,
     SaslHandshakeRequest,

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kraftwire.capture.cassette import CassetteHeader, CassetteReader, write_cassette
+from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames, pair
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import DecodedFrame, decode_frames, pair
-from kraftwire.capture.redacting import UNREAD, redact_frame
+from kraftwire.capture.frame_redaction import UNREAD, redact_frame
 from kraftwire.capture.replay.replay import Replay
 from kraftwire.cli import main
 from kraftwire_messages.kafka import (

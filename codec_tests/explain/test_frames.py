@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kraftwire.capture.cassette import CassetteReader
-from kraftwire.capture.pairing import DecodedFrame, decode_frames
+from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames
 from kraftwire.explain.messages import explain_request, explain_response
 from kraftwire.explain.rows import ByteRow
 from kraftwire_messages.kafka import registry

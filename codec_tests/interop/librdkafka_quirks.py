@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kraftwire.capture.pairing import DecodedFrame
+from kraftwire.capture.decoding.decoder import DecodedFrame
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import DecodeError, KraftwireError
 

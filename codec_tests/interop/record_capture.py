@@ -18,8 +18,8 @@ import click
 import confluent_kafka
 
 from kraftwire.capture.cassette import CassetteHeader, write_cassette
+from kraftwire.capture.decoding.decoder import DecodedFrame, Exchange, decode_frames, pair
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import DecodedFrame, Exchange, decode_frames, pair
 from kraftwire_messages.kafka import registry
 
 from codec_tests.interop.librdkafka_quirks import PRODUCE, find_quirks

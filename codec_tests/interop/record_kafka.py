@@ -19,8 +19,8 @@ from typing import Any
 import click
 
 from kraftwire.capture.cassette import CassetteHeader, write_cassette
+from kraftwire.capture.decoding.decoder import DecodedFrame, Exchange, decode_frames, pair
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import DecodedFrame, Exchange, decode_frames, pair
 from kraftwire_messages.kafka import registry
 from kraftwire_wire import ApiKey
 

@@ -26,11 +26,11 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from kraftwire.capture.client_tasks import ClientTasks
+from kraftwire.capture.addresses import rewrite_addresses
 from kraftwire.capture.frame import Direction, Frame
 from kraftwire.capture.proxy.pending import PendingBytes, ProxyLimits
-from kraftwire.capture.proxy.relay import Broken, End, NoFrames, relay
-from kraftwire.capture.rewriting import rewrite_addresses
+from kraftwire.capture.proxy.relay import ConnectionBroken, ConnectionEnd, NotFrames, relay
+from kraftwire.capture.servers import ClientTasks
 from kraftwire_messages.kafka import ApiVersionsResponse, registry
 from kraftwire_wire.errors import KraftwireError
 
@@ -129,7 +129,7 @@ class RecordingProxy:
             with self._clients.serving():
                 try:
                     await self._serve(route, broker, reader, writer)
-                except (OSError, Broken, asyncio.CancelledError):
+                except (OSError, ConnectionBroken, asyncio.CancelledError):
                     pass  # a client or the broker has gone, or the proxy is closing
                 finally:
                     writer.close()
@@ -171,12 +171,12 @@ class RecordingProxy:
                 data = rewrite_response(data, header, route)
             return data
 
-        client = End(client_reader, client_writer, "the client")
-        upstream = End(broker_reader, broker_writer, "the broker")
+        client = ConnectionEnd(client_reader, client_writer, "the client")
+        upstream = ConnectionEnd(broker_reader, broker_writer, "the broker")
         pending = PendingBytes(ProxyLimits().pending_bytes).share(broker_writer.transport.abort)
         try:
             await relay(client, upstream, pass_request, pass_response, pending)
-        except (NoFrames, KraftwireError, LookupError) as error:
+        except (NotFrames, KraftwireError, LookupError) as error:
             self.failures.append(error)
         finally:
             broker_writer.close()

@@ -28,8 +28,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from kraftwire.address import Address
 from kraftwire.capture.cassette import CassetteHeader, CassetteReader
 from kraftwire.capture.cassette_file import CassetteFile
+from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import DecodedFrame, decode_frames
 from kraftwire.capture.proxy.proxy import ProxyThread
 from kraftwire.net.security import ClientSecurity, Mechanism, Sasl, Tls
 from kraftwire.raft.core.messages import METADATA_TOPIC_ID

@@ -16,9 +16,10 @@ from typing import Any
 
 import pytest
 
-from kraftwire.capture.pairing import DecodedFrame, decode_frames
-from kraftwire.capture.pcap_file import PcapFile
-from kraftwire.capture.traffic import JOINED_LATE, Traffic
+from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames
+from kraftwire.capture.packets.kafka_connection import JOINED_LATE
+from kraftwire.capture.packets.pcap_file import PcapFile
+from kraftwire.capture.packets.traffic import Traffic
 from kraftwire_messages.kafka import registry
 from kraftwire_wire import ApiKey
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from kraftwire.capture.pairing import DecodedFrame, decode_frames
+from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames
 from kraftwire_messages.kafka import registry
 
 from codec_tests.interop.librdkafka_quirks import find_quirks

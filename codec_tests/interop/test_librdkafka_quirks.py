@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kraftwire.capture.decoding.decoder import decode_frames
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import decode_frames
 from kraftwire_messages.kafka import registry
 
 from codec_tests.interop.librdkafka_quirks import find_quirks

@@ -17,12 +17,12 @@ from click.testing import CliRunner
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from kraftwire.capture.connection import NOT_KAFKA
-from kraftwire.capture.cutting import CUT_OFF
+from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import DecodedFrame, decode_frames
-from kraftwire.capture.pcap_file import PcapFile
-from kraftwire.capture.traffic import Traffic
+from kraftwire.capture.packets.frame_cutter import CUT_OFF
+from kraftwire.capture.packets.kafka_connection import NOT_KAFKA
+from kraftwire.capture.packets.pcap_file import PcapFile
+from kraftwire.capture.packets.traffic import Traffic
 from kraftwire.cli import main
 from kraftwire_messages.kafka import (
     ApiVersionsRequest,

@@ -55,9 +55,9 @@ def _segment(path: Path) -> Path:
 def _proxy(path: Path) -> None:
     from uuid import UUID
 
+    from kraftwire.capture.decoding.decoder import decode_frames
     from kraftwire.capture.frame import Frame
-    from kraftwire.capture.pairing import decode_frames
-    from kraftwire.capture.redacting import redact_frame
+    from kraftwire.capture.frame_redaction import redact_frame
     from kraftwire_messages.kafka import FetchRequest, FetchResponse, registry
 
     partition = FetchResponse.PartitionData(records=_segment(path).read_bytes())
@@ -73,7 +73,7 @@ def _proxy(path: Path) -> None:
 
 
 def _replay(path: Path) -> None:
-    from kraftwire.capture.replay.log import contents_of
+    from kraftwire.capture.replay.partition_logs import contents_of
 
     print(len(contents_of(_segment(path).read_bytes())), file=sys.stderr)
 

@@ -1,12 +1,17 @@
-"""Recorded Kafka traffic: the frames of connections, stored, paired and decoded.
+"""Recorded Kafka traffic: frames are captured, stored, decoded, redacted and replayed.
 
-`frame` is one message as it went over a connection; `cassette` stores frames in a file;
-`pairing` decodes them and puts requests and responses together. Wherever frames come from,
-they become `Frame` objects in the order in which they were sent.
+Wherever frames come from, they become `frame.Frame` objects in the order in which they were sent.
 
-Out of packets they come in steps, each of which knows only those before it: `pcap_file` reads
-packets, `segments` finds the TCP segment in one, `reassembly` puts those of one direction in
-order, `tcp` those of a connection, `boundaries` and `cutting` make frames out of bytes,
-`connection` finds out who is the client, and `traffic` goes through a file with all of them;
-`losses` counts what could not be read. `selection` and `topics` choose among decoded frames.
+    packets           frames out of packet captures: packets, TCP streams, frame boundaries
+    cassette          frames in a file of JSON Lines; `cassette_file` appends to one
+    decoding          pairs requests with responses, decodes them, selects some
+    frame_redaction   removes secrets from decoded frames
+    addresses         finds and replaces broker addresses in messages
+    struct_search     finds structs in messages by their layout
+    proxy             records live traffic between clients and a cluster
+    replay            serves a recording as a broker would
+    servers           what proxy and replay share: client tasks, an event loop in a thread
+
+`packets` and `cassette` only produce frames, and `decoding` does not know where they came from.
+`proxy` and `replay` are on top and do not know each other.
 """

@@ -12,24 +12,24 @@ Every other line is one frame, in the order in which the frames were sent:
     connection    a whole number that tells connections apart
     direction     "request" (from the client) or "response" (from the broker)
     time          seconds since the recording began
-    frame         the frame's bytes, without their length prefix, in base64; all of them, also
-                  those after a request's message, which some clients write and no broker reads
+    frame         the frame's bytes, without their length prefix, in base64; also those after
+                  a request's message, which some clients write and no broker reads
     broker        optional: the HOST:PORT that the connection went to, as the recorder knew it
-    redacted      optional: a list of what the bytes no longer say, as paths of fields, such
-                  as "auth_bytes"; "*" where no byte is left of what could not be read, and
-                  "(bytes of no field)" where what stood behind a message is gone
+    redacted      optional: a list of the field paths that were removed from the bytes, such
+                  as "auth_bytes"; "*" if all bytes of an unreadable frame were removed, and
+                  "(bytes of no field)" for bytes after a message
 
-The bytes are those that client and broker sent, also where a proxy between them changed
-what the client got: a response names the brokers' own addresses, not those of the proxy,
-which no other run would have. Whoever replays it puts addresses of its own in their place.
+The bytes are those that client and broker sent, even if a proxy between them changed what the
+client got: a response has the brokers' own addresses, not those of the proxy, which no other run
+would have. A replay replaces them with its own addresses.
 
-A redacted frame decodes as before; a secret is "(redacted)" in it. A frame that could not
-be read, and may hold a secret, has no bytes, and does not decode; a token of SASL without a
-header (KIP-43) is "(redacted)" as a whole.
+A redacted frame still decodes; a secret is "(redacted)" in it. An unreadable frame that may hold
+a secret has no bytes and does not decode; a SASL token without a header (KIP-43) is "(redacted)"
+as a whole.
 
-A reader passes over keys that it does not know and over empty lines, and refuses other
-versions. Reading and writing are streaming: one frame is in memory at a time. Whatever is
-in a file, reading it raises nothing but `CassetteError`, and `OSError` for the file itself.
+A reader skips unknown keys and empty lines, and refuses other versions. Reading and writing are
+streaming: one frame is in memory at a time. Whatever is in a file, reading it raises only
+`CassetteError`, or `OSError` for the file itself.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ class CassetteError(KraftwireError):
 
 @dataclass(frozen=True, slots=True)
 class CassetteHeader:
-    """What the first line of a cassette says about the recording."""
+    """The first line of a cassette: how it was recorded."""
 
     recorded_by: str
     release: str
 
 
 class CassetteReader:
-    """Reads a cassette: the header at once, the frames while iterating."""
+    """Reads a cassette: the header when created, the frames while iterating."""
 
     def __init__(self, stream: IO[bytes], name: str) -> None:
         """`name` is what errors call the file."""
@@ -89,7 +89,7 @@ class CassetteReader:
     def _read_header(self) -> CassetteHeader:
         obj = self._read_object()
         if obj is None or obj.get("format") != FORMAT:
-            raise self._error(f'no cassette: the first line has no "format": "{FORMAT}"')
+            raise self._error(f'not a cassette: the first line has no "format": "{FORMAT}"')
         if obj.get("version") != VERSION:
             found = str(obj.get("version"))[:20]
             raise self._error(f"a cassette of version {found}; this reader knows {VERSION}")
@@ -103,7 +103,7 @@ class CassetteReader:
         try:
             data = b64decode(self._take(obj, "frame", str), validate=True)
         except ValueError as error:
-            raise self._error(f"frame: no base64: {error}") from None
+            raise self._error(f"frame: not base64: {error}") from None
         time = self._take_time(obj)
         broker = self._take(obj, "broker", str) if "broker" in obj else None
         redacted = self._take_redacted(obj)
@@ -112,7 +112,7 @@ class CassetteReader:
     def _take_redacted(self, obj: dict[str, Any]) -> tuple[str, ...]:
         paths = obj.get("redacted", [])
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-            raise self._error("redacted: not a list of texts")
+            raise self._error("redacted: not a list of strings")
         return tuple(paths)
 
     def _take_time(self, obj: dict[str, Any]) -> float:
@@ -127,15 +127,15 @@ class CassetteReader:
         raise self._error("time: not a number of seconds")
 
     def _take(self, obj: dict[str, Any], key: str, kind: type[Any]) -> Any:
-        """A value that has to be there and of one type; True is no whole number."""
+        """Return a required value of exactly one type; True is not a whole number."""
         value = obj.get(key)
         if type(value) is not kind:
-            wanted = "a whole number" if kind is int else "a text"
-            raise self._error(f"{key}: {'not ' + wanted if key in obj else 'is missing'}")
+            expected = "a whole number" if kind is int else "a string"
+            raise self._error(f"{key}: {'not ' + expected if key in obj else 'is missing'}")
         return value
 
     def _read_object(self) -> dict[str, Any] | None:
-        """The next line that is not empty; None at the end of the file."""
+        """Return the next line that is not empty; None at the end of the file."""
         while line := self._stream.readline(_MAX_LINE_SIZE):
             self._line += 1
             if line.isspace() and len(line) < _MAX_LINE_SIZE:
@@ -145,7 +145,7 @@ class CassetteReader:
             try:
                 obj = parse_json(line)
             except ValueError as error:
-                raise self._error(f"no JSON: {error}") from None
+                raise self._error(f"not JSON: {error}") from None
             if not isinstance(obj, dict):
                 raise self._error("not a JSON object")
             return obj
@@ -156,7 +156,7 @@ class CassetteReader:
 
 
 def write_cassette(stream: IO[bytes], header: CassetteHeader, frames: Iterable[Frame]) -> int:
-    """Write frames as a cassette; returns how many there were."""
+    """Write frames as a cassette; return their number."""
     stream.write(header_line(header))
     count = 0
     for count, frame in enumerate(frames, 1):  # noqa: B007
@@ -165,13 +165,13 @@ def write_cassette(stream: IO[bytes], header: CassetteHeader, frames: Iterable[F
 
 
 def header_line(header: CassetteHeader) -> bytes:
-    """The first line of a cassette."""
+    """Return the first line of a cassette."""
     first = {"format": FORMAT, "version": VERSION}
     return _line(first | {"recorded_by": header.recorded_by, "release": header.release})
 
 
 def frame_line(frame: Frame) -> bytes:
-    """The line of a frame; base64 needs no escapes, so that JSON need not look at it."""
+    """Return the line of a frame. Base64 needs no escapes, so it bypasses the JSON encoder."""
     start = {
         "connection": frame.connection,
         "direction": frame.direction,

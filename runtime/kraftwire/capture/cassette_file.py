@@ -1,8 +1,8 @@
-"""A cassette that grows: each frame is in the file when the next is taken.
+"""A cassette that grows: each frame is in the file before the next one is accepted.
 
-A write that fails (a full disk) ends the recording: what stands of the last line is cut off
-again, so that the file stays a cassette. A file is locked while it grows, since two that add to
-it at once would write over each other.
+A failed write (a full disk) ends the recording: the partial last line is truncated, so that the
+file stays a cassette. The file is locked while it grows, because two writers would overwrite each
+other's frames.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from kraftwire_wire.errors import KraftwireError
 
 
 class CassetteExists(KraftwireError):
-    """A file is there already, and nobody said what to do with it."""
+    """The file exists already."""
 
 
 class CassetteInUse(KraftwireError):
-    """Another process writes to a file."""
+    """Another process is writing to the file."""
 
 
 class CassetteFile:
-    """See the module; a context manager. `count` is how many frames were written."""
+    """A cassette open for writing; a context manager. `count` is the number of frames written."""
 
     def __init__(self, raw: FileIO) -> None:
         self.count = 0
@@ -46,15 +46,16 @@ class CassetteFile:
 
     @classmethod
     def create(cls, path: Path, header: CassetteHeader, *, force: bool = False) -> Self:
-        """A new file; with `force` in the place of another, `CassetteExists` without.
+        """Create a file; `force` replaces an existing one.
 
-        `CassetteInUse` where another process writes to it.
+        Raises `CassetteExists` without `force`, and `CassetteInUse` if another process is writing
+        to the file.
         """
         try:
             self = cls(_locked(path, "a" if force else "x"))
         except FileExistsError:
-            mend = "--append adds to it, --force replaces it"
-            raise CassetteExists(f"{path} exists: {mend}") from None
+            fix = "--append adds to it, --force replaces it"
+            raise CassetteExists(f"{path} exists: {fix}") from None
         if stat.S_ISREG(os.fstat(self._raw.fileno()).st_mode):
             self._raw.truncate(0)
         self._write(header_line(header))
@@ -62,19 +63,20 @@ class CassetteFile:
 
     @classmethod
     def append(cls, path: Path) -> Self:
-        """A file that is a cassette; connections and times go on behind those in it.
+        """Open a cassette to append to; connections and times continue after those in it.
 
-        `CassetteError` where it is none, or its last line is not whole; `CassetteInUse`.
+        Raises `CassetteError` if the file is not a cassette or its last line is incomplete, and
+        `CassetteInUse`.
         """
         self = cls(_locked(path, "r+"))
         try:
-            self._go_on_behind(path)
+            self._continue_after(path)
         except BaseException:
             self._raw.close()
             raise
         return self
 
-    def _go_on_behind(self, path: Path) -> None:
+    def _continue_after(self, path: Path) -> None:
         connection, time = 0, 0.0
         with path.open("rb") as stream:
             for frame in CassetteReader(stream, str(path)):
@@ -88,7 +90,7 @@ class CassetteFile:
 
     @classmethod
     def to_pipe(cls, descriptor: int, header: CassetteHeader) -> Self:
-        """A stream, such as standard output."""
+        """Write to a stream, such as standard output."""
         self = cls(FileIO(descriptor, "w", closefd=False))
         self._write(header_line(header))
         return self
@@ -100,12 +102,11 @@ class CassetteFile:
         self._raw.close()
 
     def write(self, frame: Frame) -> None:
-        """Add a frame; `OSError` where there is no room, and the file is as it was before."""
+        """Append a frame; if that raises `OSError`, the file is as it was before."""
         self._write(frame_line(self._shifted(frame)))
         self.count += 1
 
     def _shifted(self, frame: Frame) -> Frame:
-        """The frame behind those that were there."""
         if not self._first_connection and not self._first_time:
             return frame
         connection = self._first_connection + frame.connection

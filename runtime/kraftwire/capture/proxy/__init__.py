@@ -1,6 +1,10 @@
-"""Live traffic between clients and a cluster, passed on and recorded.
+"""Records live traffic between clients and a cluster.
 
-`proxy` is what stands between them: `listeners` takes the clients of each broker, `upstream`
-connects to it, and `relay` passes frames both ways. What is recorded are the brokers' own
-frames, before `capture.rewriting` puts the proxy's addresses into them.
+    proxy       the proxy itself: records and rewrites frames; the entry point
+    listeners   accepts the clients of each broker
+    upstream    connects to a broker, and logs in
+    relay       passes frames between two connections
+    pending     limits the bytes that all connections hold
+
+The proxy records the brokers' own frames, before it replaces the addresses in them.
 """

@@ -1,6 +1,6 @@
-"""The proxy's listeners: one to bootstrap at, and one for each broker that was named.
+"""The proxy's listeners: one to bootstrap at, and one for each broker that a response has named.
 
-A broker's listener is opened when it is first needed, and stays. Its port is the next free
+A broker's listener is opened when it is first needed, and stays open. Its port is the next free
 one of a range, or one that the system chooses.
 """
 
@@ -14,18 +14,18 @@ from collections.abc import Awaitable, Callable
 from kraftwire.address import Address
 
 Serve = Callable[[Address, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-"""Serves a client that came to the listener of a broker."""
+"""Serves a client that has connected to the listener of a broker."""
 
 MAX_LISTENERS = 200
 _BACKLOG = 32
-"""asyncio accepts so many clients before it serves the first; more descriptors are kept free."""
+"""asyncio accepts this many clients before it serves the first; more descriptors stay reserved."""
 
 
 class Listeners:
-    """See the module; `close` when done."""
+    """The open listeners, by broker."""
 
     def __init__(self, serve: Serve, ports: range | None) -> None:
-        """`ports` are those for all listeners but the first; None for any."""
+        """`ports` are for all listeners but the first; None for any."""
         self._serve = serve
         self._ports = None if ports is None else iter(ports)
         self._range = ports
@@ -35,7 +35,7 @@ class Listeners:
         self._lock = asyncio.Lock()
 
     async def open_first(self, listen: Address, broker: Address) -> Address:
-        """Listen for the broker that clients bootstrap with; `OSError` where that cannot be."""
+        """Listen for the bootstrap broker; return the address. Raises `OSError`."""
         found = await asyncio.get_running_loop().getaddrinfo(
             *listen, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
@@ -44,7 +44,7 @@ class Listeners:
         return Address(self._host, await self._open(listen.port, broker))
 
     async def open(self, broker: Address) -> None:
-        """Listen for a broker, unless that is done; `OSError` where that cannot be."""
+        """Listen for a broker if it has no listener yet. Raises `OSError`."""
         async with self._lock:
             if broker in self._by_broker or self.is_own(broker):
                 return
@@ -63,18 +63,18 @@ class Listeners:
                     return
         assert self._range is not None
         first, last = self._range[0], self._range[-1]
-        raise OSError(errno.EADDRINUSE, f"no port of {first}-{last} is free any more")
+        raise OSError(errno.EADDRINUSE, f"no port of {first}-{last} is free")
 
     def port_of(self, broker: tuple[str, int]) -> int | None:
-        """Where a broker's listener is; None where it has none."""
+        """Return the port of a broker's listener; None if it has none."""
         return self._by_broker.get(broker)
 
     def is_own(self, address: tuple[str, int]) -> bool:
-        """Whether an address is one of the proxy's own."""
+        """Whether an address belongs to the proxy."""
         return address[0] == self._host and address[1] in self._by_broker.values()
 
     def close(self) -> None:
-        """Close all listeners; connections go on."""
+        """Close all listeners; connections stay open."""
         for server in self._servers:
             server.close()
 

@@ -1,7 +1,7 @@
-"""What all connections of a proxy hold back together: frames that are not whole or not passed on.
+"""Limits the bytes that a proxy's connections hold: frames not yet complete or not yet passed on.
 
-Each connection may hold a frame of 100 MiB in both directions, so what they have in all is
-bounded: the connection that holds most is closed, which is seldom one that does its work.
+Each connection may hold a frame of 100 MiB in either direction, so their total has a limit. When
+it is exceeded, the connection that holds most is closed, which is rarely one that makes progress.
 """
 
 from __future__ import annotations
@@ -12,40 +12,40 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class ProxyLimits:
-    """How much clients may take of a proxy."""
+    """How many clients a proxy accepts, and how much they may have pending."""
 
     connections: int = 500
     pending_bytes: int = 256 << 20
 
 
 class PendingBytes:
-    """The sum over all connections."""
+    """The total over all connections."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.total = 0
-        self._shares: set[Share] = set()
+        self._shares: set[PendingShare] = set()
 
-    def share(self, close: Callable[[], None]) -> Share:
-        """Return the share of a new connection; `close` is called to end it."""
-        share = Share(self, close)
+    def share(self, close: Callable[[], None]) -> PendingShare:
+        """Return the share of a new connection; `close` is called if it holds too much."""
+        share = PendingShare(self, close)
         self._shares.add(share)
         return share
 
     def bound(self) -> None:
-        """Close the connections with most pending, until the limit is kept."""
+        """Close the connections with most pending bytes until the total is within the limit."""
         while self.total > self.most:
             biggest = max(self._shares, key=lambda share: share.size)
             biggest.end()
             biggest.close()
 
-    def remove(self, share: Share) -> None:
-        """Count a connection no more."""
+    def remove(self, share: PendingShare) -> None:
+        """Stop counting a connection."""
         self._shares.discard(share)
 
 
-class Share:
-    """What one connection holds back, in both directions."""
+class PendingShare:
+    """The pending bytes of one connection, in both directions."""
 
     def __init__(self, all_shares: PendingBytes, close: Callable[[], None]) -> None:
         self.close = close
@@ -54,7 +54,7 @@ class Share:
         self._has_ended = False
 
     def add(self, count: int) -> None:
-        """Count bytes that were read, or with a negative number bytes that were passed on."""
+        """Count bytes that were read; a negative number counts bytes that were passed on."""
         if not self._has_ended:
             self.size += count
             self._all.total += count
@@ -62,7 +62,7 @@ class Share:
                 self._all.bound()
 
     def end(self) -> None:
-        """The connection is closed, and holds nothing; it may have ended before."""
+        """Count a closed connection as holding nothing; harmless if repeated."""
         self._all.total -= self.size
         self.size = 0
         self._has_ended = True

@@ -1,4 +1,4 @@
-"""Connections of the proxy to brokers: over TCP or TLS, logged in where that is asked for."""
+"""Connects the proxy to brokers: over TCP or TLS, with a login if the settings have one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import itertools
 
 from kraftwire.address import Address
-from kraftwire.capture.proxy.relay import End
+from kraftwire.capture.proxy.relay import ConnectionEnd
 from kraftwire.net.errors import AuthenticationFailed
 from kraftwire.net.sasl import log_in
 from kraftwire.net.security import ClientSecurity
@@ -21,30 +21,30 @@ _MAX_ANSWER = 1 << 20
 _CLIENT_ID = "kraftwire-proxy"
 
 
-async def connect(address: Address, security: ClientSecurity) -> End:
-    """A connection on which a client's requests may follow.
+async def connect(address: Address, security: ClientSecurity) -> ConnectionEnd:
+    """Return a connection that is ready for a client's requests.
 
-    `OSError` where there is none in time, `KraftwireError` where the broker refuses the login.
+    Raises `OSError` on failure and timeout, `KraftwireError` if the broker refuses the login.
     """
     context = security.context
     async with asyncio.timeout(_CONNECT_S):
         reader, writer = await asyncio.open_connection(
             *address, ssl=context, server_hostname=address.host if context else None
         )
-        end = End(reader, writer, str(address))
+        end = ConnectionEnd(reader, writer, str(address))
         try:
             if security.sasl is not None:
-                await log_in(_Asker(end).ask, security.sasl)
+                await log_in(_LoginClient(end).ask, security.sasl)
         except BaseException:
             writer.transport.abort()
             raise
     return end
 
 
-class _Asker:
-    """Asks one thing after the other, in the versions that every broker has (KIP-152)."""
+class _LoginClient:
+    """Sends one request at a time, in versions that every broker has (KIP-152)."""
 
-    def __init__(self, end: End) -> None:
+    def __init__(self, end: ConnectionEnd) -> None:
         self._end = end
         self._numbers = itertools.count()
 

@@ -1,14 +1,13 @@
-"""Which recorded request a request is: rules for what may differ.
+"""MatchRules for how a request may differ from the recorded one that it matches.
 
-Requests are compared by their decoded fields. A field is volatile where a rule says so: it
-does not have to be equal, but of several requests that match, the one with the fewest
-differences in volatile fields is the nearest. Between versions, a field that only one of them
-has is left out where it is ignorable or has its default. Lists are compared without regard to
-their order, since clients keep topics in sets.
+Requests are compared by their decoded fields. A volatile field need not be equal, but of several
+matching requests, the one with the fewest differences in volatile fields is the nearest. A field
+that only one of two versions has is left out if it is ignorable or has its default. The order of
+lists does not matter, since clients keep topics in sets.
 
-`RULES` is the table of what is volatile, `POLLED` of what may be asked more often than it was
-recorded, `QUIET` of what has an answer without a recording, `BOUND` of the ids that clients
-make up and brokers repeat.
+`RULES` lists the volatile fields, `POLLED` the APIs that may be repeated more often than they were
+recorded, `QUIET` those that have an answer without a recording, and `BOUND` the ids that clients
+choose and brokers repeat.
 """
 
 from __future__ import annotations
@@ -23,93 +22,84 @@ from kraftwire.difference import Difference, differences, is_ignored, split_patt
 from kraftwire_wire.layout import Field
 from kraftwire_wire.message import Message, Struct
 
-
-class Rule(NamedTuple):
-    """Volatile fields: messages by a pattern, paths without indexes, and why."""
-
-    messages: str
-    paths: tuple[str, ...]
-    why: str
-
-
-RULES = (
-    Rule("*", ("timeout_ms", "transaction_timeout_ms"), "how long a client waits"),
-    Rule("*", ("member_id", "group_instance_id", "members.member_id"), "made up by either side"),
-    Rule("*", ("generation_id", "generation_id_or_member_epoch", "member_epoch"), "generations"),
-    Rule("*", ("groups.member_id", "groups.member_epoch"), "the same in OffsetFetch"),
-    Rule("*", ("producer_id", "producer_epoch"), "handed out by brokers"),
-    Rule("*", ("transactions.producer_id", "transactions.producer_epoch"), "the same in batches"),
-    Rule("*", ("topics.partitions.current_leader_epoch",), "known or not, by timing"),
-    Rule("*", ("topics.partitions.committed_leader_epoch",), "known or not, by timing"),
-    Rule("*", ("topics.partitions.leader_epoch",), "known or not, by timing"),
-    Rule("ApiVersionsRequest", ("client_software_name", "client_software_version"), "the client"),
-    Rule("ApiVersionsRequest", ("cluster_id", "node_id"), "the cluster"),
-    Rule(
-        "MetadataRequest",
-        (
-            "allow_auto_topic_creation",
-            "include_cluster_authorized_operations",
-            "include_topic_authorized_operations",
-            "topics.topic_id",
-        ),
-        "clients ask now so, now so",
+RULES: dict[str, tuple[str, ...]] = {
+    "*": (
+        # How long a client waits.
+        *("timeout_ms", "transaction_timeout_ms"),
+        # Chosen by either side.
+        *("member_id", "group_instance_id", "members.member_id", "groups.member_id"),
+        *("generation_id", "generation_id_or_member_epoch", "member_epoch", "groups.member_epoch"),
+        # Assigned by brokers.
+        *("producer_id", "producer_epoch"),
+        *("transactions.producer_id", "transactions.producer_epoch"),
+        # Known or not, depending on timing.
+        "topics.partitions.current_leader_epoch",
+        "topics.partitions.committed_leader_epoch",
+        "topics.partitions.leader_epoch",
     ),
-    Rule(
-        "JoinGroupRequest", ("session_timeout_ms", "rebalance_timeout_ms", "reason"), "for people"
+    "ApiVersionsRequest": (
+        *("client_software_name", "client_software_version", "cluster_id", "node_id"),
     ),
-    Rule("LeaveGroupRequest", ("members.reason", "members.group_instance_id"), "for people"),
-    Rule("SyncGroupRequest", ("assignments.member_id",), "made up by either side"),
-    Rule(
-        "*GroupHeartbeatRequest",
-        ("rebalance_timeout_ms", "topic_partitions"),
-        "how far a member is with its assignment",
+    # Clients ask with either value.
+    "MetadataRequest": (
+        "allow_auto_topic_creation",
+        "include_cluster_authorized_operations",
+        "include_topic_authorized_operations",
+        "topics.topic_id",
     ),
-    Rule("SaslAuthenticateRequest", ("auth_bytes",), "may be redacted"),
-    Rule("*Telemetry*Request", ("client_instance_id", "subscription_id", "metrics"), "measured"),
-    Rule(
-        "Share*Request",
-        ("share_session_epoch", "max_wait_ms", "min_bytes", "max_bytes", "batch_size"),
-        "sessions",
+    "JoinGroupRequest": ("session_timeout_ms", "rebalance_timeout_ms", "reason"),
+    "LeaveGroupRequest": ("members.reason", "members.group_instance_id"),
+    "SyncGroupRequest": ("assignments.member_id",),
+    # The progress of a member's assignment.
+    "*GroupHeartbeatRequest": ("rebalance_timeout_ms", "topic_partitions"),
+    # May be redacted.
+    "SaslAuthenticateRequest": ("auth_bytes",),
+    "*Telemetry*Request": ("client_instance_id", "subscription_id", "metrics"),
+    "Share*Request": (
+        *("share_session_epoch", "max_wait_ms", "min_bytes", "max_bytes", "batch_size"),
     ),
-)
-"""Volatile fields. Fetch and Produce are not here: see `log`."""
+}
+"""Volatile fields: paths without indexes, by a pattern of message names.
+
+Fetch and Produce are matched by their records instead: see `partition_logs`.
+"""
 
 POLLED = (
     *("ApiVersions", "SaslHandshake", "SaslAuthenticate", "Metadata", "FindCoordinator"),
     *("*Heartbeat", "ListOffsets", "OffsetFetch", "OffsetForLeaderEpoch", "ShareFetch"),
     *("Describe*", "*Describe", "List*", "Get*", "PushTelemetry"),
 )
-"""APIs that clients ask again and again: the last answer is good for what was not recorded."""
+"""APIs that clients poll: the last answer is repeated once the recorded ones are used up."""
 
 QUIET = ("Heartbeat",)
-"""Polled APIs that answer with defaults where nothing happened: from a member or in a generation
-that was not recorded, or before that had happened of which the recorded answer tells."""
+"""Polled APIs that get a response of defaults if no recorded answer fits: from a member or in a
+generation that was not recorded, or before the event that the recorded answer announces."""
 
 BOUND = {
     "ConsumerGroupHeartbeatRequest": "member_id",
     "ShareGroupHeartbeatRequest": "member_id",
     "StreamsGroupHeartbeatRequest": "member_id",
 }
-"""Fields in which a client names itself by chance (KIP-848); answers get the living name."""
+"""Fields with an id that a client chooses at random (KIP-848); answers get the live one."""
 
 
 _MEMBER_EPOCH = "member_epoch"
-"""Below 0 it says that a member leaves, which is never volatile."""
+"""A negative value means that a member leaves, which is never volatile."""
 
 
-class Shape(NamedTuple):
-    """What of a request must be equal, and what only tells how near another is."""
+class RequestShape(NamedTuple):
+    """The fields of a request that must be equal, and those that only measure the distance."""
 
     fixed: Any
     volatile: Counter[tuple[str, str]]
 
 
-class Rules:
+class MatchRules:
     """The rules of `RULES`, and those that a user adds as `Message.path`."""
 
     def __init__(self, ignore: Iterable[str] = ()) -> None:
-        """`ValueError` where a text of `ignore` is no such path."""
-        table = [(rule.messages, path) for rule in RULES for path in rule.paths]
+        """Raises `ValueError` if a string in `ignore` is not such a path."""
+        table = [(messages, path) for messages, paths in RULES.items() for path in paths]
         self._patterns = list(dict.fromkeys(table + [split_pattern(text) for text in ignore]))
         self._known: dict[tuple[str, str], bool] = {}
 
@@ -120,14 +110,14 @@ class Rules:
             self._known[key] = any(is_ignored(name, path, each) for each in self._patterns)
         return self._known[key]
 
-    def shape(self, message: Message, versions: tuple[int, ...]) -> Shape:
-        """A request in the fields that all versions have, and those that cannot be left out."""
+    def shape(self, message: Message, versions: tuple[int, ...]) -> RequestShape:
+        """Return the request's fields that all versions have, or that cannot be left out."""
         volatile: Counter[tuple[str, str]] = Counter()
         shaper = _Shaper(self, type(message).__name__, versions, volatile)
-        return Shape(shaper.value(message, ""), volatile)
+        return RequestShape(shaper.value(message, ""), volatile)
 
     def differences(self, actual: Any, expected: Any, name: str) -> list[Difference]:
-        """Where two trees of requests differ in what is not volatile."""
+        """Return the differences between two request trees, except in volatile fields."""
         return [
             found
             for found in differences(actual, expected)
@@ -136,9 +126,9 @@ class Rules:
 
 
 class _Shaper(NamedTuple):
-    """Makes the shape of one message."""
+    """Builds the shape of one message."""
 
-    rules: Rules
+    rules: MatchRules
     name: str
     versions: tuple[int, ...]
     volatile: Counter[tuple[str, str]]
@@ -172,18 +162,18 @@ class _Shaper(NamedTuple):
 
 
 def distance(
-    living: Shape, recorded: Shape, names: Mapping[str, str] = MappingProxyType({})
+    live: RequestShape, recorded: RequestShape, names: Mapping[str, str] = MappingProxyType({})
 ) -> int:
-    """In how many volatile fields two requests differ; `names` maps recorded to living texts."""
+    """Return in how many volatile fields two requests differ; `names` maps recorded to live ids."""
     other = recorded.volatile
     if names:
         other = Counter()
-        living_texts = {repr(old): repr(new) for old, new in names.items()}
+        live_texts = {repr(old): repr(new) for old, new in names.items()}
         for (path, text), count in recorded.volatile.items():
-            other[path, living_texts.get(text, text)] += count
-    return sum(max(0, count - other.get(key, 0)) for key, count in living.volatile.items())
+            other[path, live_texts.get(text, text)] += count
+    return sum(max(0, count - other.get(key, 0)) for key, count in live.volatile.items())
 
 
 def is_polled(api: str) -> bool:
-    """Whether the last answer may be given again."""
+    """Whether the last answer may be repeated."""
     return any(fnmatchcase(api, pattern) for pattern in POLLED)

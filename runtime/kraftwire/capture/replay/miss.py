@@ -1,4 +1,4 @@
-"""What is said of a request that was not recorded."""
+"""A request that was not recorded, as a report for people."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Miss:
     """A request that was not recorded.
 
     Fields:
-        api, version: what was asked; an empty API where that cannot be told.
+        api, version: those of the request; an empty API if it could not be read.
         reason: why there is no answer.
-        nearest: the frame of the nearest recorded request; None where there is none.
+        nearest: the frame of the nearest recorded request, if there is one.
         differences: how the request differs from that one.
         count: how often it came.
     """
@@ -38,7 +38,7 @@ class Miss:
 
 
 class NotRecorded(Exception):
-    """Raised within: there is no answer."""
+    """Raised inside a replay: the request has no recorded answer."""
 
     def __init__(self, miss: Miss) -> None:
         super().__init__(miss)

@@ -1,16 +1,16 @@
-"""A cassette as a broker: requests in, the recorded answers out. No socket is here.
+"""A recording as a broker: requests in, recorded answers out. It has no socket.
 
-`Replay.answer` takes the bytes of a request and gives a `Reply`. Rules:
+`Replay.answer` takes the bytes of a request and returns a `Reply`. MatchRules:
 
-- a request is looked for among those recorded (`matching`); of several, the nearest that was
-  not used, the earliest first; polling requests get the last answer again;
-- an answer is written in the version that the living request asks for, with its correlation
-  id, the addresses of the replay and the member ids that clients made up (KIP-848);
-- ApiVersions in a version that nobody knows is answered as brokers do (KIP-511);
-- a request that was not recorded is a `Miss`, kept with the nearest that was. A client that
-  asks the same again and again is one miss.
+- a request is matched with a recorded one (`matching`): the nearest unused one, the earliest of
+  several; polling requests get the last answer again;
+- an answer is encoded in the version of the live request, with its correlation id, the addresses
+  of the replay and the member ids that clients chose (KIP-848);
+- ApiVersions in an unknown version is answered as brokers do (KIP-511);
+- a request that was not recorded is a `Miss`, reported with the nearest recorded one. The same
+  miss is reported once, however often the client repeats the request.
 
-Whatever the bytes, nothing is raised.
+No request makes it raise, whatever its bytes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, NamedTuple
 
+from kraftwire.capture.addresses import AddressOf, addresses_in, rewrite_addresses
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.replay.matching import BOUND, Rules
+from kraftwire.capture.replay.matching import BOUND, MatchRules
 from kraftwire.capture.replay.miss import Miss, NotRecorded
-from kraftwire.capture.replay.parts import put_together, take_apart
-from kraftwire.capture.replay.records import answer_fetch, answer_produce
-from kraftwire.capture.replay.search import Search
-from kraftwire.capture.replay.tape import Entry, Tape
-from kraftwire.capture.rewriting import AddressOf, addresses_in, rewrite_addresses
+from kraftwire.capture.replay.record_answers import answer_fetch, answer_produce
+from kraftwire.capture.replay.request_parts import join_responses, split_exchange
+from kraftwire.capture.replay.search import RequestSearch
+from kraftwire.capture.replay.tape import RecordedRequest, Tape
 from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
 from kraftwire_wire.message import Message, Struct
 from kraftwire_wire.numbers import ApiKey, ErrorCode
@@ -36,13 +36,13 @@ _MAX_MISSES = 100
 
 
 class Reply(NamedTuple):
-    """What to do with a request.
+    """How to answer a request.
 
     Fields:
         data: the response; None for no response.
-        is_miss: whether the connection is to be closed behind it.
-        wait_s: how long to wait for something better to say; 0 where this is it.
-        delay_s: how long the broker took when it was recorded.
+        is_miss: whether to close the connection after it.
+        wait_s: how long to wait for a better answer; 0 if this is the final one.
+        delay_s: how long the recorded broker took.
     """
 
     data: bytes | None
@@ -52,7 +52,7 @@ class Reply(NamedTuple):
 
 
 class Replay:
-    """See the module; `tape` is the cassette, `misses` what was not in it."""
+    """Answers requests from a recording; `misses` has the requests that it could not answer."""
 
     def __init__(
         self,
@@ -62,30 +62,30 @@ class Replay:
         ignore: Iterable[str] = (),
         answer_misses: bool = False,
     ) -> None:
-        """`ignore` are more volatile fields, as `Message.path`; `ValueError` for a bad one.
+        """`ignore` has more volatile fields, as `Message.path`; raises `ValueError` for a bad one.
 
-        With `answer_misses`, a miss is answered with an error where the response has room.
+        With `answer_misses`, a miss is answered with an error if the response has a field for one.
         """
         self.tape = Tape(frames, registry)
         self.misses: list[Miss] = []
         self.on_miss: Callable[[Miss], None] = lambda _: None
-        """Called with each miss when it first comes."""
+        """Called with each miss when it first happens."""
         self.answered = 0
         self.missed = 0
-        """How many requests were misses, those that came again among them."""
-        rules = Rules([*ignore, *self.tape.redacted])
-        self._search = Search(self.tape.entries, rules, registry)
+        """How many requests were misses, including repeated ones."""
+        rules = MatchRules([*ignore, *self.tape.redacted])
+        self._search = RequestSearch(self.tape.entries, rules, registry)
         self._registry = registry
         self._answer_misses = answer_misses
-        self._living: dict[str, str] = {}
+        self._live_ids: dict[str, str] = {}
 
     def addresses(self) -> list[tuple[str, int]]:
-        """Every address of a broker that an answer names, in their order."""
+        """Return every broker address in the answers, in their order."""
         responses = self.tape.responses
         return list(dict.fromkeys(one for each in responses for one in addresses_in(each)))
 
     def can_read(self, data: bytes) -> bool:
-        """Whether bytes are a request to their last byte, and so no token of SASL."""
+        """Whether bytes are a request, read to the last byte, and so not a SASL token."""
         try:
             self._registry.decode_request(data)
         except KraftwireError:
@@ -93,9 +93,9 @@ class Replay:
         return True
 
     def answer(self, data: bytes, address_of: AddressOf, *, is_last_call: bool = True) -> Reply:
-        """The reply to a request; with `is_last_call`, it is never one to wait with."""
+        """Return the reply to a request; with `is_last_call`, `wait_s` is 0."""
         try:
-            # As a broker reads it: some clients write bytes that nobody reads.
+            # Lenient, as brokers are: some clients write bytes after the message.
             header, request = self._registry.decode_request(data, lenient=True)
         except UnsupportedVersion as error:
             return self._refuse_version(data, error)
@@ -108,13 +108,13 @@ class Replay:
             if response is None:
                 reply = Reply(None)
             else:
-                response = self._living_form(response, address_of)
+                response = self._localize(response, address_of)
                 encoded = self._registry.encode_response(header, response)
                 reply = Reply(encoded, wait_s=wait_s, delay_s=delay_s)
         except NotRecorded as stop:
             return self._miss(stop.miss, header)
         except KraftwireError as error:
-            reason = f"the recorded answer has no form in this version: {error}"
+            reason = f"the recorded answer cannot be encoded in this version: {error}"
             return self._miss(Miss(api, version, reason), header)
         self.answered += not reply.wait_s
         return reply
@@ -127,11 +127,11 @@ class Replay:
         if api == "Fetch":
             response, wait_s = answer_fetch(self.tape, version, request)
             return response, 0.0 if is_last_call else wait_s, 0.0
-        parts = [part for part, _ in take_apart(api, request, None, self.tape.topic)]
-        found: list[Entry] = []
+        parts = [part for part, _ in split_exchange(api, request, None, self.tape.topic)]
+        found: list[RecordedRequest] = []
         taken: set[int] = set()
         for part in parts:
-            entry = self._search.find(api, version, part, taken, self._living)
+            entry = self._search.find(api, version, part, taken, self._live_ids)
             if entry is None:
                 return self._registry.message(f"{api}Response")(), 0.0, 0.0
             found.append(entry)
@@ -142,25 +142,25 @@ class Replay:
         responses = [entry.response for entry in found if entry.response is not None]
         if not responses:
             return None, 0.0, 0.0
-        response = put_together(api, responses, self.tape.topic)
+        response = join_responses(api, responses, self.tape.topic)
         return response, 0.0, max(entry.seconds for entry in found)
 
-    def _bind(self, entry: Entry, request: Message) -> None:
-        """Note the name that a client gave itself where the recorded one had another."""
+    def _bind(self, entry: RecordedRequest, request: Message) -> None:
+        """Note the id that a client chose if the recorded client had another one."""
         name = BOUND.get(type(request).__name__)
         if name is None:
             return
-        recorded, living = getattr(entry.request, name), getattr(request, name)
-        if recorded and living and recorded != living:
-            self._living[recorded] = living
+        recorded, live = getattr(entry.request, name), getattr(request, name)
+        if recorded and live and recorded != live:
+            self._live_ids[recorded] = live
 
-    def _living_form(self, response: Message, address_of: AddressOf) -> Message:
-        """A copy of an answer with the addresses and names of this run."""
-        living = deepcopy(response)
-        rewrite_addresses(living, address_of)
-        if self._living:
-            _rename(living, self._living)
-        return living
+    def _localize(self, response: Message, address_of: AddressOf) -> Message:
+        """Return a copy of an answer with the addresses and client ids of this run."""
+        local = deepcopy(response)
+        rewrite_addresses(local, address_of)
+        if self._live_ids:
+            _rename(local, self._live_ids)
+        return local
 
     def _refuse_version(self, data: bytes, error: UnsupportedVersion) -> Reply:
         header, _ = self._registry.decode_request_header(data, lenient=True)
@@ -185,7 +185,7 @@ class Replay:
         return Reply(error, is_miss=error is None)
 
     def _error_response(self, header: Any) -> bytes | None:
-        """An answer that says UNKNOWN_SERVER_ERROR; None where it has no field for that."""
+        """Return an UNKNOWN_SERVER_ERROR answer; None if the response has no field for it."""
         response: Any = self._registry.response(header.request_api_key)()
         if not hasattr(response, "error_code"):
             return None
@@ -201,7 +201,7 @@ def _key(miss: Miss) -> tuple[str, int, str, str]:
 
 
 def _rename(struct: Struct, names: dict[str, str]) -> None:
-    """Replace texts in a message, wherever they stand alone."""
+    """Replace whole strings in a message, in place."""
     for each in struct.LAYOUT.fields:
         value: Any = getattr(struct, each.name)
         if isinstance(value, str) and value in names:

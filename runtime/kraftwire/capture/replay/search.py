@@ -1,9 +1,9 @@
-"""Finding the recorded request that a living one is.
+"""Finds the recorded request that a live request matches.
 
-What must be equal is an index. Of what is equal in that, the nearest is chosen, among so many
-that a search takes the same time in a long recording as in a short one: the next that were
-not used, the last that were, and whatever is equal in all. Secrets are never in what is said
-of a request that was not recorded.
+The fields that must be equal are an index. Of the requests that are equal in them, the nearest is
+chosen, among a limited number so that a search takes the same time in a long recording as in a
+short one: the next unused ones, the last used ones, and the one that is equal in all fields. The
+report about a request that was not recorded never contains secrets.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from kraftwire.capture.redacting import redact_message
-from kraftwire.capture.replay.matching import QUIET, Rules, Shape, distance, is_polled
+from kraftwire.capture.frame_redaction import redact_message
+from kraftwire.capture.replay.matching import QUIET, MatchRules, RequestShape, distance, is_polled
 from kraftwire.capture.replay.miss import Miss, NotRecorded
-from kraftwire.capture.replay.tape import Entry
+from kraftwire.capture.replay.tape import RecordedRequest
 from kraftwire.difference import Difference, as_tree
 from kraftwire.redaction import REDACTED
 from kraftwire_wire.message import Message
@@ -26,16 +26,16 @@ _MAX_COMPARED = 200
 _MAX_DIFFERENCES = 100
 
 
-class _Group:
+class _EqualRequests:
     """Recorded requests that are equal in all but their answers, in their order."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: RequestShape) -> None:
         self.shape = shape
-        self.entries: list[tuple[int, Entry]] = []
+        self.entries: list[tuple[int, RecordedRequest]] = []
         self._start = 0
 
-    def next_unused(self, taken: Collection[int]) -> tuple[int, Entry] | None:
-        """The first that was not asked for yet, with its place in the recording."""
+    def next_unused(self, taken: Collection[int]) -> tuple[int, RecordedRequest] | None:
+        """Return the first unused request, with its index in the recording."""
         while self._start < len(self.entries) and self.entries[self._start][1].is_used:
             self._start += 1
         for at in range(self._start, len(self.entries)):
@@ -46,28 +46,28 @@ class _Group:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether all were asked for."""
+        """Whether all requests are used."""
         return self.next_unused(()) is None
 
 
-class _Alike:
-    """Groups that are equal in what must be; those that are used up stand apart."""
+class _SimilarRequests:
+    """Groups that are equal in all but volatile fields; used-up ones are kept apart."""
 
     def __init__(self) -> None:
-        self._all: dict[Any, _Group] = {}
-        self._open: OrderedDict[int, _Group] = OrderedDict()
-        self._used_up: list[_Group] = []
+        self._all: dict[Any, _EqualRequests] = {}
+        self._open: OrderedDict[int, _EqualRequests] = OrderedDict()
+        self._used_up: list[_EqualRequests] = []
 
-    def add(self, shape: Shape, at: int, entry: Entry) -> None:
-        """A recorded request, in their order."""
+    def add(self, shape: RequestShape, at: int, entry: RecordedRequest) -> None:
+        """Add a recorded request; called in their order."""
         volatile = _volatile(shape)
         if volatile not in self._all:
-            self._all[volatile] = self._open[len(self._all)] = _Group(shape)
+            self._all[volatile] = self._open[len(self._all)] = _EqualRequests(shape)
         self._all[volatile].entries.append((at, entry))
 
-    def candidates(self, asked: Shape) -> list[_Group]:
-        """Those worth a look: the one that is equal in all, and so many more."""
-        found: list[_Group] = []
+    def candidates(self, shape: RequestShape) -> list[_EqualRequests]:
+        """Return the groups to compare: a limited number, and the one equal in all fields."""
+        found: list[_EqualRequests] = []
         used_up: list[int] = []
         for number, group in self._open.items():
             if group.is_used_up:
@@ -78,15 +78,15 @@ class _Alike:
                 break
         self._used_up += [self._open.pop(number) for number in used_up]
         found += self._used_up[-_MAX_COMPARED:]
-        same = self._all.get(_volatile(asked))
+        same = self._all.get(_volatile(shape))
         return found if same is None or same in found else [*found, same]
 
 
-class Search:
-    """See the module."""
+class RequestSearch:
+    """Searches the recorded requests of a tape."""
 
     def __init__(
-        self, entries: Mapping[str, list[Entry]], rules: Rules, registry: Registry
+        self, entries: Mapping[str, list[RecordedRequest]], rules: MatchRules, registry: Registry
     ) -> None:
         self._entries = entries
         self._rules = rules
@@ -94,7 +94,7 @@ class Search:
         self._versions = {
             api: sorted({entry.version for entry in recorded}) for api, recorded in entries.items()
         }
-        self._index: dict[tuple[str, int, int], dict[Any, _Alike]] = {}
+        self._index: dict[tuple[str, int, int], dict[Any, _SimilarRequests]] = {}
 
     def find(
         self,
@@ -103,16 +103,16 @@ class Search:
         request: Message,
         taken: Collection[int],
         names: Mapping[str, str],
-    ) -> Entry | None:
-        """The entry to answer with; None for one of defaults, or `NotRecorded`.
+    ) -> RecordedRequest | None:
+        """Return the request to answer with, None to answer with defaults; raise `NotRecorded`.
 
-        `taken` are the ids of entries that go to other parts of the request, `names` what
-        clients call themselves in this run.
+        `taken` are the `id()`s of those that answer other parts of the request, `names` maps the
+        recorded ids of clients to those of this run.
         """
-        best: tuple[tuple[int, bool, int], Entry] | None = None
+        best: tuple[tuple[int, bool, int], RecordedRequest] | None = None
         is_used_up = is_quiet = False
-        for recorded, asked, group in self._groups(api, version, request):
-            far = 2 * distance(asked, group.shape, names) + (recorded != version)
+        for recorded, shape, group in self._groups(api, version, request):
+            far = 2 * distance(shape, group.shape, names) + (recorded != version)
             unused = group.next_unused(taken)
             at, entry = unused or group.entries[-1]
             if unused is None and not is_polled(api):
@@ -131,18 +131,18 @@ class Search:
 
     def _groups(
         self, api: str, version: int, request: Message
-    ) -> Iterator[tuple[int, Shape, _Group]]:
-        """What is equal in all that must be, with the version it was recorded in."""
+    ) -> Iterator[tuple[int, RequestShape, _EqualRequests]]:
+        """Yield the groups that may match, with the version they were recorded in."""
         for recorded in self._versions.get(api, ()):
-            asked = self._rules.shape(request, (recorded, version))
-            alike = self._indexed(api, recorded, version).get(asked.fixed)
-            for group in alike.candidates(asked) if alike else ():
-                yield recorded, asked, group
+            shape = self._rules.shape(request, (recorded, version))
+            similar = self._indexed(api, recorded, version).get(shape.fixed)
+            for group in similar.candidates(shape) if similar else ():
+                yield recorded, shape, group
 
-    def _indexed(self, api: str, recorded: int, version: int) -> dict[Any, _Alike]:
+    def _indexed(self, api: str, recorded: int, version: int) -> dict[Any, _SimilarRequests]:
         key = api, recorded, version
         if key not in self._index:
-            index = self._index[key] = defaultdict(_Alike)
+            index = self._index[key] = defaultdict(_SimilarRequests)
             for at, entry in enumerate(self._entries[api]):
                 if entry.version != recorded:
                     continue
@@ -151,9 +151,9 @@ class Search:
         return self._index[key]
 
     def _explain(self, api: str, version: int, request: Message) -> Miss:
-        """What is nearest, and how the request differs from it."""
+        """Report the nearest recorded request, and how this one differs from it."""
         name = type(request).__name__
-        nearest: tuple[list[Difference], Entry] | None = None
+        nearest: tuple[list[Difference], RecordedRequest] | None = None
         for entry in self._entries.get(api, ())[:_MAX_COMPARED]:
             common = min(version, entry.version)
             trees = as_tree(request, common), as_tree(entry.request, common)
@@ -167,9 +167,9 @@ class Search:
         return Miss(api, version, "was not recorded", entry.number, shown)
 
     def _without_secrets(
-        self, found: list[Difference], request: Message, entry: Entry, version: int
+        self, found: list[Difference], request: Message, entry: RecordedRequest, version: int
     ) -> list[Difference]:
-        """The differences with what may be said of either side; the paths stay."""
+        """Replace secret values in differences; the paths stay."""
         trees = []
         for message in (request, entry.request):
             copy = deepcopy(message)
@@ -184,10 +184,10 @@ def _hidden(found: Difference) -> Difference:
     return found._replace(actual=REDACTED, expected=REDACTED)
 
 
-def _volatile(shape: Shape) -> frozenset[tuple[tuple[str, str], int]]:
+def _volatile(shape: RequestShape) -> frozenset[tuple[tuple[str, str], int]]:
     return frozenset(shape.volatile.items())
 
 
-def _is_due(entry: Entry) -> bool:
-    """Whether what an answer tells of has happened: that others joined or left."""
-    return all(change.is_used for change in entry.changes[: entry.behind])
+def _is_due(entry: RecordedRequest) -> bool:
+    """Whether the joins and leaves that an answer announces have happened in this run."""
+    return all(change.is_used for change in entry.changes[: entry.changes_before])

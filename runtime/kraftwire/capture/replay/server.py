@@ -1,9 +1,9 @@
-"""Listeners that serve a cassette: one to bootstrap at, and one for each recorded broker.
+"""Listeners that serve a recording: one to bootstrap at, and one for each recorded broker.
 
-`ReplayServer` runs in the event loop of whoever starts it, `ReplayThread` in a thread of its
-own. Requests of one connection are answered in their order, the next after the one before.
-A fetch with nothing to read waits as long as it asks to, or until something is produced.
-Whatever a client sends, the others go on: what is no frame ends its own connection.
+`ReplayServer` runs in the event loop of its caller, `ReplayThread` in its own thread. Requests of
+one connection are answered one after the other. A fetch with nothing to read waits as long as it
+asks to, or until something is produced. Bytes that are not a frame end their own connection, and
+no other.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from collections.abc import Iterable
 from typing import Self
 
 from kraftwire.address import Address
-from kraftwire.capture.client_tasks import ClientTasks
+from kraftwire.capture.addresses import AddressOf
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.loop_thread import LoopThread
 from kraftwire.capture.replay.replay import Replay, Reply
-from kraftwire.capture.rewriting import AddressOf
+from kraftwire.capture.servers import ClientTasks, LoopThread
 from kraftwire_messages.kafka import registry as kafka_registry
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.framing import DEFAULT_MAX_FRAME_SIZE, FrameSplitter, add_size
@@ -30,18 +29,18 @@ _READ_SIZE = 64 << 10
 _MAX_BROKERS = 200
 _MAX_DELAY_S = 60.0
 _SASL_HANDSHAKE_0 = ApiKey.SASL_HANDSHAKE.to_bytes(2) + bytes(2)
-"""How a request begins behind which tokens come without headers."""
+"""The first bytes of a request after which SASL tokens come without headers."""
 
 
 class TooManyBrokers(KraftwireError):
-    """A cassette that names more brokers than there will be listeners."""
+    """A recording names more brokers than a replay has listeners."""
 
 
 class ReplayServer:
-    """See the module; `start`, then `close`, once."""
+    """Serves a replay; call `start`, then `close`, once each."""
 
     def __init__(self, replay: Replay, *, with_delays: bool = False) -> None:
-        """`with_delays` waits before each answer as long as the broker did."""
+        """`with_delays` delays each answer as long as the recorded broker took."""
         self.replay = replay
         self._with_delays = with_delays
         self._servers: list[asyncio.Server] = []
@@ -50,7 +49,7 @@ class ReplayServer:
         self._changed = asyncio.Event()
 
     async def start(self, listen: Address = Address(LOOPBACK, 0)) -> Address:  # noqa: B008
-        """Listen; returns where clients bootstrap. `OSError` where that cannot be."""
+        """Listen; return where clients bootstrap. Raises `OSError` and `TooManyBrokers`."""
         brokers = self.replay.addresses()
         if len(brokers) > _MAX_BROKERS:
             raise TooManyBrokers(f"{len(brokers)} brokers; a replay has at most {_MAX_BROKERS}")
@@ -79,7 +78,7 @@ class ReplayServer:
             try:
                 await self._answer_all(reader, writer)
             except (OSError, KraftwireError, asyncio.CancelledError):
-                pass  # the client has gone or sends no frames, or the replay ends
+                pass  # the client has left or sends no frames, or the server closes
             finally:
                 writer.close()
 
@@ -95,7 +94,7 @@ class ReplayServer:
         while data := await reader.read(_READ_SIZE):
             for frame in splitter.feed(data):
                 if in_tokens and not self.replay.can_read(frame):
-                    writer.write(add_size(b""))  # success, to a token of SASL (KIP-43)
+                    writer.write(add_size(b""))  # the answer to a SASL token (KIP-43)
                     await writer.drain()
                     continue
                 in_tokens = frame.startswith(_SASL_HANDSHAKE_0)
@@ -128,7 +127,7 @@ class ReplayServer:
 
 
 class ReplayThread:
-    """A replay in a thread of its own, for synchronous callers; a context manager."""
+    """A replay in its own thread, for synchronous callers; a context manager."""
 
     def __init__(
         self,
@@ -140,7 +139,7 @@ class ReplayThread:
         """See `Replay`."""
         self.replay = Replay(frames, registry, ignore=ignore)
         self.address = Address(LOOPBACK, 0)
-        """Where clients bootstrap, once it is entered."""
+        """Where clients bootstrap, once entered."""
         self._server = ReplayServer(self.replay)
         self._thread = LoopThread("kraftwire-replay")
 

@@ -1,8 +1,8 @@
-"""A cassette taken apart for replay: what was asked, and what was answered.
+"""A recording taken apart for replay: its requests, and their answers.
 
-`Tape` reads all frames once. Produce and Fetch become the partitions' records (`log`),
-every other exchange becomes entries, one for each part of it (`parts`). What cannot be
-read or got no answer is a problem, said and left out.
+`Tape` reads all frames once. Produce and Fetch become the partitions' records
+(`partition_logs`); every other exchange becomes recorded requests, one for each of its parts
+(`request_parts`). Unreadable and unanswered requests are reported in `problems` and left out.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from kraftwire.capture.decoding.decoder import Exchange, decode_frames, pair
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import Exchange, decode_frames, pair
-from kraftwire.capture.replay.log import FetchLog, Partition, ProduceLog, contents_of
 from kraftwire.capture.replay.matching import is_polled
-from kraftwire.capture.replay.parts import take_apart
+from kraftwire.capture.replay.partition_logs import FetchLog, Partition, ProduceLog, contents_of
+from kraftwire.capture.replay.request_parts import split_exchange
 from kraftwire.log.errors import CorruptBatch
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.message import Message
 from kraftwire_wire.registry import Registry
 
 _NO_ID = 0
-_PROVING = ("SCRAM-", "GSSAPI")
+_MUTUAL_MECHANISMS = ("SCRAM-", "GSSAPI")
 
 
 @dataclass
-class Entry:
-    """One recorded request, or a part of one, and what answered it."""
+class RecordedRequest:
+    """A recorded request, or a part of one, and its answer."""
 
     number: int
     """The frame of the request."""
@@ -37,33 +37,33 @@ class Entry:
     version: int
     request: Message
     response: Message | None
-    """None where the recording ends, or the client left, before one came."""
+    """None if the recording ended or the client left before one came."""
     seconds: float
     """How long the broker took."""
-    changes: Sequence[Entry] = ()
+    changes: Sequence[RecordedRequest] = ()
     """The joins and leaves of its group."""
-    behind: int = 0
-    """How many of them came before it: without those it would not have been answered so."""
+    changes_before: int = 0
+    """How many of them came before it, and so may have caused its answer."""
     is_used: bool = False
 
 
 class Tape:
-    """See the module."""
+    """A recording in the form that a replay needs."""
 
     def __init__(self, frames: Iterable[Frame], registry: Registry) -> None:
         self.registry = registry
-        self.entries: defaultdict[str, list[Entry]] = defaultdict(list)
+        self.entries: defaultdict[str, list[RecordedRequest]] = defaultdict(list)
         self.produced: defaultdict[Partition, ProduceLog] = defaultdict(ProduceLog)
         self.fetched: defaultdict[Partition, FetchLog] = defaultdict(FetchLog)
         self.partitions: set[Partition] = set()
-        """Those that an answer to Metadata names."""
+        """The partitions that a Metadata response names."""
         self.problems: list[str] = []
         self.responses: list[Message] = []
         """Every recorded response, for the addresses in them."""
         self.redacted: set[str] = set()
-        """Fields of requests that do not say what was sent, as `Message.path`."""
+        """Redacted fields of requests, as `Message.path`."""
         self._names: dict[object, str] = {}
-        self._changes: defaultdict[object, list[Entry]] = defaultdict(list)
+        self._changes: defaultdict[object, list[RecordedRequest]] = defaultdict(list)
         self._sessions: dict[tuple[int, int], dict[Partition, int]] = {}
         exchanges = self._readable(pair(decode_frames(frames, registry)))
         for exchange in exchanges:
@@ -72,7 +72,7 @@ class Tape:
             self._add(exchange)
 
     def topic(self, item: Any) -> str:
-        """A topic's name; its id as text where no name is known."""
+        """Return the name of an item's topic, or its id as a string if no name is known."""
         name = getattr(item, "name", None) or getattr(item, "topic", None)
         if name:
             return str(name)
@@ -81,12 +81,12 @@ class Tape:
 
     @cached_property
     def api_versions(self) -> Message | None:
-        """What the broker said of its versions, to whoever asked first."""
+        """The first ApiVersions response without an error."""
         responses = (entry.response for entry in self.entries["ApiVersions"])
         return next((one for one in responses if one and not _error_of(one)), None)
 
     def unused(self) -> dict[str, int]:
-        """What was not asked for: exchanges by API, and records that were not produced."""
+        """Return the counts of unused requests by API, and of records not yet produced."""
         counts = {
             api: sum(not entry.is_used for entry in entries)
             for api, entries in self.entries.items()
@@ -135,10 +135,10 @@ class Tape:
             self._add_entries(exchange)
 
     def _check_mechanism(self, exchange: Exchange) -> None:
-        """Say where a login cannot be replayed: its client checks what the broker proves."""
+        """Report a login that cannot be replayed, as its client verifies the broker's proof."""
         request: Any = exchange.request.message
-        if request.mechanism.upper().startswith(_PROVING):
-            reason = "its clients want a proof that no recording has; record with PLAIN"
+        if request.mechanism.upper().startswith(_MUTUAL_MECHANISMS):
+            reason = "its clients verify a proof that no recording has; record with PLAIN"
             self.problems.append(f"frame {exchange.request.number}: {request.mechanism}: {reason}")
 
     def _add_entries(self, exchange: Exchange) -> None:
@@ -146,25 +146,29 @@ class Tape:
         assert request.api is not None
         assert request.version is not None
         answer = None if response is None else response.message
-        parts = take_apart(request.api, request.message, answer, self.topic)
-        for asked, answered in parts:
-            if answered is None and response is not None:
-                self.problems.append(f"frame {response.number}: does not answer all that was asked")
+        parts = split_exchange(request.api, request.message, answer, self.topic)
+        for request_part, answer_part in parts:
+            if answer_part is None and response is not None:
+                self.problems.append(
+                    f"frame {response.number}: does not answer everything in the request"
+                )
                 continue
             seconds = 0.0
             if response is not None:
                 seconds = max(0.0, response.frame.time - request.frame.time)
-            entry = Entry(request.number, request.api, request.version, asked, answered, seconds)
+            entry = RecordedRequest(
+                request.number, request.api, request.version, request_part, answer_part, seconds
+            )
             self.entries[request.api].append(entry)
             self._note_change(entry)
 
-    def _note_change(self, entry: Entry) -> None:
-        """Heartbeats tell members of what others did; that has to come first in a replay."""
+    def _note_change(self, entry: RecordedRequest) -> None:
+        """Heartbeat errors announce what other members did, which must come first in a replay."""
         changes = self._changes[getattr(entry.request, "group_id", None)]
         if entry.api in ("JoinGroup", "LeaveGroup"):
             changes.append(entry)
         elif entry.api == "Heartbeat" and _error_of(entry.response):
-            entry.changes, entry.behind = changes, len(changes)
+            entry.changes, entry.changes_before = changes, len(changes)
 
     def _add_produce(self, exchange: Exchange) -> None:
         request: Any = exchange.request.message
@@ -186,7 +190,7 @@ class Tape:
                 self.produced[where].add(contents, answers.get(where), exchange.request.number)
 
     def _add_fetch(self, exchange: Exchange) -> None:
-        """Fetch sessions (KIP-227) leave out what did not change: offsets are remembered."""
+        """Track the offsets of fetch sessions, whose requests omit unchanged ones (KIP-227)."""
         request: Any = exchange.request.message
         assert exchange.response is not None
         response: Any = exchange.response.message
@@ -209,7 +213,7 @@ class Tape:
 
 
 def describe_unused(unused: dict[str, int]) -> str:
-    """`3 Metadata, 1 record of Produce`, for people."""
+    """Return text like `3 Metadata, 1 record of Produce`."""
     words = []
     for api, count in sorted(unused.items()):
         words.append(

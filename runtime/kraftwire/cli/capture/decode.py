@@ -17,10 +17,10 @@ from pathlib import Path
 import click
 
 from kraftwire.capture.cassette import CassetteHeader, write_cassette
+from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames
+from kraftwire.capture.decoding.selection import FrameSelection
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import DecodedFrame, decode_frames
-from kraftwire.capture.redacting import redact_frame
-from kraftwire.capture.selection import Selection
+from kraftwire.capture.frame_redaction import redact_frame
 from kraftwire.cli.capture.frame_format import (
     COLUMNS,
     FOLDED,
@@ -99,7 +99,7 @@ def decode(
     """
     registry = load_registry(messages)
     api_key = None if api is None else _find_api(registry, api)
-    selection = Selection(api_key, client_id, topic)
+    selection = FrameSelection(api_key, client_id, topic)
     with open_recording(file, registry) as recording:
         decoded = decode_frames(recording, registry)
         if redact:
@@ -213,12 +213,12 @@ def _print_one(
     name: str,
     registry: Registry,
     as_json: bool,
-    selection: Selection,
+    selection: FrameSelection,
 ) -> None:
     """Print one frame in full."""
     decoded = next((frame for frame in shown if frame.number == number), None)
     if decoded is None:
-        chosen = "" if selection == Selection() else " that matches the filters"
+        chosen = "" if selection == FrameSelection() else " that matches the filters"
         raise CouldNotDoIt(f"{name} has no frame {number}{chosen}")
     verdict = judge(decoded, registry)
     if as_json:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from kraftwire.capture.pairing import DecodedFrame
+from kraftwire.capture.decoding.decoder import DecodedFrame
 from kraftwire.cli.messages.decoded_message import DecodedMessage, deviations_json
 from kraftwire.console.output import print_table
 from kraftwire_wire.canonical import Deviation, summary

@@ -18,8 +18,8 @@ from typing import BinaryIO, cast
 
 from kraftwire.capture.cassette import CassetteReader
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pcap_file import MAGIC_SIZE, MAGICS, PcapFile
-from kraftwire.capture.traffic import Traffic
+from kraftwire.capture.packets.pcap_file import MAGIC_SIZE, MAGICS, PcapFile
+from kraftwire.capture.packets.traffic import Traffic
 from kraftwire.console.failures import CouldNotDoIt
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.registry import Registry

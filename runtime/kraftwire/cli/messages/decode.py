@@ -93,7 +93,7 @@ def decode(
             failed = True
             continue
         if redact:
-            from kraftwire.capture.redacting import redact_message
+            from kraftwire.capture.frame_redaction import redact_message
 
             redact_message(result.message, registry)
         _show(result, style, as_json)

@@ -1,20 +1,19 @@
-"""Recorded frames without their secrets.
+"""Removes secrets from recorded frames.
 
-`kraftwire.redaction` has the table of secret fields. Here are the places that hide them
-within bytes: requests inside Envelope requests, the metadata records that followers fetch
-of `__cluster_metadata`, and the tokens of SASL that have no header. Rules:
+`kraftwire.redaction` has the table of secret fields. This module handles the places that hide
+them within bytes: requests inside Envelope requests, records of `__cluster_metadata` that
+followers fetch, and SASL tokens without a header. Rules:
 
-- A frame stays one that decodes, with the same header; only secrets are replaced.
-- What cannot be read cannot be searched: embedded requests, batches and snapshots that are
-  not understood are replaced as a whole, and so is a frame that may hold a secret.
-- A frame that cannot be read is kept where its API is known, and has no secrets in any
-  version that we know.
-- An Envelope within an Envelope, which brokers refuse, is replaced as a whole: it may go on
-  for as long as the frame.
-- Brokers say in error messages what they did not like: the text of a secret setting of the
-  request is replaced there too.
-- Some clients send bytes behind a message, which brokers do not look at (librdkafka does with
-  AlterUserScramCredentials). Where there are secrets, such a frame is written again without.
+- A redacted frame still decodes, with the same header; only secrets are replaced.
+- Unreadable bytes cannot be searched: embedded requests, batches and snapshots that cannot be
+  decoded are replaced as a whole, and so is an unreadable frame that may hold a secret.
+- An unreadable frame is kept if its API is known and has no secrets in any known version.
+- An Envelope within an Envelope, which brokers refuse, is replaced as a whole: the nesting may
+  be as deep as the frame is long.
+- Brokers quote bad values in error messages: a secret setting of the request is replaced in the
+  response's error messages too.
+- Some clients send bytes after a message, which brokers do not read (librdkafka does with
+  AlterUserScramCredentials). If the message has secrets, those bytes are removed.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from kraftwire.capture.decoding.decoder import DecodedFrame
 from kraftwire.capture.frame import Frame
-from kraftwire.capture.pairing import DecodedFrame
 from kraftwire.log.batches.batch import Batch, decode_batch
 from kraftwire.log.batches.compression import DEFAULT_LIMIT, Compression
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
@@ -40,65 +39,66 @@ from kraftwire_wire.records import decode_metadata_record, encode_metadata_recor
 from kraftwire_wire.registry import Registry
 
 EVERYTHING = "*"
-"""The path of a frame whose bytes are all gone."""
+"""The path that stands for all bytes of a frame."""
 
 UNREAD = "(bytes of no field)"
-"""The path of what brokers do not look at, and nobody knows the meaning of."""
+"""The path of bytes after a message, whose meaning is unknown."""
 
 _FETCHED = "FetchResponse"
 _ENVELOPE = "EnvelopeRequest"
 _ERROR_MESSAGE = "error_message"
 _METADATA_TOPIC_ID = UUID(int=1)
-_MOST_UNPACKED = DEFAULT_LIMIT // 8
-"""How many bytes the compressed batches of a frame may decompress to; Kafka's are plain."""
+_MAX_DECOMPRESSED = DEFAULT_LIMIT // 8
+"""How many bytes a frame's batches may decompress to; Kafka does not compress metadata records."""
 LEFT_OUT = " (left out: "
-"""Follows the path of batches that cannot be read, and precedes the reason."""
+"""Separates the path of unreadable batches from the reason."""
 _METADATA_LOG = log_of_topic(METADATA_TOPIC)
 
 
-class Redacted(NamedTuple):
-    """A frame, and the paths of what is no longer in it; the same frame where there is none."""
+class RedactedFrame(NamedTuple):
+    """A frame, and the paths of what was removed; the original frame if nothing was."""
 
     frame: Frame
     paths: list[str]
 
 
-def redact_frame(decoded: DecodedFrame, registry: Registry) -> Redacted:
-    """A decoded frame without its secrets, which says so itself; `decoded` stays as it is."""
+def redact_frame(decoded: DecodedFrame, registry: Registry) -> RedactedFrame:
+    """Return the frame without its secrets, marked as redacted; `decoded` does not change."""
     frame = decoded.frame
     if frame.data in (b"", REDACTED_BYTES):
-        return Redacted(frame, [])
+        return RedactedFrame(frame, [])
     if decoded.is_token:
         return _without(frame, REDACTED_BYTES, [EVERYTHING])
-    if _is_harmless(decoded) and not _has_echo(decoded, registry):
-        return Redacted(frame, [])
+    if _is_harmless(decoded) and not _has_echo(decoded):
+        return RedactedFrame(frame, [])
     read = read_leniently(decoded, registry)
     if read.message is None:
         return _without(frame, b"", [EVERYTHING])
-    request = _request_of(decoded, registry)
+    request = _request_message(decoded)
     message = deepcopy(read.message)
     paths = redact_message(message, registry, request)
     if decoded.error is not None or decoded.note is not None:
         paths.append(UNREAD)
     if not paths:
-        return Redacted(frame, [])
+        return RedactedFrame(frame, [])
     try:
-        return _without(frame, _encode(read, message, registry), paths)
-    except KraftwireError:  # a text that no longer fits, in a message that barely did
+        data = replace(read, message=message, error=None, trailing=b"").encode(registry)
+        return _without(frame, data, paths)
+    except KraftwireError:  # the replacement made a string too long for its field
         return _without(frame, b"", [EVERYTHING])
 
 
-def _without(frame: Frame, data: bytes, paths: list[str]) -> Redacted:
+def _without(frame: Frame, data: bytes, paths: list[str]) -> RedactedFrame:
     recorded = replace(frame, data=data, redacted=(*frame.redacted, *paths))
-    return Redacted(recorded, paths)
+    return RedactedFrame(recorded, paths)
 
 
 def redact_message(
     message: Message, registry: Registry, request: Message | None = None
 ) -> list[str]:
-    """Replace the secrets of a message in place, those within its bytes too; their paths.
+    """Replace the secrets of a message in place, also those within its bytes; return their paths.
 
-    `request` is the one that a response answers, which an EnvelopeResponse is read with.
+    `request` is the one that a response answers; an EnvelopeResponse cannot be read without it.
     """
     inner = _INNER.get(type(message).__name__)
     if inner is not None:
@@ -108,14 +108,14 @@ def redact_message(
 
 
 def may_hold_secrets(name: str) -> bool:
-    """Whether a message of that name has secrets in some version."""
+    """Whether the message of that name has secrets in some version."""
     return name in SECRETS or name in _INNER
 
 
 def read_leniently(decoded: DecodedFrame, registry: Registry) -> DecodedFrame:
-    """Return a response as Kafka's own classes read it, if strict reading refuses it.
+    """Decode a response leniently, as Kafka's own classes do, if strict decoding failed.
 
-    Return the frame itself if it was read (as requests are, see `pairing`), or cannot be.
+    Return `decoded` itself if it was read, or cannot be; requests are already read so.
     """
     request = decoded.request
     if decoded.error is None or request is None:
@@ -129,7 +129,7 @@ def read_leniently(decoded: DecodedFrame, registry: Registry) -> DecodedFrame:
 
 
 def _is_harmless(decoded: DecodedFrame) -> bool:
-    """Whether a frame, read or not, is one of an API without secrets."""
+    """Whether a frame, read or not, belongs to an API without secrets."""
     if decoded.api is None or decoded.request_header is None:
         return False
     kind = "Request" if decoded.frame.direction == "request" else "Response"
@@ -139,23 +139,16 @@ def _is_harmless(decoded: DecodedFrame) -> bool:
     return not may_hold_secrets(name)
 
 
-def _encode(decoded: DecodedFrame, message: Message, registry: Registry) -> bytes:
-    if decoded.request is None:
-        return registry.encode_request(decoded.header, message)
-    return registry.encode_response(decoded.request.header, message, decoded.header)
-
-
 # -- error messages ------------------------------------------------------------------------
 
 
-def _request_of(decoded: DecodedFrame, registry: Registry) -> Message | None:
-    """The request that a response answers, where it can be read."""
+def _request_message(decoded: DecodedFrame) -> Message | None:
     return None if decoded.request is None else decoded.request.message
 
 
-def _has_echo(decoded: DecodedFrame, registry: Registry) -> bool:
-    """Whether the bytes of a response say again what was secret in the request."""
-    request = _request_of(decoded, registry)
+def _has_echo(decoded: DecodedFrame) -> bool:
+    """Whether the bytes of a response repeat a secret of the request."""
+    request = _request_message(decoded)
     texts = () if request is None else secret_texts(request)
     return any(text.encode() in decoded.frame.data for text in texts)
 
@@ -188,12 +181,16 @@ def _redact_envelope(message: Any, registry: Registry, _: Message | None) -> lis
     return _redact_embedded(message, "request_data", read)
 
 
-def _redact_answered(message: Any, registry: Registry, envelope: Any) -> list[str]:
+def _redact_envelope_response(message: Any, registry: Registry, envelope: Any) -> list[str]:
     def read(data: bytes) -> tuple[list[str], bytes]:
-        asked, request = _read_embedded(getattr(envelope, "request_data", b""), registry)
-        header, response = registry.decode_response(data, asked)
+        header_of_request, request = _read_embedded(
+            getattr(envelope, "request_data", b""), registry
+        )
+        header, response = registry.decode_response(data, header_of_request)
         paths = redact_message(response, registry, request)
-        return paths, registry.encode_response(asked, response, header) if paths else data
+        return paths, (
+            registry.encode_response(header_of_request, response, header) if paths else data
+        )
 
     return _redact_embedded(message, "response_data", read)
 
@@ -235,7 +232,7 @@ def _redact_fetched(message: Any, registry: Registry, _: Message | None) -> list
 
 
 def _metadata_in(message: Any) -> list[tuple[int, Any]]:
-    """The entries of a FetchResponse that hold the metadata log, with their places."""
+    """The topics of a FetchResponse that are the metadata log, with their indexes."""
     return [
         (at, topic)
         for at, topic in enumerate(message.responses)
@@ -244,7 +241,7 @@ def _metadata_in(message: Any) -> list[tuple[int, Any]]:
 
 
 def _redact_snapshot(message: Any, _: Registry, __: Message | None) -> list[str]:
-    """A slice of a snapshot begins and ends within batches, so that nothing of it can be read."""
+    """Remove all bytes: a slice of a snapshot begins and ends within batches and cannot be read."""
     paths: list[str] = []
     for at, topic in enumerate(message.topics):
         for index, partition in enumerate(topic.partitions):
@@ -255,13 +252,13 @@ def _redact_snapshot(message: Any, _: Registry, __: Message | None) -> list[str]
 
 
 def _redact_batches(data: bytes, registry: Registry) -> tuple[bytes, list[str]]:
-    """Return batches with new values and a right CRC; none if one of them cannot be read.
+    """Return batches with redacted values and a valid CRC; none if one of them cannot be read.
 
-    Batches that decompress to too much in all cannot be read either. The path says why.
+    Batches that decompress to too many bytes in all count as unreadable. The path has the reason.
     """
     out: list[bytes] = []
     paths: list[str] = []
-    position, left = 0, _MOST_UNPACKED
+    position, left = 0, _MAX_DECOMPRESSED
     try:
         while position < len(data):
             batch = decode_batch(data, position, limit=max(left, 1))
@@ -313,8 +310,8 @@ def _settings(batch: Batch) -> BatchSettings:
 
 _INNER: dict[str, Callable[[Any, Registry, Any], list[str]]] = {
     _ENVELOPE: _redact_envelope,
-    "EnvelopeResponse": _redact_answered,
+    "EnvelopeResponse": _redact_envelope_response,
     _FETCHED: _redact_fetched,
     "FetchSnapshotResponse": _redact_snapshot,
 }
-"""Messages with secrets within their bytes."""
+"""Messages that hide secrets within their bytes, and what redacts them."""

@@ -1,13 +1,13 @@
-"""Where frames begin in bytes whose beginning is missing, and whose bytes they are.
+"""Finds where frames begin in a stream whose beginning is missing.
 
-A boundary is searched for by what must follow it. For requests that is the key of a known API
-with a version, a header, and a message that is read to its last byte; for responses the
-correlation id of a request that waits for one, and a message likewise. A request of which only
-the header can be read (its version is not known, or bytes follow its message) is `UNREAD`: it
-counts only if another frame follows it, and is named otherwise.
+A boundary is recognised by what follows it. For requests that is the key of a known API with a
+version, a header, and a message that reads to its last byte; for responses the correlation id of
+an unanswered request, and a message likewise. A request of which only the header can be read (its
+version is not known, or bytes follow its message) is `UNREAD`: it counts only if another frame
+follows it, and is reported by name otherwise.
 
-Candidates are found without a loop over bytes, so that a search runs at the speed of memory, and
-each candidate says how much work it was, so that the caller can bound it.
+Candidates are found without a loop over bytes, so a search runs at the speed of memory. Each
+candidate reports how much work it was, so that the caller can bound it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
+from kraftwire.capture.decoding.decoder import decode_request_body
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.forms import INT32
 from kraftwire_wire.framing import DEFAULT_MAX_FRAME_SIZE
@@ -27,24 +28,24 @@ from kraftwire_wire.registry import Registry
 SIZE_SIZE = INT32.size
 
 _HEAD_SIZE = 4
-"""What is looked at behind a size: API key and version, or a correlation id."""
-_LEAST_REQUEST = 8
+"""What is read after a size: API key and version, or a correlation id."""
+_MIN_REQUEST_SIZE = 8
 _MAX_WAITING = 1000
 _MAX_SOUGHT = 64
 _FIRST_LOOK_AHEAD = 1 << 8
 _LOOK_AHEAD = 1 << 16
 _MAX_HEADER_SIZE = 1 << 16
-_ENOUGH_FOR_HEADER = 512
-"""Longer headers have client ids that nobody has."""
+_USUAL_HEADER_SIZE = 512
+"""Longer headers would need implausibly long client ids."""
 _HIGHEST_VERSION = 0x1F
-"""Versions above it are not looked for; no API is near it."""
+"""Higher versions are not searched for; no API is near it."""
 _SIZE_PATTERN = (  # from 8, so that a run of zeros is no candidate, up to about 100 MiB
     rb"(?:\x00(?:\x00(?:\x00[\x08-\xff]|[\x01-\xff].)|[\x01-\xff]..)|[\x01-\x06]...)"
 )
 _WORK_OF_A_CHECK = 256
-"""What looking at a candidate costs at least, as bytes that are read."""
+"""The least cost of checking a candidate, in bytes read."""
 _BYTES_COPIED = 64
-"""How many bytes are copied in the time in which one is read."""
+"""How many bytes are copied in the time that reading one takes."""
 
 
 class Match(Enum):
@@ -62,7 +63,7 @@ class Candidate(NamedTuple):
     Fields:
         match: what it turned out to be.
         end: where the frame would end.
-        work: what it took to find out, as a number of bytes that were read.
+        work: the cost of finding out, in bytes read.
     """
 
     match: Match
@@ -70,56 +71,56 @@ class Candidate(NamedTuple):
     work: int
 
 
-class Waiting(NamedTuple):
-    """What a response has to be read with; enough of a request header for that."""
+class UnansweredRequest(NamedTuple):
+    """The part of a request header that decoding its response needs."""
 
     request_api_key: int
     request_api_version: int
     correlation_id: int
 
 
-class WaitingRequests:
-    """The newest requests of a connection, by correlation id."""
+class UnansweredRequests:
+    """The newest unanswered requests of a connection, by correlation id."""
 
     def __init__(self) -> None:
-        self.by_id: OrderedDict[int, Waiting] = OrderedDict()
+        self.by_id: OrderedDict[int, UnansweredRequest] = OrderedDict()
 
-    def note_request(self, frame: bytes) -> None:
-        """A request was sent."""
-        if len(frame) >= _LEAST_REQUEST:
+    def add(self, frame: bytes) -> None:
+        """Note a request; its header is not decoded, since few searches ever need it."""
+        if len(frame) >= _MIN_REQUEST_SIZE:
             key, version = int.from_bytes(frame[:2], signed=True), int.from_bytes(frame[2:4])
             number = int.from_bytes(frame[4:8], signed=True)
-            self.by_id[number] = Waiting(key, version, number)
+            self.by_id[number] = UnansweredRequest(key, version, number)
             self.by_id.move_to_end(number)
             if len(self.by_id) > _MAX_WAITING:
                 self.by_id.popitem(last=False)
 
-    def note_response(self, frame: bytes) -> None:
-        """A response was sent."""
+    def answer(self, frame: bytes) -> None:
+        """Remove the request that a response answers."""
         self.by_id.pop(int.from_bytes(frame[:_HEAD_SIZE], signed=True), None)
 
 
 class Probe(Protocol):
-    """Finds frames of one direction."""
+    """Recognises the frames of one direction."""
 
     def find(self, data: bytearray, start: int) -> int | None:
         """Return the next place from `start` on where a frame may begin; None if there is none."""
 
     def may_stand(self, data: bytearray, at: int) -> bool:
-        """Whether `find` would give this place."""
+        """Whether `find` would return this place."""
 
     def read(self, frame: bytes) -> tuple[Match, int]:
-        """Say what bytes without their length prefix are, and how many of them were read."""
+        """Return what bytes without their length prefix are, and how many of them were read."""
 
     def may_begin(self, head: bytes) -> bool:
         """Whether the first bytes after a length prefix may begin a frame."""
 
     def name(self, head: bytes) -> str | None:
-        """Return what a frame that cannot be read is, by its first bytes; None if unknown."""
+        """Return what an unreadable frame is, by its first bytes; None if that is unknown."""
 
 
 class RequestProbe:
-    """Finds requests."""
+    """Recognises requests. See `Probe` for its methods."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -131,60 +132,63 @@ class RequestProbe:
         return re.compile(_SIZE_PATTERN + rb"(?:" + keys + rb")" + version, re.DOTALL)
 
     def find(self, data: bytearray, start: int) -> int | None:
-        """See `Probe`."""
         found = self._pattern.search(data, start)
         return None if found is None else found.start()
 
     def may_stand(self, data: bytearray, at: int) -> bool:
-        """See `Probe`."""
         return self._pattern.match(data, at) is not None
 
     def read(self, frame: bytes) -> tuple[Match, int]:
-        """See `Probe`."""
+        header: Any = None
+        start = 0
         try:
-            self._registry.decode_request(frame)
+            header, start = self._registry.decode_request_header(frame)
+            decode_request_body(self._registry, header, frame, start)
         except KraftwireError as error:
-            is_named = self.name(frame[:_ENOUGH_FOR_HEADER]) is not None
-            return Match.UNREAD if is_named else Match.NOTHING, _bytes_read(error)
+            is_usual = header is not None and start <= _USUAL_HEADER_SIZE
+            match = Match.UNREAD if is_usual and _has_readable_client(header) else Match.NOTHING
+            return match, getattr(error, "offset", None) or 0
         return Match.FRAME, len(frame)
 
     def may_begin(self, head: bytes) -> bool:
-        """See `Probe`: a header must be there, with a client id that people can read."""
-        try:
-            header, _ = self._registry.decode_request_header(head)
-        except KraftwireError:
-            return len(head) < _ENOUGH_FOR_HEADER
+        """Accept a header with a printable client id, or with none and a known version."""
+        header = self._header(head)
+        if header is None:
+            return len(head) < _USUAL_HEADER_SIZE
         if not header.client_id:
-            return header.request_api_version in self._versions(header)
-        return bool(header.client_id.isprintable())
+            request = self._registry.request(header.request_api_key)
+            return header.request_api_version in request.VALID_VERSIONS
+        return _has_readable_client(header)
 
     def name(self, head: bytes) -> str | None:
-        """See `Probe`; only what has a client id is taken for a request."""
-        try:
-            header, _ = self._registry.decode_request_header(head)
-        except KraftwireError:
-            return None
-        if not header.client_id or not header.client_id.isprintable():
+        header = self._header(head)
+        if header is None or not _has_readable_client(header):
             return None
         api = self._registry.request(header.request_api_key).__name__.removesuffix("Request")
         return f"{api} version {header.request_api_version}"
 
-    def _versions(self, header: Any) -> range:
-        return self._registry.request(header.request_api_key).VALID_VERSIONS
+    def _header(self, head: bytes) -> Any:
+        try:
+            return self._registry.decode_request_header(head)[0]
+        except KraftwireError:
+            return None
+
+
+def _has_readable_client(header: Any) -> bool:
+    return bool(header.client_id) and bool(header.client_id.isprintable())
 
 
 class ResponseProbe:
-    """Finds responses to the requests that wait for one."""
+    """Recognises responses to unanswered requests. See `Probe` for its methods."""
 
-    def __init__(self, registry: Registry, waiting: WaitingRequests) -> None:
+    def __init__(self, registry: Registry, unanswered: UnansweredRequests) -> None:
         self._registry = registry
-        self._waiting = waiting
+        self._unanswered = unanswered
 
     def find(self, data: bytearray, start: int) -> int | None:
-        """See `Probe`."""
-        newest = islice(reversed(self._waiting.by_id), _MAX_SOUGHT)
+        newest = islice(reversed(self._unanswered.by_id), _MAX_SOUGHT)
         sought = [number.to_bytes(_HEAD_SIZE, signed=True) for number in newest]
-        # In pieces that grow, or each candidate would cost a look at all that follows.
+        # In growing steps, or each candidate would cost a search through everything after it.
         begin, size = start + SIZE_SIZE, _FIRST_LOOK_AHEAD
         while sought and begin < len(data):
             end = begin + size + _HEAD_SIZE - 1
@@ -196,44 +200,37 @@ class ResponseProbe:
         return None
 
     def may_stand(self, data: bytearray, at: int) -> bool:
-        """See `Probe`."""
         head = data[at + SIZE_SIZE : at + SIZE_SIZE + _HEAD_SIZE]
-        return int.from_bytes(head, signed=True) in self._waiting.by_id
+        return int.from_bytes(head, signed=True) in self._unanswered.by_id
 
     def read(self, frame: bytes) -> tuple[Match, int]:
-        """See `Probe`."""
-        number = int.from_bytes(frame[:_HEAD_SIZE], signed=True)
-        request = self._waiting.by_id.get(number)
+        request = self._unanswered.by_id.get(int.from_bytes(frame[:_HEAD_SIZE], signed=True))
         if request is None:
             return Match.NOTHING, 0
         try:
             self._registry.decode_response(frame, request)
         except KraftwireError as error:
-            return Match.NOTHING, _bytes_read(error)
+            return Match.NOTHING, getattr(error, "offset", None) or 0
         return Match.FRAME, len(frame)
 
     def may_begin(self, head: bytes) -> bool:
-        """See `Probe`; the correlation id is all there is."""
+        """Always True: beyond the correlation id there is nothing to check."""
         return True
 
     def name(self, head: bytes) -> str | None:
-        """See `Probe`; a response does not say what it is."""
+        """Return None: a response does not show its API."""
         return None
 
 
-def _bytes_read(error: KraftwireError) -> int:
-    return getattr(error, "offset", None) or 0
-
-
 def check(probe: Probe, data: bytearray, at: int) -> Candidate:
-    """Say what stands at a place that a probe has found."""
+    """Check a place that a probe has found."""
     size = frame_size(data, at)
     start = at + SIZE_SIZE
     end = start + size
     if not 0 < size <= DEFAULT_MAX_FRAME_SIZE:
         return Candidate(Match.NOTHING, at, _WORK_OF_A_CHECK)
     if end > len(data):
-        head = bytes(data[start : start + _ENOUGH_FOR_HEADER])
+        head = bytes(data[start : start + _USUAL_HEADER_SIZE])
         match = Match.INCOMPLETE if probe.may_begin(head) else Match.NOTHING
         return Candidate(match, end, _WORK_OF_A_CHECK)
     match, read = probe.read(bytes(data[start:end]))
@@ -241,19 +238,19 @@ def check(probe: Probe, data: bytearray, at: int) -> Candidate:
 
 
 def name_at(probe: Probe, data: bytearray, at: int) -> str | None:
-    """Return what the frame at a place is that cannot be read; None if unknown."""
+    """Return what the unreadable frame at a place is; None if that is unknown."""
     start = at + SIZE_SIZE
-    return probe.name(bytes(data[start : start + _ENOUGH_FOR_HEADER]))
+    return probe.name(bytes(data[start : start + _USUAL_HEADER_SIZE]))
 
 
 def frame_size(data: bytearray, at: int) -> int:
-    """What a length prefix says."""
+    """Return the size in a length prefix."""
     (size,) = INT32.unpack_from(data, at)
     return int(size)
 
 
-class Start(Enum):
-    """What the first bytes of a client say."""
+class StreamStart(Enum):
+    """What the first bytes of a client are."""
 
     KAFKA = auto()
     TLS = auto()
@@ -262,24 +259,24 @@ class Start(Enum):
 
 
 def looks_like_tls(data: bytes | bytearray) -> bool:
-    """Whether bytes begin with a record of TLS: its type, and version 3."""
+    """Whether bytes begin with a TLS record: its type, and version 3."""
     return len(data) > 1 and 0x14 <= data[0] <= 0x17 and data[1] == 3
 
 
-def recognise(data: bytes | bytearray, registry: Registry) -> Start:
-    """Whether what a client said first is a request of Kafka, of any version."""
+def classify_start(data: bytes | bytearray, registry: Registry) -> StreamStart:
+    """Return whether a client's first bytes are a Kafka request, of any version."""
     if looks_like_tls(data):
-        return Start.TLS
+        return StreamStart.TLS
     if len(data) < SIZE_SIZE:
-        return Start.TOO_FEW
+        return StreamStart.TOO_FEW
     size = int.from_bytes(data[:SIZE_SIZE], signed=True)
-    if not _LEAST_REQUEST <= size <= DEFAULT_MAX_FRAME_SIZE:
-        return Start.OTHER
+    if not _MIN_REQUEST_SIZE <= size <= DEFAULT_MAX_FRAME_SIZE:
+        return StreamStart.OTHER
     head = bytes(data[SIZE_SIZE : SIZE_SIZE + size])
     try:
         registry.decode_request_header(head)
     except KraftwireError:
         is_whole = len(head) == size or len(head) >= _MAX_HEADER_SIZE
         known = len(head) < 2 or int.from_bytes(head[:2]) in registry.api_keys
-        return Start.TOO_FEW if known and not is_whole else Start.OTHER
-    return Start.KAFKA
+        return StreamStart.TOO_FEW if known and not is_whole else StreamStart.OTHER
+    return StreamStart.KAFKA

@@ -1,18 +1,18 @@
-"""Answers to Produce and Fetch, put together out of the partitions' records."""
+"""Answers Produce and Fetch from the partition logs."""
 
 from __future__ import annotations
 
 from copy import copy
 from typing import Any
 
-from kraftwire.capture.replay.log import (
+from kraftwire.capture.replay.miss import Miss, NotRecorded
+from kraftwire.capture.replay.partition_logs import (
     Content,
     Partition,
+    ProducedRecord,
     ProduceLog,
-    Written,
     contents_of,
 )
-from kraftwire.capture.replay.miss import Miss, NotRecorded
 from kraftwire.capture.replay.tape import Tape
 from kraftwire.difference import differences
 from kraftwire.log.errors import CorruptBatch
@@ -22,8 +22,8 @@ _MAX_WAIT_S = 30.0
 
 
 def answer_produce(tape: Tape, version: int, request: Any) -> Any:
-    """The response to a ProduceRequest, or None where it has acks=0; `NotRecorded`."""
-    found: list[tuple[Any, Any, ProduceLog, list[Written]]] = []
+    """Return the response to a ProduceRequest, None with acks=0; raise `NotRecorded`."""
+    found: list[tuple[Any, Any, ProduceLog, list[ProducedRecord]]] = []
     for topic in request.topic_data:
         for partition in topic.partition_data:
             where = tape.topic(topic), partition.index
@@ -44,7 +44,7 @@ def answer_produce(tape: Tape, version: int, request: Any) -> Any:
     return _produced(tape, found)
 
 
-def _produced(tape: Tape, found: list[tuple[Any, Any, ProduceLog, list[Written]]]) -> Any:
+def _produced(tape: Tape, found: list[tuple[Any, Any, ProduceLog, list[ProducedRecord]]]) -> Any:
     response: Any = tape.registry.message("ProduceResponse")()
     topics: dict[int, Any] = {}
     for asked, partition, _, written in found:
@@ -84,9 +84,9 @@ def _not_produced(
 
 
 def answer_fetch(tape: Tape, version: int, request: Any) -> tuple[Any, float]:
-    """The response to a FetchRequest, and how long to wait for another where it is empty.
+    """Return the response to a FetchRequest, and how long to wait for a better one if it is empty.
 
-    Sessions are not opened, so that every request names all partitions; `NotRecorded`.
+    Fetch sessions are not opened, so that every request names all partitions. Raises `NotRecorded`.
     """
     response: Any = tape.registry.message("FetchResponse")()
     if request.session_id and request.session_epoch > 0:
@@ -99,8 +99,8 @@ def answer_fetch(tape: Tape, version: int, request: Any) -> tuple[Any, float]:
         response.responses.append(answered)
         for partition in topic.partitions:
             answer = _read(tape, version, (name, partition.partition), partition)
-            says_nothing = not answer.error_code and answer.diverging_epoch is None
-            is_empty = is_empty and not answer.records and says_nothing
+            is_plain = not answer.error_code and answer.diverging_epoch is None
+            is_empty = is_empty and not answer.records and is_plain
             answer.partition_index = partition.partition
             answered.partitions.append(answer)
     wait_s = min(max(request.max_wait_ms, 0) / 1000, _MAX_WAIT_S) if is_empty else 0.0
@@ -113,7 +113,7 @@ def _read(tape: Tape, version: int, where: Partition, asked: Any) -> Any:
     if log is not None:
         produced = tape.produced.get(where)
         end = None if produced is None else produced.visible_end()
-        answer = log.read(offset, end, asked.partition_max_bytes) or log.nothing(offset)
+        answer = log.read(offset, end, asked.partition_max_bytes) or log.empty_answer(offset)
         if answer is not None:
             return copy(answer)
     if where not in tape.partitions:

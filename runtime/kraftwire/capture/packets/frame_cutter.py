@@ -1,13 +1,13 @@
-"""One direction of a connection cut into frames, also behind bytes that are missing.
+"""Cuts one direction of a connection into frames, also after missing bytes.
 
-A frame with missing bytes is lost, and the next one begins where its size says, unless its
-size is missing too or is none that a frame has: then the next boundary is searched for (see
+A frame with missing bytes is lost, and the next one begins where its size says. If its size is
+missing too, or is not a size that a frame has, the next boundary is searched for (see
 `boundaries`). Every byte that is not in a frame is reported as lost, with its place.
 
-A search takes the first whole frame. A candidate whose end has not come is waited for; where
-bytes are missing or the stream ends, what is buffered is searched to its end first, since a
-candidate that is none may hold whole frames. The work of a search is bounded by the bytes it
-gets, whatever they are.
+A search takes the first whole frame. A candidate whose end has not come is waited for; if bytes
+are missing or the stream ends, the buffered bytes are searched to the end first, since a false
+candidate may contain whole frames. The work of a search is bounded by the bytes it gets,
+whatever they are.
 
 `FrameSplitter` of `kraftwire_wire.framing` does the same for streams without holes.
 """
@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from kraftwire.capture.boundaries import (
+from kraftwire.capture.packets.boundaries import (
     SIZE_SIZE,
     Candidate,
     Match,
@@ -28,7 +28,7 @@ from kraftwire.capture.boundaries import (
     frame_size,
     name_at,
 )
-from kraftwire.capture.reassembly import Piece
+from kraftwire.capture.packets.reassembly import StreamPiece
 from kraftwire_wire.framing import DEFAULT_MAX_FRAME_SIZE
 
 MISSING: Final = "bytes that are not in the capture"
@@ -36,8 +36,8 @@ INCOMPLETE: Final = "frames of which bytes are missing"
 BAD_SIZE: Final = "a size that no frame has"
 SKIPPED: Final = "bytes before the next frame that could be found"
 UNREAD: Final = "a request that cannot be read"
-"""Its API and version follow."""
-CUT_OFF: Final = "frames that go on behind the end of their connection"
+"""Followed by its API and version."""
+CUT_OFF: Final = "frames that continue after the end of their connection"
 GIVEN_UP: Final = "too many places that looked like the beginning of a frame"
 
 _HEAD_SIZE = 8
@@ -45,11 +45,11 @@ _WORK_AT_START = 1 << 20
 _WORK_PER_BYTE = 8
 """How much a search may do for each byte it gets; see `Candidate.work`."""
 _PATIENCE_BYTES = 1 << 18
-"""How much of a candidate may come before frames are looked for within it."""
+"""How much of a candidate may come before frames are searched for within it."""
 _MARK_BYTES = 100
 
-Report = Callable[[str, int, int, int], None]
-"""Takes a reason, how many bytes, their offset in the stream, and the packet."""
+ReportLoss = Callable[[str, int, int, int], None]
+"""Takes a reason, the number of bytes, their offset in the stream, and the packet."""
 
 
 class CutFrame(NamedTuple):
@@ -61,16 +61,16 @@ class CutFrame(NamedTuple):
     time: float
 
 
-class _Mark(NamedTuple):
-    """From which offset on the buffer has the bytes of a packet."""
+class _PacketMark(NamedTuple):
+    """The offset from which on the buffer has the bytes of a packet."""
 
     offset: int
     packet: int
     time: float
 
 
-class _Unread(NamedTuple):
-    """Offsets of a request that cannot be read, and what it is."""
+class _UnreadRequest(NamedTuple):
+    """The offsets of a request that cannot be read, and what it is."""
 
     start: int
     end: int
@@ -78,10 +78,10 @@ class _Unread(NamedTuple):
 
 
 class FrameCutter:
-    """Takes the pieces of one direction, gives its frames."""
+    """Takes the pieces of one direction and yields its frames."""
 
     def __init__(
-        self, probe: Probe, report: Report, *, at_boundary: bool, begins_at: int = 0
+        self, probe: Probe, report: ReportLoss, *, at_boundary: bool, begins_at: int = 0
     ) -> None:
         """`at_boundary` says that a frame begins at the offset `begins_at`."""
         self._probe = probe
@@ -93,18 +93,18 @@ class FrameCutter:
         self._seek_from = 0
         self._complete_at = 0
         self._work_left = _WORK_AT_START
-        self._unread: deque[_Unread] = deque()
-        self._marks: list[_Mark] = []
+        self._unread: deque[_UnreadRequest] = deque()
+        self._marks: list[_PacketMark] = []
         self._skip = 0
         self._packet = 0
         self._time = 0.0
 
     @property
     def memory_bytes(self) -> int:
-        """How many bytes wait for the rest of their frame."""
+        """About how much memory the buffered bytes take."""
         return len(self._buffer) + _MARK_BYTES * len(self._marks)
 
-    def feed(self, piece: Piece) -> Iterator[CutFrame]:
+    def feed(self, piece: StreamPiece) -> Iterator[CutFrame]:
         """Add the next piece; yield the frames that it completes."""
         self._packet, self._time = piece.packet, piece.time
         if piece.data is None:
@@ -119,7 +119,7 @@ class FrameCutter:
         if not self._buffer:
             self._offset = piece.end - len(data)
         if self._searching or self._marks:
-            self._marks.append(_Mark(piece.end - len(data), piece.packet, piece.time))
+            self._marks.append(_PacketMark(piece.end - len(data), piece.packet, piece.time))
         self._work_left += _WORK_PER_BYTE * len(data)
         self._buffer += data
         yield from self._cut(is_end=False)
@@ -154,8 +154,8 @@ class FrameCutter:
             self._report(BAD_SIZE, 0, self._offset, self._packet)
             self._begin_search()
 
-    def _miss(self, piece: Piece) -> Iterator[CutFrame]:
-        """Bytes are missing here; yield the whole frames that a search still had before them."""
+    def _miss(self, piece: StreamPiece) -> Iterator[CutFrame]:
+        """Handle missing bytes; yield the whole frames that a search still had before them."""
         self._report(MISSING, piece.size, piece.offset, piece.packet)
         size = piece.size
         if self._skip:
@@ -182,7 +182,7 @@ class FrameCutter:
         self._seek_from = self._complete_at = 0
 
     def _search(self, *, is_end: bool) -> bool:
-        """Put the buffer's start at a boundary; False if there is none yet."""
+        """Advance the buffer's start to a boundary; False if there is none yet."""
         if self._begins_at:
             return self._reach_begin()
         if not is_end and len(self._buffer) < self._complete_at:
@@ -193,9 +193,9 @@ class FrameCutter:
             candidate = check(self._probe, self._buffer, at)
             self._work_left -= candidate.work
             if self._is_boundary(candidate, is_end, is_sure=held is not None):
-                self._found(at)
+                self._begin_at(at)
                 return True
-            if held is None and not is_end and self._is_undecided(candidate):
+            if held is None and not is_end and self._needs_more(candidate):
                 held = at, candidate
                 if len(self._buffer) - at < _PATIENCE_BYTES:
                     break
@@ -213,38 +213,40 @@ class FrameCutter:
         return False
 
     def _reach_begin(self) -> bool:
-        """Leave out what comes before the place where a frame is known to begin."""
+        """Drop the bytes before the known boundary."""
         before = max(self._begins_at - self._offset, 0)
         if len(self._buffer) < before:
             self._drop(len(self._buffer), SKIPPED)
             return False
         self._begins_at = 0
-        self._found(before)
+        self._begin_at(before)
         return True
 
-    def _found(self, at: int) -> None:
+    def _begin_at(self, at: int) -> None:
         self._drop(at, SKIPPED)
         self._unread.clear()
         self._searching = False
 
     def _wait(self, held: tuple[int, Candidate] | None) -> None:
-        """Keep what may be the beginning of a frame, until enough of it is there to tell."""
+        """Keep a possible beginning of a frame until enough of it has come to tell."""
         self._seek_from = self._complete_at = 0
         if held is None:
             self._drop(len(self._buffer) - _HEAD_SIZE + 1, SKIPPED)
             return
         at, candidate = held
         self._drop(at, SKIPPED)
-        # Twice as much each time, so that looking at it again costs no more than the bytes.
+        # Twice as much each time, so that repeated checks cost no more than the bytes do.
         patience = max(_PATIENCE_BYTES, 2 * len(self._buffer))
-        self._complete_at = min(candidate.end - at + _HEAD_SIZE, patience)
-        if candidate.match is Match.INCOMPLETE:
-            self._complete_at = min(candidate.end - at, patience)
+        needed = candidate.end - at
+        if candidate.match is not Match.INCOMPLETE:
+            needed += _HEAD_SIZE
+        self._complete_at = min(needed, patience)
 
     def _is_boundary(self, candidate: Candidate, is_end: bool, *, is_sure: bool) -> bool:
         """Whether a frame begins at a candidate.
 
-        With `is_sure`, it is within another that is not whole yet; then another must follow.
+        With `is_sure`, the candidate is within another one that is not whole yet, so that a
+        second frame must follow it.
         """
         if candidate.match is Match.FRAME and not is_sure:
             return True
@@ -261,24 +263,24 @@ class FrameCutter:
             following.match is Match.INCOMPLETE and not is_sure
         )
 
-    def _is_undecided(self, candidate: Candidate) -> bool:
-        """Whether more bytes are needed to say what a candidate is."""
+    def _needs_more(self, candidate: Candidate) -> bool:
+        """Whether more bytes are needed to tell what a candidate is."""
         if candidate.match is Match.UNREAD:
             return len(self._buffer) - candidate.end < _HEAD_SIZE
         return candidate.match is Match.INCOMPLETE
 
     def _note_unread(self, at: int, candidate: Candidate) -> None:
-        """Remember what a request is that is left out, so that the report can name it."""
+        """Remember what a skipped request is, so that the report can name it."""
         name = name_at(self._probe, self._buffer, at)
         start = self._offset + at
         if name is not None and (not self._unread or self._unread[-1].end <= start):
             end = min(candidate.end, len(self._buffer))
-            self._unread.append(_Unread(start, self._offset + end, name))
+            self._unread.append(_UnreadRequest(start, self._offset + end, name))
 
     # -- the buffer ------------------------------------------------------------------------
 
     def _drop(self, size: int, reason: str) -> None:
-        """Leave out the first bytes of what waits, and report them."""
+        """Remove the first bytes of the buffer, and report them."""
         if size <= 0:
             return
         end = self._offset + size
@@ -287,7 +289,7 @@ class FrameCutter:
             self._drop_to(start, reason)
             self._drop_to(min(stop, end), f"{UNREAD}, {name}")
             if stop > end:
-                self._unread.appendleft(_Unread(end, stop, name))
+                self._unread.appendleft(_UnreadRequest(end, stop, name))
         self._drop_to(end, reason)
 
     def _drop_to(self, offset: int, reason: str) -> None:
@@ -306,11 +308,11 @@ class FrameCutter:
             past = bisect_right(self._marks, self._offset, key=_offset_of) - 1
             del self._marks[: max(past, 0)]
 
-    def _mark_of(self, offset: int) -> _Mark:
-        """Return where the packet begins that has the byte at an offset."""
+    def _mark_of(self, offset: int) -> _PacketMark:
+        """Return the mark of the packet that has the byte at an offset."""
         at = bisect_right(self._marks, offset, key=_offset_of)
-        return self._marks[at - 1] if at else _Mark(offset, self._packet, self._time)
+        return self._marks[at - 1] if at else _PacketMark(offset, self._packet, self._time)
 
 
-def _offset_of(mark: _Mark) -> int:
+def _offset_of(mark: _PacketMark) -> int:
     return mark.offset

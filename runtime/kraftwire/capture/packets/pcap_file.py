@@ -1,9 +1,9 @@
 """The packets of a pcap or pcapng file, one at a time, through libpcap.
 
-libpcap knows both formats in either byte order, times in micro- and nanoseconds (given here
-in microseconds), and checks every length. It reads pcapng files whose interfaces have one
-link type. A file that breaks off gives the packets before that place; `PcapFile.error` then
-says what was wrong, and behind which packet.
+libpcap knows both formats in either byte order and times in micro- and nanoseconds (yielded here
+with microseconds), and checks every length. It reads pcapng files whose interfaces have one link
+type. A truncated file yields the packets before the break; `PcapFile.error` then says what was
+wrong, and at which packet.
 
 Reading needs the extra `capture`; nothing else here does.
 """
@@ -20,13 +20,13 @@ MAGICS = frozenset(
     bytes.fromhex(magic)
     for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "a1b2cd34", "34cdb2a1")
 ) | {b"\n\r\r\n"}
-"""How pcap and pcapng files begin."""
+"""The first bytes of pcap and pcapng files."""
 
 MAGIC_SIZE = 4
 
 
 class CaptureError(KraftwireError):
-    """A capture that cannot be read, or not from some packet on; 0 is the file's header."""
+    """A capture that cannot be read, or not from a packet on; packet 0 is the file's header."""
 
     def __init__(self, reason: str, file: str, packet: int = 0) -> None:
         super().__init__(reason, file, packet)
@@ -48,18 +48,18 @@ class Packet(NamedTuple):
 
 
 class PcapFile:
-    """Reads a file: the header at once, the packets while iterating, which works once."""
+    """Reads the file's header when created, and its packets while iterating, which works once."""
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         """`name` is what errors call the file.
 
-        Raises `CaptureError` where the file's header cannot be read, or libpcap is missing.
+        Raises `CaptureError` if the file's header cannot be read or libpcap is missing.
         """
         try:
             import pcapy
         except ModuleNotFoundError as error:
-            mend = "pip install 'kraftwire[capture]'"
-            raise CaptureError(f"pcap files need pcapy-ng: {mend}", name or str(path)) from error
+            fix = "pip install 'kraftwire[capture]'"
+            raise CaptureError(f"pcap files need pcapy-ng: {fix}", name or str(path)) from error
         self.name = name or str(path)
         self.error: CaptureError | None = None
         self._failure = pcapy.PcapError

@@ -1,8 +1,8 @@
-"""What of a capture could not be read, and why: counted by reason, with the first place.
+"""Counts what of a capture could not be read, by reason, with the first place.
 
-A loss means that bytes of Kafka connections are missing or could not be understood, which
-is a finding. Everything else that was left out (packets of other protocols, connections
-that are not Kafka's) is counted as passed over, which is none.
+A loss means that bytes of a Kafka connection are missing or could not be understood, which is a
+finding. Everything else that was left out (packets of other protocols, connections that are not
+Kafka's) is passed over, which is not.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from kraftwire_wire.errors import count_of
 
 
 @dataclass(slots=True)
-class Tally:
-    """How often something happened, how many bytes it was about, and where it was first."""
+class LossTally:
+    """How often something happened, how many bytes that concerned, and where it was first."""
 
     unit: str
+    first: str
     count: int = 0
     size_bytes: int = 0
-    first: str = ""
 
 
 @dataclass
 class Losses:
     """The tallies of one capture, by reason."""
 
-    lost: dict[str, Tally] = field(default_factory=dict)
-    passed_over: dict[str, Tally] = field(default_factory=dict)
+    lost: dict[str, LossTally] = field(default_factory=dict)
+    passed_over: dict[str, LossTally] = field(default_factory=dict)
 
     def lose(self, reason: str, size_bytes: int, where: str) -> None:
-        """Bytes of a Kafka connection that could not be read."""
+        """Count bytes of a Kafka connection that could not be read."""
         _add(self.lost, reason, "place", size_bytes, where)
 
     def pass_over(self, reason: str, unit: str, size_bytes: int, where: str) -> None:
-        """A packet or connection (`unit`) that is left out, since it is not Kafka's."""
+        """Count a packet or connection (`unit`) that is left out because it is not Kafka's."""
         _add(self.passed_over, reason, unit, size_bytes, where)
 
     def lines(self) -> Iterator[str]:
-        """For people to read; what was lost first."""
+        """Yield lines for people, losses first."""
         for title, tallies in (("lost", self.lost), ("passed over", self.passed_over)):
             for reason, tally in tallies.items():
                 size = f", {count_of(tally.size_bytes, 'byte')}" if tally.size_bytes else ""
@@ -47,9 +47,9 @@ class Losses:
                 yield f"{title}: {reason}: {what}; first: {tally.first}"
 
 
-def _add(tallies: dict[str, Tally], reason: str, unit: str, size_bytes: int, where: str) -> None:
-    tally = tallies.get(reason)
-    if tally is None:
-        tally = tallies[reason] = Tally(unit, first=where)
+def _add(
+    tallies: dict[str, LossTally], reason: str, unit: str, size_bytes: int, where: str
+) -> None:
+    tally = tallies.setdefault(reason, LossTally(unit, where))
     tally.count += 1
     tally.size_bytes += size_bytes

@@ -1,11 +1,10 @@
-"""A packet as the TCP segment that is in it, whatever is around that.
+"""The TCP segment in a packet, whatever the layers around it.
 
 Link layers: Ethernet with VLAN tags, Linux cooked (`tcpdump -i any`, both versions), raw IP,
-BSD loopback. IPv4, and IPv6 with extension headers. Checksums are not looked at: a network
-card fills them in behind the place where packets are captured. Fragments of IP packets are
-not put together.
+BSD loopback. IPv4, and IPv6 with extension headers. Checksums are not checked: a network card
+fills them in after packets are captured. Fragmented IP packets are not reassembled.
 
-What is no segment gives the reason, a constant text.
+For a packet without a segment, `parse_packet` returns the reason, one of the constants below.
 """
 
 from __future__ import annotations
@@ -44,19 +43,19 @@ _ETHERNET, _COOKED, _COOKED_2 = 1, 113, 276
 _NULL, _LOOP = 0, 108
 _RAW = frozenset({12, 14, 101, 228, 229})
 LINK_TYPES: Final = frozenset({_ETHERNET, _COOKED, _COOKED_2, _NULL, _LOOP}) | _RAW
-"""The numbers of the link layers that are known, as libpcap has them."""
+"""libpcap's numbers of the supported link layers."""
 
 
-class Segment(NamedTuple):
+class TcpSegment(NamedTuple):
     """A TCP segment.
 
     Fields:
-        source, destination: who speaks to whom: the address and the port, as bytes.
-        sequence: the sequence number of the first byte (of the SYN, where it is one).
+        source, destination: the endpoints: address and port, as bytes.
+        sequence: the sequence number of the first byte, or of the SYN.
         acknowledged: the sequence number that the sender expects next; with the flag ACK.
         flags: FIN, SYN, RST, ACK and others.
-        data: what it carries, as far as it was captured.
-        cut: how many bytes more it carried.
+        data: the payload, as far as it was captured.
+        cut: the number of payload bytes lost to the snap length.
     """
 
     source: bytes
@@ -68,8 +67,8 @@ class Segment(NamedTuple):
     cut: int
 
 
-def parse_packet(link_type: int, data: bytes) -> Segment | str:
-    """The segment in a packet, or why there is none; `link_type` is one of `LINK_TYPES`."""
+def parse_packet(link_type: int, data: bytes) -> TcpSegment | str:
+    """Return the segment in a packet, or why it has none; `link_type` is one of `LINK_TYPES`."""
     start = _network_start(link_type, data)
     if start is None:
         return NOT_IP
@@ -82,25 +81,25 @@ def parse_packet(link_type: int, data: bytes) -> Segment | str:
 
 
 def endpoint_text(endpoint: bytes) -> str:
-    """A source or destination as people write it: `10.0.0.1:9092`, `[::1]:9092`."""
+    """Return an endpoint as people write it: `10.0.0.1:9092`, `[::1]:9092`."""
     address = ip_address(endpoint[:-_PORT_SIZE])
     port = int.from_bytes(endpoint[-_PORT_SIZE:])
     return f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
 
 
 def _network_start(link_type: int, data: bytes) -> int | None:
-    """Where the IP header starts; None where there is none."""
+    """The position of the IP header; None if the packet is not IP."""
     if link_type == _ETHERNET:
-        return _behind_type(data, 12)
+        return _after_type(data, 12)
     if link_type == _COOKED:
-        return _behind_type(data, 14)
+        return _after_type(data, 14)
     if link_type == _COOKED_2:
         return 20 if data[:2] in (b"\x08\x00", b"\x86\xdd") else None
     return 4 if link_type in (_NULL, _LOOP) else 0
 
 
-def _behind_type(data: bytes, at: int) -> int | None:
-    """Behind an EtherType, which may be that of VLAN tags; None where it is not IP's."""
+def _after_type(data: bytes, at: int) -> int | None:
+    """The position after an EtherType, skipping VLAN tags; None if it is not IP's."""
     while at + _UINT16.size <= len(data):
         (ether_type,) = _UINT16.unpack_from(data, at)
         if ether_type in (_IPV4, _IPV6):
@@ -111,7 +110,7 @@ def _behind_type(data: bytes, at: int) -> int | None:
     return None
 
 
-def _parse_ipv4(data: bytes, start: int) -> Segment | str:
+def _parse_ipv4(data: bytes, start: int) -> TcpSegment | str:
     if len(data) < start + _LEAST_IPV4:
         return TOO_SHORT
     first, total, fragment, protocol = _IPV4_HEADER.unpack_from(data, start)
@@ -119,7 +118,7 @@ def _parse_ipv4(data: bytes, start: int) -> Segment | str:
         return NOT_TCP
     if fragment & _MORE_FRAGMENTS_OR_OFFSET:
         return FRAGMENT
-    # Where the sending card cuts large packets up, they are captured without a length.
+    # With segmentation offload, large packets are captured before their length is set.
     end = start + total if total else len(data)
     header_end = start + (first & 15) * 4
     if header_end < start + _LEAST_IPV4:
@@ -128,7 +127,7 @@ def _parse_ipv4(data: bytes, start: int) -> Segment | str:
     return _parse_tcp(data, header_end, end, source, destination)
 
 
-def _parse_ipv6(data: bytes, start: int) -> Segment | str:
+def _parse_ipv6(data: bytes, start: int) -> TcpSegment | str:
     at = start + _IPV6_HEADER_SIZE
     if len(data) < at:
         return TOO_SHORT
@@ -157,7 +156,7 @@ def _parse_ipv6(data: bytes, start: int) -> Segment | str:
 
 def _parse_tcp(
     data: bytes, start: int, end: int, source: bytes, destination: bytes
-) -> Segment | str:
+) -> TcpSegment | str:
     if len(data) < start + _LEAST_TCP:
         return TOO_SHORT
     sequence, acknowledged, offset, flags = _TCP_HEADER.unpack_from(data, start)
@@ -165,7 +164,7 @@ def _parse_tcp(
     if payload < start + _LEAST_TCP or payload > end:
         return TOO_SHORT
     ports = data[start : start + 4]
-    return Segment(
+    return TcpSegment(
         source + ports[:2],
         destination + ports[2:],
         sequence,

@@ -1,16 +1,16 @@
-"""What a cassette knows of the partitions' records: answers to Produce and Fetch.
+"""The recorded records of each partition, from which Produce and Fetch are answered.
 
-How records are put into batches, and partitions into requests, depends on timing. So both
-sides are taken apart to records: a cassette becomes, for each partition, the records that
-were produced, in order, and the batches that were fetched. Rules:
+How records are grouped into batches, and partitions into requests, depends on timing. So a
+cassette becomes, for each partition, the records that were produced, in order, and the batches
+that were fetched. Rules:
 
-- a Produce request matches where the next records of each partition that were not yet
-  produced have its keys, values and headers; timestamps, sequences and codecs may differ;
-- a recorded refusal is given once, to the records that it was given to;
-- a Fetch request gets the recorded batches at its offset, but none whose records the
-  cassette saw produced and that were not produced yet: nobody reads what nobody wrote;
-- recorded errors of a fetch are given once each, before the batches at their offset;
-- where there is nothing, a Fetch request is answered emptily after its own waiting time.
+- a Produce request matches if the next unproduced records of each partition have its keys,
+  values and headers; timestamps, sequences and codecs may differ;
+- a recorded refusal is repeated once, for the records that it refused;
+- a Fetch request gets the recorded batches at its offset, except those with records that the
+  cassette saw produced and the client has not produced yet: it cannot read what is not written;
+- each recorded fetch error is repeated once, before the batches at its offset;
+- without anything to read, a Fetch request gets an empty answer after its own waiting time.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from kraftwire.log.batches.large_records import RecordBudget
 from kraftwire.log.errors import CorruptBatch
 
 Partition = tuple[str, int]
-"""A topic's name, or its id where no name is known; and the partition's index."""
+"""A topic's name, or its id if the name is not known; and the partition's index."""
 
 Content = tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]
-"""What of a record must be equal: key, value, headers."""
+"""The parts of a record that must be equal: key, value, headers."""
 
 
-class Written:
-    """One record that was produced, and what the broker answered for its partition."""
+class ProducedRecord:
+    """A record that was produced, and the broker's answer for its partition."""
 
     def __init__(self, content: Content, offset: int | None, answer: Any, group: int) -> None:
         self.content = content
         self.offset = offset
-        """Its offset; None where the broker refused it or did not say."""
+        """Its offset; None if the broker refused it or did not report one."""
         self.answer = answer
-        """The PartitionProduceResponse; None where there was none (acks=0)."""
+        """The PartitionProduceResponse; None with acks=0."""
         self.group = group
-        """Which request it came with."""
+        """The number of its request."""
         self.is_used = False
 
     @property
@@ -52,8 +52,8 @@ class Written:
         return self.answer is not None and self.answer.error_code != 0
 
 
-class Stored(NamedTuple):
-    """One batch that was fetched, with the PartitionData it came in."""
+class FetchedBatch(NamedTuple):
+    """A batch that was fetched, and the PartitionData that it came in."""
 
     first: int
     last: int
@@ -62,17 +62,17 @@ class Stored(NamedTuple):
 
 
 class ProduceLog:
-    """The records that were produced to one partition, in the order of the cassette."""
+    """The records produced to one partition, in the order of the cassette."""
 
     def __init__(self) -> None:
-        self._records: list[Written] = []
+        self._records: list[ProducedRecord] = []
         self._start = 0
-        """Everything before this is used."""
+        """The index of the first unused record."""
         self._offsets: list[tuple[int, int]] = []
-        """A heap of offsets, each with its record's place; used ones leave it when on top."""
+        """A heap of offsets with their record's index; used ones are removed once on top."""
 
     def add(self, contents: list[Content], answer: Any, group: int) -> None:
-        """Records of one request, and the answer for their partition."""
+        """Add the records of one request, and the answer for their partition."""
         base = None
         if answer is not None and answer.error_code == 0 and answer.base_offset >= 0:
             base = answer.base_offset
@@ -80,25 +80,25 @@ class ProduceLog:
             offset = None if base is None else base + at
             if offset is not None:
                 heappush(self._offsets, (offset, len(self._records)))
-            self._records.append(Written(content, offset, answer, group))
+            self._records.append(ProducedRecord(content, offset, answer, group))
 
-    def find(self, contents: list[Content]) -> list[Written] | None:
-        """The recorded records that these are; None where one was not recorded any more."""
-        found: list[Written] = []
-        waiting = iter(self._waiting())
+    def find(self, contents: list[Content]) -> list[ProducedRecord] | None:
+        """Return the unused recorded records with these contents; None if one is missing."""
+        found: list[ProducedRecord] = []
+        candidates = iter(self._unproduced())
         for content in contents:
-            for written in waiting:
+            for written in candidates:
                 if written.content == content and not (found and written.is_refused):
                     break
             else:
                 return None
             if written.is_refused:
-                return [one for one in self._waiting() if one.group == written.group]
+                return [one for one in self._unproduced() if one.group == written.group]
             found.append(written)
         return found
 
-    def use(self, found: list[Written]) -> None:
-        """They were produced."""
+    def use(self, found: list[ProducedRecord]) -> None:
+        """Mark records as produced."""
         for written in found:
             written.is_used = True
         while self._start < len(self._records) and self._records[self._start].is_used:
@@ -106,37 +106,37 @@ class ProduceLog:
 
     @property
     def unused(self) -> int:
-        """How many records were not produced yet."""
-        return sum(1 for _ in self._waiting())
+        """How many records have not been produced yet."""
+        return sum(1 for _ in self._unproduced())
 
     @property
     def expected(self) -> Content | None:
-        """What comes next."""
-        return next((written.content for written in self._waiting()), None)
+        """The content of the next unproduced record."""
+        return next((written.content for written in self._unproduced()), None)
 
     def visible_end(self) -> int | None:
-        """The first offset that is not produced yet; None where all are."""
+        """Return the first offset that is not produced yet; None if all are."""
         while self._offsets and self._records[self._offsets[0][1]].is_used:
             heappop(self._offsets)
         return self._offsets[0][0] if self._offsets else None
 
-    def _waiting(self) -> Iterator[Written]:
+    def _unproduced(self) -> Iterator[ProducedRecord]:
         for at in range(self._start, len(self._records)):
             if not self._records[at].is_used:
                 yield self._records[at]
 
 
 class FetchLog:
-    """What was fetched of one partition."""
+    """The batches fetched from one partition."""
 
     def __init__(self) -> None:
-        self._batches: dict[int, Stored] = {}
-        self._in_order: list[Stored] = []
+        self._batches: dict[int, FetchedBatch] = {}
+        self._in_order: list[FetchedBatch] = []
         self._errors: defaultdict[int, deque[Any]] = defaultdict(deque)
         self._latest: Any = None
 
     def add(self, offset: int, answer: Any) -> None:
-        """A PartitionData that answered a fetch at an offset."""
+        """Add a PartitionData that answered a fetch at an offset."""
         if answer.error_code or _is_diverging(answer):
             self._errors[offset].append(answer)
             return
@@ -144,15 +144,15 @@ class FetchLog:
         for batch in batches_of(answer.records or b""):
             header = batch.header
             last = header.last_offset if header.magic >= 2 else header.base_offset
-            stored = Stored(batch.base_offset, last, batch.data, answer)
+            stored = FetchedBatch(batch.base_offset, last, batch.data, answer)
             self._batches.setdefault(batch.base_offset, stored)
         self._in_order = []
 
     def read(self, offset: int, visible_end: int | None, max_bytes: int) -> Any:
-        """A PartitionData for a fetch at an offset; None where there is nothing to read."""
+        """Return a PartitionData for a fetch at an offset; None if there is nothing to read."""
         if self._errors.get(offset):
             return self._errors[offset].popleft()
-        chosen: list[Stored] = []
+        chosen: list[FetchedBatch] = []
         size = 0
         if not self._in_order:
             self._in_order = sorted(self._batches.values(), key=_first)
@@ -164,7 +164,7 @@ class FetchLog:
             if visible_end is not None and stored.last >= visible_end:
                 break
             if chosen and stored.answer is not chosen[0].answer:
-                break  # what came later then comes later now
+                break  # the broker returned it in a later response
             if chosen and size + len(stored.data) > max_bytes:
                 break
             chosen.append(stored)
@@ -175,8 +175,8 @@ class FetchLog:
         answer.records = b"".join(stored.data for stored in chosen)
         return answer
 
-    def nothing(self, offset: int) -> Any:
-        """A PartitionData without records; None where none was recorded."""
+    def empty_answer(self, offset: int) -> Any:
+        """Return a PartitionData without records; None if none was recorded."""
         if self._latest is None:
             return None
         answer = copy(self._latest)
@@ -186,12 +186,12 @@ class FetchLog:
         return answer
 
 
-def _first(stored: Stored) -> int:
+def _first(stored: FetchedBatch) -> int:
     return stored.first
 
 
 def contents_of(records: bytes | None) -> list[Content]:
-    """Return what the records of batches say; raises `CorruptBatch` if one cannot be read."""
+    """Return the contents of all records; raise `CorruptBatch` if a batch cannot be read."""
     contents: list[Content] = []
     budget = RecordBudget()
     for batch in batches_of(records or b"", whole=True):
@@ -200,7 +200,7 @@ def contents_of(records: bytes | None) -> list[Content]:
 
 
 def batches_of(data: bytes, *, whole: bool = False) -> Iterator[Batch]:
-    """Batches, up to the first that is cut off; `whole` raises `CorruptBatch` for that one."""
+    """Yield batches up to the first truncated one, or raise `CorruptBatch` with `whole`."""
     position = 0
     while position < len(data):
         try:
