@@ -11,10 +11,10 @@ import click
 
 from kraftwire.console.failures import EXIT_FINDINGS
 from kraftwire.console.output import output_option, wants_json
-from pyspark_kraftwire.export import CODECS
 from pyspark_kraftwire.jobs.arguments import named_values, paths_argument, source_option
-from pyspark_kraftwire.jobs.counts import print_counts
-from pyspark_kraftwire.jobs.decode import WRITERS, Request, prepare, run
+from pyspark_kraftwire.jobs.export.arrow_writer import CODECS
+from pyspark_kraftwire.jobs.export.counts import print_counts
+from pyspark_kraftwire.jobs.export.export import WRITERS, Request, prepare, run
 from pyspark_kraftwire.jobs.session import failing_in_one_line, on_spark
 from pyspark_kraftwire.options import AUTO, DECODERS
 

@@ -17,9 +17,9 @@ from pyspark_kraftwire.jobs.arguments import (
     paths_argument,
     source_option,
 )
-from pyspark_kraftwire.jobs.metadata_history import history
-from pyspark_kraftwire.jobs.metadata_log import find_log
-from pyspark_kraftwire.jobs.metadata_tables import TABLES
+from pyspark_kraftwire.jobs.cluster_history.history import history
+from pyspark_kraftwire.jobs.cluster_history.replay import find_log
+from pyspark_kraftwire.jobs.cluster_history.tables import TABLES
 from pyspark_kraftwire.jobs.session import failing_in_one_line, on_spark
 from pyspark_kraftwire.jobs.tables import print_frame, write_table
 

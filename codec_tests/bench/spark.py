@@ -23,7 +23,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from pyspark_kraftwire.options import parse_options
-from pyspark_kraftwire.plan import plan
+from pyspark_kraftwire.planning.plan import plan
 
 from codec_tests.bench.logs import make_segment, take_turns
 from codec_tests.bench.spark_actions import report, segments, to_nothing

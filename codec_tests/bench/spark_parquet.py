@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pyspark_kraftwire.jobs.decode import Request, prepare, run
+from pyspark_kraftwire.jobs.export.export import Request, prepare, run
 
 from codec_tests.bench.logs import make_segment, take_turns
 from codec_tests.bench.spark_actions import report, segments

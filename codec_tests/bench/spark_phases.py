@@ -21,12 +21,12 @@ from crc32c import crc32c
 from kraftwire.columns import decode_batches
 from kraftwire.columns.batches import PIECE
 from kraftwire.log import FileSource
-from pyspark_kraftwire.kinds import wanted_kinds
+from pyspark_kraftwire.columns.projection import wanted_columns
+from pyspark_kraftwire.columns.record_columns import default_schema
+from pyspark_kraftwire.columns.record_kinds import wanted_kinds
+from pyspark_kraftwire.decoding.split_reader import Reading
 from pyspark_kraftwire.options import parse_options
-from pyspark_kraftwire.plan import plan
-from pyspark_kraftwire.read import Reading
-from pyspark_kraftwire.table import default_schema
-from pyspark_kraftwire.wanted import wanted_columns
+from pyspark_kraftwire.planning.plan import plan
 
 from codec_tests.bench.logs import take_turns
 

@@ -19,7 +19,7 @@ from kraftwire.log.fsck import Fsck, Severity
 from kraftwire.log.segments.batch_order import MAX_RELATIVE_OFFSET, BatchOrder, in_order
 from kraftwire.log.segments.segment import DamageKind
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.plan import plan
+from pyspark_kraftwire.planning.plan import plan
 
 from codec_tests.cli.running import run
 from codec_tests.columns.engines import batches_alike

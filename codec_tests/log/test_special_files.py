@@ -13,7 +13,7 @@ import pytest
 from kraftwire.log import CorruptBatch, FileSource, find_files, find_partitions
 from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.plan import plan
+from pyspark_kraftwire.planning.plan import plan
 
 from codec_tests.cli.running import run
 from codec_tests.spark.reads import batch, offsets_of, options_of, write_segments

@@ -19,13 +19,13 @@ from kraftwire.log.sources.source import FileSource
 from kraftwire.log.writers.segment_writer import IndexBuilder
 from kraftwire_messages.kafka import EndTxnMarker
 from kraftwire_wire.records import ControlType
+from pyspark_kraftwire.columns.projection import wanted_columns
+from pyspark_kraftwire.columns.record_columns import default_schema
+from pyspark_kraftwire.decoding.split_reader import Reading
 from pyspark_kraftwire.options import parse_options
-from pyspark_kraftwire.plan import Task
-from pyspark_kraftwire.read import Reading
+from pyspark_kraftwire.planning.plan import Task
 from pyspark_kraftwire.streaming.offsets import parse_stream_offset
 from pyspark_kraftwire.streaming.progress import Progress
-from pyspark_kraftwire.table import default_schema
-from pyspark_kraftwire.wanted import wanted_columns
 
 Seen = tuple[str, int, int, bytes]
 """A record as a stream shows it: topic, partition, offset, value."""

@@ -11,13 +11,13 @@ import pyarrow as pa
 from kraftwire.log import Record
 from kraftwire.log.batches.encoding import PLAIN, BatchSettings, encode_batch
 from kraftwire.log.writers.segment_writer import INDEX_INTERVAL, SegmentWriter
-from pyspark_kraftwire.filters import Filter, Filters
-from pyspark_kraftwire.kinds import wanted_kinds
+from pyspark_kraftwire.columns.filters import Filter, Filters
+from pyspark_kraftwire.columns.projection import wanted_columns
+from pyspark_kraftwire.columns.record_columns import default_schema
+from pyspark_kraftwire.columns.record_kinds import wanted_kinds
+from pyspark_kraftwire.decoding.split_reader import Reading
 from pyspark_kraftwire.options import AUTO, Options, parse_options
-from pyspark_kraftwire.plan import Task, logs_of, plan, wanted_partitions
-from pyspark_kraftwire.read import Reading
-from pyspark_kraftwire.table import default_schema
-from pyspark_kraftwire.wanted import wanted_columns
+from pyspark_kraftwire.planning.plan import Task, logs_of, plan, wanted_partitions
 
 Row = dict[str, Any]
 

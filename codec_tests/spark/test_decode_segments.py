@@ -18,12 +18,12 @@ from kraftwire.log import Record, read_batches
 from kraftwire.log.batches.encoding import encode_batch
 from kraftwire.log.directories.partition import find_partitions
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire import export
-from pyspark_kraftwire.export import Parquet, PieceWriter, plan_export
-from pyspark_kraftwire.jobs.by_spark import plan_groups
-from pyspark_kraftwire.jobs.counts import Corrupt, Counts, print_counts
-from pyspark_kraftwire.jobs.decode import Request, prepare, run
-from pyspark_kraftwire.jobs.outputs import open_output
+from pyspark_kraftwire.jobs.export import arrow_writer
+from pyspark_kraftwire.jobs.export.arrow_writer import Parquet, PieceWriter, plan_export
+from pyspark_kraftwire.jobs.export.counts import Corrupt, Counts, print_counts
+from pyspark_kraftwire.jobs.export.export import Request, prepare, run
+from pyspark_kraftwire.jobs.export.outputs import open_output
+from pyspark_kraftwire.jobs.export.spark_writer import plan_groups
 from pyspark_kraftwire.jobs.session import reason_of
 from pyspark_kraftwire.options import parse_options
 
@@ -335,10 +335,10 @@ def test_row_groups_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     batches = [batch(at, 1, size=1 << 20) for at in range(6)]
     (segment,) = write_segments(tmp_path / "tea-0", batches)
     (whole,) = write_pieces(segment, tmp_path / "whole")
-    monkeypatch.setattr(export, "GROUP_ROWS", 1)
+    monkeypatch.setattr(arrow_writer, "GROUP_ROWS", 1)
     (by_rows,) = write_pieces(segment, tmp_path / "rows")
     monkeypatch.undo()
-    monkeypatch.setattr(export, "GROUP_BYTES", 1)
+    monkeypatch.setattr(arrow_writer, "GROUP_BYTES", 1)
     (by_bytes,) = write_pieces(segment, tmp_path / "bytes")
     assert whole.num_row_groups == 1
     assert by_rows.num_row_groups == by_bytes.num_row_groups > 1

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession, datasource
 
-from pyspark_kraftwire.filters import FILTERED, Filter, Filters, can_take
-from pyspark_kraftwire.plan import plan
-from pyspark_kraftwire.shapes import TIMESTAMP
-from pyspark_kraftwire.spark_filters import parse_filter
-from pyspark_kraftwire.table import COLUMNS
+from pyspark_kraftwire.columns.filters import FILTERED, Filter, Filters, can_take
+from pyspark_kraftwire.columns.record_columns import COLUMNS
+from pyspark_kraftwire.columns.spark_types import TIMESTAMP
+from pyspark_kraftwire.planning.plan import plan
+from pyspark_kraftwire.source import parse_filter
 
 from codec_tests.spark.reads import Row, batch, options_of, read_rows, write_segments
 from codec_tests.stored_files import BROKER

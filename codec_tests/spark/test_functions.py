@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 
 from kraftwire.capture.cassette import CassetteReader
-from kraftwire.capture.pairing import decode_frames, pair
+from kraftwire.capture.decoding.decoder import decode_frames, pair
 from kraftwire_messages.kafka import ApiVersionsRequest, MetadataResponse, registry
 from pyspark_kraftwire import decode_rpc, schema_of
-from pyspark_kraftwire.rpc import frame_structs
+from pyspark_kraftwire.decoding.captured_frames import frame_structs
 
 pytestmark = pytest.mark.xdist_group("spark")
 

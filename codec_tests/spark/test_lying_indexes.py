@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kraftwire.log.small_files.indexes import OFFSET_ENTRY, TIME_ENTRY
-from pyspark_kraftwire.plan import plan
+from pyspark_kraftwire.planning.plan import plan
 from pyspark_kraftwire.streaming.progress import Progress
 
 from codec_tests.cli.running import done

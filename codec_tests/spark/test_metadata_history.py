@@ -15,9 +15,9 @@ from kraftwire.metadata.state.names import RECOVERY_STATES
 from kraftwire_messages import kafka
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
-from pyspark_kraftwire.jobs.metadata_history import history
-from pyspark_kraftwire.jobs.metadata_log import find_log
-from pyspark_kraftwire.jobs.metadata_tables import TABLES
+from pyspark_kraftwire.jobs.cluster_history.history import history
+from pyspark_kraftwire.jobs.cluster_history.replay import find_log
+from pyspark_kraftwire.jobs.cluster_history.tables import TABLES
 
 from codec_tests.metadata import metadata_logs as logs
 from codec_tests.metadata.random_records import RandomRecords

@@ -20,7 +20,7 @@ from kraftwire.log.segments.segment import DamageKind
 from kraftwire_messages.kafka import TopicRecord
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import encode_metadata_record
-from pyspark_kraftwire.read import MAX_CORRUPT_BYTES
+from pyspark_kraftwire.decoding.split_reader import MAX_CORRUPT_BYTES
 
 from codec_tests.log.file_mutants import mutant
 from codec_tests.log.legacy_messages import message

@@ -11,13 +11,13 @@ from pyspark.sql import SparkSession
 
 from kraftwire.log.directories.file_names import FileKind
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.export import Parquet, PieceWriter, finished
-from pyspark_kraftwire.jobs.decode import Request, prepare
-from pyspark_kraftwire.jobs.metadata_history import history
-from pyspark_kraftwire.jobs.metadata_log import find_log
-from pyspark_kraftwire.jobs.outputs import open_output
-from pyspark_kraftwire.plan import plan, wanted_partitions
-from pyspark_kraftwire.storage import resolve
+from pyspark_kraftwire.jobs.cluster_history.history import history
+from pyspark_kraftwire.jobs.cluster_history.replay import find_log
+from pyspark_kraftwire.jobs.export.arrow_writer import Parquet, PieceWriter, finished
+from pyspark_kraftwire.jobs.export.export import Request, prepare
+from pyspark_kraftwire.jobs.export.outputs import open_output
+from pyspark_kraftwire.planning.paths import resolve
+from pyspark_kraftwire.planning.plan import plan, wanted_partitions
 
 from codec_tests.metadata import metadata_logs as logs
 from codec_tests.spark.object_store import BUCKET, ObjectStore

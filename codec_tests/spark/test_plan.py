@@ -18,7 +18,7 @@ from kraftwire.log.batches.compression import Arena, Compression
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.small_files.indexes import OffsetEntry, encode_offset_index
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.plan import MAX_SPLIT, MIN_SPLIT, pack, plan
+from pyspark_kraftwire.planning.plan import MAX_SPLIT, MIN_SPLIT, pack, plan
 from pyspark_kraftwire.split import Split
 
 from codec_tests.log.file_mutants import mutant

@@ -12,8 +12,8 @@ from pyarrow import fs
 
 from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.plan import plan, wanted_partitions
-from pyspark_kraftwire.storage import ArrowSource
+from pyspark_kraftwire.planning.paths import ArrowSource
+from pyspark_kraftwire.planning.plan import plan, wanted_partitions
 
 from codec_tests.spark.reads import (
     batch,

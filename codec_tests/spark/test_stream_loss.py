@@ -10,7 +10,7 @@ import pytest
 from kraftwire.log.directories.partition import Partition
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import Options
-from pyspark_kraftwire.plan import wanted_partitions
+from pyspark_kraftwire.planning.plan import wanted_partitions
 from pyspark_kraftwire.streaming import listing
 from pyspark_kraftwire.streaming.listing import Listing
 from pyspark_kraftwire.streaming.offsets import Name

@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 
 from kraftwire.columns import decode_batches
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.kinds import wanted_kinds
+from pyspark_kraftwire.columns.projection import Wanted, wanted_columns
+from pyspark_kraftwire.columns.record_columns import COLUMNS, default_schema
+from pyspark_kraftwire.columns.record_kinds import wanted_kinds
+from pyspark_kraftwire.columns.spark_types import TIMESTAMP
 from pyspark_kraftwire.options import Options, parse_options
-from pyspark_kraftwire.shapes import TIMESTAMP
-from pyspark_kraftwire.table import COLUMNS, default_schema
-from pyspark_kraftwire.wanted import Wanted, wanted_columns
 
 from codec_tests.spark.reads import batch, read_table, write_segments
 from codec_tests.stored_files import BROKER
@@ -72,7 +72,7 @@ def test_what_is_not_asked_for_is_not_built(
         asked.append(columns)
         return decode_batches(source, columns, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("pyspark_kraftwire.read.decode_batches", spy)
+    monkeypatch.setattr("pyspark_kraftwire.decoding.split_reader.decode_batches", spy)
     for names, needed in [
         (["offset", "key"], ["key", "offset"]),
         (["topic", "partition"], ["offset"]),

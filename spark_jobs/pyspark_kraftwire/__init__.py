@@ -5,17 +5,18 @@
 Importing this package is all that Spark does to know the format: it looks for `pyspark_*`
 packages that have a `DefaultSource`.
 
-    source                       Spark's side of a read
-    options, storage, plan       what is asked for, where files lie, which bytes are read
-    read, wanted, table, shapes  bytes to the columns that Spark expects
-    kinds, typed                 the typed records of Kafka's own logs
-    filters, spark_filters       what Spark hands down
-    functions, rpc               types of messages, captured frames decoded
-    streaming                    logs followed while they grow
-    jobs, export                 what the scripts beside this package do
+    source, stream_source   Spark's side of batch reads and of streams
+    functions               types of messages, captured frames decoded
+    options                 the options of a read
+    split                   the part of a file that a task reads
+    columns                 which columns exist, which are requested, filters on them
+    planning                which bytes of which files are read
+    decoding                bytes to the columns that Spark expects
+    streaming               logs followed while they grow
+    jobs                    what the scripts beside this package do
 
-`source`, `functions`, `spark_filters`, `streaming.reader` and `jobs` are Spark's side; the other
-modules know nothing of it.
+Only `source`, `stream_source`, `functions` and `jobs` know Spark. Jobs use all others, streaming
+uses planning, and planning and decoding use columns; options and splits are below all of them.
 """
 
 try:

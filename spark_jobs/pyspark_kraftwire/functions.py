@@ -13,8 +13,8 @@ from pyspark.sql.types import DataType, StructType
 
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.message import Message
-from pyspark_kraftwire.kinds import message_column
-from pyspark_kraftwire.rpc import frame_structs, rpc_type
+from pyspark_kraftwire.columns.record_kinds import message_column
+from pyspark_kraftwire.decoding.captured_frames import frame_structs, rpc_type
 
 
 def schema_of(message: str | type[Message]) -> StructType:

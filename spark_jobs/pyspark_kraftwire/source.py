@@ -24,9 +24,10 @@ from pyspark_kraftwire.options import AUTO, Options, parse_options
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from pyspark_kraftwire.kinds import Kind
-    from pyspark_kraftwire.plan import Task
-    from pyspark_kraftwire.wanted import Wanted
+    from pyspark_kraftwire.columns.filters import Filter
+    from pyspark_kraftwire.columns.projection import Wanted
+    from pyspark_kraftwire.columns.record_kinds import Kind
+    from pyspark_kraftwire.planning.plan import Task
 
 
 class KraftwireSource(DataSource):
@@ -44,8 +45,8 @@ class KraftwireSource(DataSource):
     @cached_property
     def _kinds(self) -> list[Kind]:
         """The kinds of typed records; where `auto` asks for those there are, paths are listed."""
-        from pyspark_kraftwire.kinds import wanted_kinds
-        from pyspark_kraftwire.plan import logs_of, wanted_partitions
+        from pyspark_kraftwire.columns.record_kinds import wanted_kinds
+        from pyspark_kraftwire.planning.plan import logs_of, wanted_partitions
 
         options = self._options
         logs = logs_of(wanted_partitions(options)) if options.decode == AUTO else ()
@@ -55,7 +56,7 @@ class KraftwireSource(DataSource):
         """The columns where none are asked for."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        from pyspark_kraftwire.table import default_schema
+        from pyspark_kraftwire.columns.record_columns import default_schema
 
         return from_arrow_schema(default_schema(self._options, self._kinds))
 
@@ -66,13 +67,13 @@ class KraftwireSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """A reader that follows the logs."""
-        from pyspark_kraftwire.streaming.reader import KraftwireStreamReader
+        from pyspark_kraftwire.stream_source import KraftwireStreamReader
 
         return KraftwireStreamReader(self._options, self.wanted(schema))
 
     def wanted(self, schema: StructType) -> Wanted:
         """What a schema of Spark's asks for."""
-        from pyspark_kraftwire.wanted import wanted_columns
+        from pyspark_kraftwire.columns.projection import wanted_columns
 
         return wanted_columns(_arrow_schema(schema), self._options, self._kinds)
 
@@ -110,13 +111,13 @@ class _Reader(DataSourceReader):
     """A batch read."""
 
     def __init__(self, options: Options, wanted: Wanted) -> None:
-        from pyspark_kraftwire.read import Reading
+        from pyspark_kraftwire.decoding.split_reader import Reading
 
         self._reading = Reading(options, wanted)
 
     def partitions(self) -> Sequence[InputPartition]:
         """The tasks; none where filters leave nothing."""
-        from pyspark_kraftwire.plan import plan
+        from pyspark_kraftwire.planning.plan import plan
 
         tasks = plan(self._reading.options, self._reading.filters)
         return [TaskPartition(task) for task in tasks]
@@ -134,8 +135,7 @@ class _FilteringReader(_Reader):
         """Take what can be applied exactly; the others go back to Spark."""
         from dataclasses import replace
 
-        from pyspark_kraftwire.filters import Filters, can_take
-        from pyspark_kraftwire.spark_filters import parse_filter
+        from pyspark_kraftwire.columns.filters import Filters, can_take
 
         taken = []
         for one in filters:
@@ -145,3 +145,17 @@ class _FilteringReader(_Reader):
             else:
                 yield one
         self._reading = replace(self._reading, filters=Filters(tuple(taken)))
+
+
+def parse_filter(one: Any) -> Filter | None:
+    """Return a filter of `pyspark.sql.datasource` as ours; None for one within a struct."""
+    from pyspark.sql.datasource import Not
+
+    from pyspark_kraftwire.columns.filters import Filter
+
+    negated = isinstance(one, Not)
+    inner: Any = one.child if negated else one
+    path: tuple[str, ...] = getattr(inner, "attribute", ())
+    if len(path) != 1:
+        return None
+    return Filter(type(inner).__name__, path[0], getattr(inner, "value", None), negated)

@@ -22,11 +22,11 @@ from kraftwire.printing import printable
 from kraftwire_messages import kafka
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.uuids import format_uuid
+from pyspark_kraftwire.columns.record_columns import TYPE
 from pyspark_kraftwire.jobs.records import read_records
 from pyspark_kraftwire.jobs.tables import report_corrupt
 from pyspark_kraftwire.options import Mode, parse_options
-from pyspark_kraftwire.plan import wanted_partitions
-from pyspark_kraftwire.table import TYPE
+from pyspark_kraftwire.planning.plan import wanted_partitions
 
 _KINDS = {
     "OffsetCommit": (kafka.OffsetCommitKey, kafka.OffsetCommitValue),

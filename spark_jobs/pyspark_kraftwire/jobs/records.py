@@ -11,9 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
 from kraftwire_wire.message import Message
-from pyspark_kraftwire.kinds import message_column
+from pyspark_kraftwire.columns.record_columns import COLUMNS, CORRUPT_RECORD, TYPE
+from pyspark_kraftwire.columns.record_kinds import message_column
 from pyspark_kraftwire.options import Mode, parse_options
-from pyspark_kraftwire.table import COLUMNS, CORRUPT_RECORD, TYPE
 
 
 def read_records(

@@ -1,9 +1,10 @@
-"""Streams: log directories followed while brokers write to them.
+"""Streams: log directories followed while brokers write to them. Nothing here knows Spark.
 
-reader                    Spark's side
-offsets                   how far a stream has come, as a checkpoint keeps it
-progress                  up to where a trigger reads, and what is read between two offsets
-listing, tail             what is there, and how far each log reaches
-limits, decided           how much of it comes into a trigger; which transactions are decided
-trigger                   the splits of a trigger
+offsets        a stream's position, as a checkpoint stores it
+progress       up to where a trigger reads, and its tasks; the entry point
+listing        the partitions that exist now
+tail           how far a log reaches, and where its offsets are
+limits         how much of each partition a limited trigger reads
+transactions   up to where all transactions have ended, and which were aborted
+trigger        the splits of a trigger
 """

@@ -17,7 +17,7 @@ from kraftwire.log.directories.file_names import FileKind, parse_partition_name
 from kraftwire.log.directories.partition import Partition, find_directories
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import Options
-from pyspark_kraftwire.plan import wanted_partitions
+from pyspark_kraftwire.planning.plan import wanted_partitions
 from pyspark_kraftwire.streaming.offsets import Name
 
 _SETTLED_NS = 2_000_000_000

@@ -16,12 +16,12 @@ from kraftwire.log.queries.selection import Selection
 from kraftwire.log.queries.transactions import indexed_transactions
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import EARLIEST, LATEST, Offsets, Options
-from pyspark_kraftwire.plan import Task
-from pyspark_kraftwire.streaming.decided import Decided
+from pyspark_kraftwire.planning.plan import Task
 from pyspark_kraftwire.streaming.limits import Limits, LogQueue
 from pyspark_kraftwire.streaming.listing import Listing, is_compacting
 from pyspark_kraftwire.streaming.offsets import Name, StreamOffset
 from pyspark_kraftwire.streaming.tail import Tail
+from pyspark_kraftwire.streaming.transactions import Decided
 from pyspark_kraftwire.streaming.trigger import Span, plan_spans, span_of
 
 _log = logging.getLogger(__name__)

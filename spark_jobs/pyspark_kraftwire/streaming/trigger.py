@@ -16,7 +16,7 @@ from kraftwire.log.directories.partition import Partition
 from kraftwire.log.queries.selection import Selection
 from kraftwire.log.segments.batch_order import BatchOrder
 from pyspark_kraftwire.options import Options
-from pyspark_kraftwire.plan import Task, mark_at, pack, plan_partition, split_size
+from pyspark_kraftwire.planning.plan import Task, mark_at, pack, plan_partition, split_size
 from pyspark_kraftwire.split import Split
 from pyspark_kraftwire.streaming.tail import Place, Tail
 

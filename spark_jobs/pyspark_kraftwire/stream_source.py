@@ -16,13 +16,13 @@ from pyspark import __version__ as spark_version
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kraftwire_wire.errors import KraftwireError
+from pyspark_kraftwire.columns.projection import Wanted
+from pyspark_kraftwire.decoding.split_reader import Reading
 from pyspark_kraftwire.options import Options
-from pyspark_kraftwire.plan import Task
-from pyspark_kraftwire.read import Reading
+from pyspark_kraftwire.planning.plan import Task
 from pyspark_kraftwire.split import LostError
 from pyspark_kraftwire.streaming.offsets import parse_stream_offset
 from pyspark_kraftwire.streaming.progress import Progress
-from pyspark_kraftwire.wanted import Wanted
 
 if TYPE_CHECKING:
     import pyarrow as pa

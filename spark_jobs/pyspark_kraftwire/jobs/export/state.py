@@ -13,7 +13,7 @@ from typing import Any
 
 from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.jobs.outputs import Output
+from pyspark_kraftwire.jobs.export.outputs import Output
 from pyspark_kraftwire.options import FILE_SYSTEM
 from pyspark_kraftwire.split import Split
 

@@ -13,14 +13,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from kraftwire.capture.decoding.decoder import decode_request_body
 from kraftwire.columns import message_type
 from kraftwire.columns.messages import message_array
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 from kraftwire_wire.registry import answered_version
-from pyspark_kraftwire.kinds import message_column
-from pyspark_kraftwire.shapes import shaped
+from pyspark_kraftwire.columns.record_kinds import message_column
+from pyspark_kraftwire.columns.spark_types import shaped
 
 _ENVELOPE = (
     ("name", pa.string()),
@@ -89,13 +90,13 @@ def _read(request: bytes | None, response: bytes | None, is_response: bool) -> _
     if request is None or response is None:
         return row
     try:
-        row.header, _ = registry.decode_request_header(request)
+        row.header, start = registry.decode_request_header(request)
         row.version = row.header.request_api_version
         if is_response:
             _, row.message = registry.decode_response(response, row.header)
             row.version = answered_version(row.message, row.version)
         else:
-            row.header, row.message = registry.decode_request(request)
+            row.message, _ = decode_request_body(registry, row.header, request, start)
     except KraftwireError as error:
         row.error = str(error)
     return row

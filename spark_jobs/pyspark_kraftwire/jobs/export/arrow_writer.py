@@ -24,16 +24,16 @@ import pyarrow.parquet as pq
 
 from kraftwire.log.directories.partition import Partition
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.jobs.counts import Corrupt, Counts
-from pyspark_kraftwire.jobs.damage import lost_offsets
-from pyspark_kraftwire.jobs.outputs import Output
-from pyspark_kraftwire.kinds import Kind, wanted_kinds
+from pyspark_kraftwire.columns.projection import wanted_columns
+from pyspark_kraftwire.columns.record_columns import CORRUPT_RECORD, default_schema
+from pyspark_kraftwire.columns.record_kinds import Kind, wanted_kinds
+from pyspark_kraftwire.decoding.split_reader import Reading
+from pyspark_kraftwire.jobs.export.counts import Corrupt, Counts
+from pyspark_kraftwire.jobs.export.damage import lost_offsets
+from pyspark_kraftwire.jobs.export.outputs import Output
 from pyspark_kraftwire.options import AUTO, Mode, Options
-from pyspark_kraftwire.plan import logs_of, plan_partitions, wanted_partitions
-from pyspark_kraftwire.read import Reading
+from pyspark_kraftwire.planning.plan import logs_of, plan_partitions, wanted_partitions
 from pyspark_kraftwire.split import Split
-from pyspark_kraftwire.table import CORRUPT_RECORD, default_schema
-from pyspark_kraftwire.wanted import wanted_columns
 
 GROUP_BYTES = 128 << 20
 GROUP_ROWS = 1_000_000

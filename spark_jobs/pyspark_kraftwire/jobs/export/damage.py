@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 
 from kraftwire.log.segments.segment import Damage, DamageKind, scan_batches
 from kraftwire.log.sources.source import Source
-from pyspark_kraftwire.jobs.counts import Lost
+from pyspark_kraftwire.jobs.export.counts import Lost
 from pyspark_kraftwire.split import Split
 
 

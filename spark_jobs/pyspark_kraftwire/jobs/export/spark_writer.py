@@ -22,12 +22,12 @@ from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from pyspark_kraftwire.export import DONE, Piece
-from pyspark_kraftwire.jobs.counts import Corrupt, Counts
-from pyspark_kraftwire.jobs.damage import lost_offsets
-from pyspark_kraftwire.jobs.outputs import Output
+from pyspark_kraftwire.columns.record_columns import CORRUPT_RECORD
+from pyspark_kraftwire.jobs.export.arrow_writer import DONE, Piece
+from pyspark_kraftwire.jobs.export.counts import Corrupt, Counts
+from pyspark_kraftwire.jobs.export.damage import lost_offsets
+from pyspark_kraftwire.jobs.export.outputs import Output
 from pyspark_kraftwire.options import Mode, Options
-from pyspark_kraftwire.table import CORRUPT_RECORD
 
 T = TypeVar("T")
 Key = tuple[str | None, int | None]

@@ -26,7 +26,7 @@ from kraftwire.metadata.state.nodes import FENCE, UNFENCE, BrokerRegistration, N
 from kraftwire.metadata.state.topics import PartitionRegistration, TopicImage
 from kraftwire_messages import kafka
 from kraftwire_wire.uuids import format_uuid
-from pyspark_kraftwire.shapes import TIMESTAMP
+from pyspark_kraftwire.columns.spark_types import TIMESTAMP
 
 CREATED, CHANGED, CLEARED, DELETED = "created", "changed", "elr cleared", "deleted"
 REGISTERED, UNREGISTERED = "registered", "unregistered"

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from kraftwire.columns.schema import ELEMENT, RECORD_COLUMNS
 from kraftwire.log.batches.compression import Compression
 from kraftwire.log.batches.header import CONTROL, TRANSACTIONAL
-from pyspark_kraftwire.kinds import Kind
+from pyspark_kraftwire.columns.record_kinds import Kind
+from pyspark_kraftwire.columns.spark_types import TIMESTAMP, microseconds, without_empty
 from pyspark_kraftwire.options import AUTO, Mode, Options
-from pyspark_kraftwire.shapes import TIMESTAMP, microseconds, without_empty
 from pyspark_kraftwire.split import Split
 
 _HEADERS = pa.list_(pa.field(ELEMENT, pa.struct([("key", pa.string()), ("value", pa.binary())])))

@@ -21,10 +21,10 @@ from kraftwire.metadata.history import oldest_base
 from kraftwire.metadata.records.replay import LogReplay, MetadataRecord, read_snapshot
 from kraftwire.metadata.records.transactions import MetadataTransactions
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.jobs.metadata_tables import TABLES, HistoryTables, Row
+from pyspark_kraftwire.columns.spark_types import TIMESTAMP, microseconds
+from pyspark_kraftwire.jobs.cluster_history.tables import TABLES, HistoryTables, Row
 from pyspark_kraftwire.options import FILE_SYSTEM, Mode, Options, parse_options
-from pyspark_kraftwire.plan import selection_of, wanted_partitions
-from pyspark_kraftwire.shapes import TIMESTAMP, microseconds
+from pyspark_kraftwire.planning.plan import selection_of, wanted_partitions
 
 PROBLEMS = "problems"
 _PROBLEM = pa.struct([("reason", pa.string())])

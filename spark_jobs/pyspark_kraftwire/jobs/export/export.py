@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from kraftwire.console.failures import CouldNotDoIt
 from kraftwire_wire.errors import KraftwireError, count_of
-from pyspark_kraftwire.export import (
+from pyspark_kraftwire.jobs.export.arrow_writer import (
     CODECS,
     Parquet,
     Piece,
@@ -26,17 +26,17 @@ from pyspark_kraftwire.export import (
     finished,
     plan_export,
 )
-from pyspark_kraftwire.jobs.by_spark import (
+from pyspark_kraftwire.jobs.export.counts import Counts, by_partition
+from pyspark_kraftwire.jobs.export.outputs import Output, open_output
+from pyspark_kraftwire.jobs.export.spark_writer import (
     FILES,
     GROUP_BYTES,
     SparkWriter,
     finished_groups,
     plan_groups,
 )
-from pyspark_kraftwire.jobs.counts import Counts, by_partition
-from pyspark_kraftwire.jobs.outputs import Output, open_output
+from pyspark_kraftwire.jobs.export.state import begin, fingerprint
 from pyspark_kraftwire.jobs.session import telling
-from pyspark_kraftwire.jobs.state import begin, fingerprint
 from pyspark_kraftwire.options import Mode, parse_options
 
 WRITERS = ("arrow", "spark")

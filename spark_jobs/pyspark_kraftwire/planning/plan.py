@@ -37,10 +37,10 @@ from kraftwire.log.small_files.indexes import TIME_ENTRY, OffsetIndex
 from kraftwire.log.sources.source import Source
 from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.filters import Filters, narrowed, narrowed_selection
+from pyspark_kraftwire.columns.filters import Filters, narrowed, narrowed_selection
 from pyspark_kraftwire.options import AUTO, EARLIEST, LATEST, MEBIBYTE, Mode, Options
+from pyspark_kraftwire.planning.paths import resolve
 from pyspark_kraftwire.split import Split
-from pyspark_kraftwire.storage import resolve
 
 MAX_SPLIT = 128 * MEBIBYTE
 MIN_SPLIT = 16 * MEBIBYTE

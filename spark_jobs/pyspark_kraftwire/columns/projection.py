@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.kinds import Kind
+from pyspark_kraftwire.columns.record_columns import COLUMNS, CORRUPT_RECORD, TYPE, VERSION
+from pyspark_kraftwire.columns.record_kinds import Kind
 from pyspark_kraftwire.options import Mode, Options
-from pyspark_kraftwire.table import COLUMNS, CORRUPT_RECORD, TYPE, VERSION
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from kraftwire.log.queries.typed_records import KEYLESS
 from kraftwire_wire.errors import DecodeError, KraftwireError
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType, decode_control_key, read_prefix
-from pyspark_kraftwire.kinds import control_kinds
-from pyspark_kraftwire.shapes import shaped
+from pyspark_kraftwire.columns.record_kinds import control_kinds
+from pyspark_kraftwire.columns.spark_types import shaped
 
 _MARKERS = (ControlType.ABORT, ControlType.COMMIT)
 

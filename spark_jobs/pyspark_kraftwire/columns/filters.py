@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kraftwire.log.queries.selection import Selection
+from pyspark_kraftwire.columns.record_columns import COLUMNS, TYPE, VERSION
 from pyspark_kraftwire.options import Options
-from pyspark_kraftwire.table import COLUMNS, TYPE, VERSION
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "EqualTo": pc.equal,

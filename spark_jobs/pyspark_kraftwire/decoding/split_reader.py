@@ -18,12 +18,12 @@ from kraftwire.columns import decode_batches
 from kraftwire.log.segments.segment import Damage, DamageKind
 from kraftwire.log.sources.source import Source
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.filters import Filters
+from pyspark_kraftwire.columns.filters import Filters
+from pyspark_kraftwire.columns.projection import Wanted
+from pyspark_kraftwire.columns.record_columns import COLUMNS, CORRUPT_RECORD
+from pyspark_kraftwire.decoding.typed_columns import TypedColumns, control_rows
 from pyspark_kraftwire.options import Mode, Options
 from pyspark_kraftwire.split import Split
-from pyspark_kraftwire.table import COLUMNS, CORRUPT_RECORD
-from pyspark_kraftwire.typed import TypedColumns, control_rows
-from pyspark_kraftwire.wanted import Wanted
 
 MAX_CORRUPT_BYTES = 1 << 20
 """The most of a damaged region that a row holds; its reason says how large it is."""

@@ -15,7 +15,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from kraftwire.printing import printable
-from pyspark_kraftwire.jobs.metadata_log import PROBLEMS, SCHEMA, MetadataLog, open_log, replay
+from pyspark_kraftwire.jobs.cluster_history.replay import (
+    PROBLEMS,
+    SCHEMA,
+    MetadataLog,
+    open_log,
+    replay,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

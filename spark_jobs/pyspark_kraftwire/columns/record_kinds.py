@@ -17,8 +17,8 @@ from kraftwire.log.queries.typed_records import KEYLESS, LOGS
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType, control_message
+from pyspark_kraftwire.columns.spark_types import spark_type
 from pyspark_kraftwire.options import AUTO, Options
-from pyspark_kraftwire.shapes import spark_type
 
 
 @dataclass(frozen=True)
