@@ -14,7 +14,7 @@ from kraftwire.console.output import output_option, wants_json
 from pyspark_kraftwire.jobs.arguments import named_values, paths_argument, source_option
 from pyspark_kraftwire.jobs.export.arrow_writer import CODECS
 from pyspark_kraftwire.jobs.export.counts import print_counts
-from pyspark_kraftwire.jobs.export.export import WRITERS, Request, prepare, run
+from pyspark_kraftwire.jobs.export.export import WRITERS, ExportRequest, prepare, run
 from pyspark_kraftwire.jobs.session import failing_in_one_line, on_spark
 from pyspark_kraftwire.options import AUTO, DECODERS
 
@@ -74,7 +74,7 @@ def decode_segments(
     with failing_in_one_line():
         given = options if decode is None else {**options, "decode": decode}
         request = replace(
-            Request.of(paths, out, given),
+            ExportRequest.of(paths, out, given),
             format=format_,
             writer=writer or ("arrow" if format_.lower() == "parquet" else "spark"),
             codec=codec,

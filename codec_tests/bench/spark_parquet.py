@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from pyspark_kraftwire.jobs.export.export import Request, prepare, run
+from pyspark_kraftwire.jobs.export.export import ExportRequest, prepare, run
 
 from codec_tests.bench.logs import make_segment, take_turns
 from codec_tests.bench.spark_actions import report, segments
@@ -45,7 +45,7 @@ def bench_parquet(spark: SparkSession, directory: Path, rounds: int) -> None:
 def by_arrow(spark: SparkSession, path: Path, out: Path) -> None:
     """Write inside the tasks."""
     shutil.rmtree(out, ignore_errors=True)
-    run(spark, prepare(Request.of((str(path),), str(out), {})))
+    run(spark, prepare(ExportRequest.of((str(path),), str(out), {})))
 
 
 def by_spark(spark: SparkSession, path: Path, out: Path) -> None:

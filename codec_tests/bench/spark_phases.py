@@ -21,10 +21,10 @@ from crc32c import crc32c
 from kraftwire.columns import decode_batches
 from kraftwire.columns.batches import PIECE
 from kraftwire.log import FileSource
-from pyspark_kraftwire.columns.projection import wanted_columns
+from pyspark_kraftwire.columns.projection import project
 from pyspark_kraftwire.columns.record_columns import default_schema
-from pyspark_kraftwire.columns.record_kinds import wanted_kinds
-from pyspark_kraftwire.decoding.split_reader import Reading
+from pyspark_kraftwire.columns.record_kinds import requested_kinds
+from pyspark_kraftwire.decoding.split_reader import SplitReader
 from pyspark_kraftwire.options import parse_options
 from pyspark_kraftwire.planning.plan import plan
 
@@ -46,9 +46,9 @@ class Bar(NamedTuple):
 def measure(title: str, path: Path, columns: Sequence[str] | None, wall: float) -> Bar:
     """The phases of a read of a segment that took Spark `wall` seconds."""
     options = parse_options({"path": str(path)})
-    schema = default_schema(options, wanted_kinds(options))
+    schema = default_schema(options, requested_kinds(options))
     schema = schema if columns is None else pa.schema([schema.field(name) for name in columns])
-    reading = Reading(options, wanted_columns(schema, options, ()))
+    reading = SplitReader(options, project(schema, options, ()))
     splits = [split for task in plan(options) for split in task]
     names = reading.wanted.needs(options)
     piece = bytearray(PIECE)

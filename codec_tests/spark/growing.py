@@ -19,9 +19,9 @@ from kraftwire.log.sources.source import FileSource
 from kraftwire.log.writers.segment_writer import IndexBuilder
 from kraftwire_messages.kafka import EndTxnMarker
 from kraftwire_wire.records import ControlType
-from pyspark_kraftwire.columns.projection import wanted_columns
+from pyspark_kraftwire.columns.projection import project
 from pyspark_kraftwire.columns.record_columns import default_schema
-from pyspark_kraftwire.decoding.split_reader import Reading
+from pyspark_kraftwire.decoding.split_reader import SplitReader
 from pyspark_kraftwire.options import parse_options
 from pyspark_kraftwire.planning.plan import Task
 from pyspark_kraftwire.streaming.offsets import parse_stream_offset
@@ -135,7 +135,7 @@ class FollowingStream:
         texts = {name: str(value) for name, value in given.items()}
         self.options = parse_options({"path": str(data), **texts})
         schema = default_schema(self.options, [])
-        self._reading = Reading(self.options, wanted_columns(schema, self.options, []))
+        self._reading = SplitReader(self.options, project(schema, self.options, []))
         self.progress = Progress(self.options)
         self.offset: dict[str, Any] = {}
         """What the checkpoint has."""

@@ -11,13 +11,13 @@ import pyarrow as pa
 from kraftwire.log import Record
 from kraftwire.log.batches.encoding import PLAIN, BatchSettings, encode_batch
 from kraftwire.log.writers.segment_writer import INDEX_INTERVAL, SegmentWriter
-from pyspark_kraftwire.columns.filters import Filter, Filters
-from pyspark_kraftwire.columns.projection import wanted_columns
+from pyspark_kraftwire.columns.filters import PushedFilter, PushedFilters
+from pyspark_kraftwire.columns.projection import project
 from pyspark_kraftwire.columns.record_columns import default_schema
-from pyspark_kraftwire.columns.record_kinds import wanted_kinds
-from pyspark_kraftwire.decoding.split_reader import Reading
+from pyspark_kraftwire.columns.record_kinds import requested_kinds
+from pyspark_kraftwire.decoding.split_reader import SplitReader
 from pyspark_kraftwire.options import AUTO, Options, parse_options
-from pyspark_kraftwire.planning.plan import Task, logs_of, plan, wanted_partitions
+from pyspark_kraftwire.planning.plan import Task, logs_of, plan, requested_partitions
 
 Row = dict[str, Any]
 
@@ -33,23 +33,23 @@ def planned(
     *paths: Path | str,
     columns: Sequence[str] | None = None,
     schema: pa.Schema | None = None,
-    filters: Iterable[Filter] = (),
+    filters: Iterable[PushedFilter] = (),
     **given: object,
-) -> tuple[Reading, list[Task]]:
+) -> tuple[SplitReader, list[Task]]:
     """A read and its tasks; `columns` are some of those that it has by itself."""
     options = options_of(*paths, **given)
-    logs = logs_of(wanted_partitions(options)) if options.decode == AUTO else ()
-    kinds = wanted_kinds(options, logs)
+    logs = logs_of(requested_partitions(options)) if options.decode == AUTO else ()
+    kinds = requested_kinds(options, logs)
     if schema is None:
         schema = default_schema(options, kinds)
         if columns is not None:
             schema = pa.schema([schema.field(name) for name in columns])
-    wanted = wanted_columns(schema, options, kinds)
-    reading = Reading(options, wanted, Filters(tuple(filters)))
+    wanted = project(schema, options, kinds)
+    reading = SplitReader(options, wanted, PushedFilters(tuple(filters)))
     return reading, plan(reading.options, reading.filters)
 
 
-def table_of(reading: Reading, tasks: Iterable[Task]) -> pa.Table:
+def table_of(reading: SplitReader, tasks: Iterable[Task]) -> pa.Table:
     """What tasks give, one after the other."""
     batches = [batch for task in tasks for batch in reading.read(task)]
     for batch in batches:
@@ -75,7 +75,7 @@ def offsets_of(*paths: Path | str, **given: Any) -> list[int]:
 
 def labels(*paths: Path | str, **options: object) -> list[str]:
     """The partitions that a read of some paths goes over."""
-    return sorted(one.label for one in wanted_partitions(options_of(*paths, **options)))
+    return sorted(one.label for one in requested_partitions(options_of(*paths, **options)))
 
 
 def records(

@@ -1,4 +1,4 @@
-"""Reading segments as DataFrames, beside the readers that the tests of `log` have proven."""
+"""SplitReader segments as DataFrames, beside the readers that the tests of `log` have proven."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ from kraftwire.log.batches.encoding import encode_batch
 from kraftwire.log.directories.partition import find_partitions
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.jobs.export import arrow_writer
-from pyspark_kraftwire.jobs.export.arrow_writer import Parquet, PieceWriter, plan_export
-from pyspark_kraftwire.jobs.export.counts import Corrupt, Counts, print_counts
-from pyspark_kraftwire.jobs.export.export import Request, prepare, run
+from pyspark_kraftwire.jobs.export.arrow_writer import ExportWriter, Parquet, plan_export
+from pyspark_kraftwire.jobs.export.counts import CorruptBytes, PartitionCounts, print_counts
+from pyspark_kraftwire.jobs.export.export import ExportRequest, prepare, run
 from pyspark_kraftwire.jobs.export.outputs import open_output
 from pyspark_kraftwire.jobs.export.spark_writer import plan_groups
 from pyspark_kraftwire.jobs.session import reason_of
@@ -36,12 +36,14 @@ pytestmark = pytest.mark.xdist_group("spark")
 WRITERS = ("arrow", "spark")
 
 
-def request_of(path: Path, out: Path | None, writer: str = "arrow", **options: str) -> Request:
-    found = Request.of((str(path),), None if out is None else str(out), options)
+def request_of(
+    path: Path, out: Path | None, writer: str = "arrow", **options: str
+) -> ExportRequest:
+    found = ExportRequest.of((str(path),), None if out is None else str(out), options)
     return replace(found, writer=writer)
 
 
-def exported(spark: SparkSession, request: Request) -> list[Counts]:
+def exported(spark: SparkSession, request: ExportRequest) -> list[PartitionCounts]:
     return run(spark, prepare(request))
 
 
@@ -312,7 +314,7 @@ def test_file_system_options_are_not_kept(tmp_path: Path) -> None:
 def write_pieces(path: Path, out: Path, **options: str) -> list[pq.FileMetaData]:
     """Write without Spark; what the files say of themselves."""
     plan = plan_export(parse_options({"path": str(path), **options}))
-    writer = PieceWriter.of(plan, open_output(str(out)), Parquet())
+    writer = ExportWriter.of(plan, open_output(str(out)), Parquet())
     written = list(writer.write(plan.pieces))
     return [pq.read_metadata(out / one.piece) for one in written if one.size is not None]
 
@@ -432,5 +434,5 @@ def test_the_script_says_what_is_wrong(
 
 
 def test_counts_survive_json() -> None:
-    counts = Counts("tea", 0, 5, 1, 3, 3, [], [Corrupt("f", 1, None, "bad")])
-    assert Counts.from_json(counts.to_json()) == counts
+    counts = PartitionCounts("tea", 0, 5, 1, 3, 3, [], [CorruptBytes("f", 1, None, "bad")])
+    assert PartitionCounts.from_json(counts.to_json()) == counts

@@ -1,4 +1,4 @@
-"""Filters that Spark hands down: exact on every column, and they narrow what is read."""
+"""PushedFilters that Spark hands down: exact on every column, and they narrow what is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession, datasource
 
-from pyspark_kraftwire.columns.filters import FILTERED, Filter, Filters, can_take
+from pyspark_kraftwire.columns.filters import FILTERED, PushedFilter, PushedFilters, can_take
 from pyspark_kraftwire.columns.record_columns import COLUMNS
 from pyspark_kraftwire.columns.spark_types import TIMESTAMP
 from pyspark_kraftwire.planning.plan import plan
@@ -67,7 +67,7 @@ def bytewise(value: Any) -> Any:
     return value.encode() if isinstance(value, str) else value
 
 
-def verdict(one: Filter, value: Any) -> bool | None:
+def verdict(one: PushedFilter, value: Any) -> bool | None:
     """What SQL says of a value: true, false or null."""
     found: bool | None
     if one.kind in ("IsNull", "IsNotNull"):
@@ -81,12 +81,12 @@ def verdict(one: Filter, value: Any) -> bool | None:
     return found if found is None or not one.negated else not found
 
 
-def kept(rows: list[Row], filters: list[Filter]) -> list[Row]:
+def kept(rows: list[Row], filters: list[PushedFilter]) -> list[Row]:
     return [row for row in rows if all(verdict(one, row[one.column]) is True for one in filters)]
 
 
 @st.composite
-def filters_on(draw: st.DrawFn, columns: dict[str, pa.DataType]) -> Filter:
+def filters_on(draw: st.DrawFn, columns: dict[str, pa.DataType]) -> PushedFilter:
     name = draw(st.sampled_from(sorted(columns)))
     kind = draw(st.sampled_from([*COMPARED, "In", "IsNull", "IsNotNull"]))
     values = values_of(columns[name])
@@ -95,7 +95,7 @@ def filters_on(draw: st.DrawFn, columns: dict[str, pa.DataType]) -> Filter:
         value = tuple(draw(st.lists(st.none() | values, max_size=4)))
     elif kind in COMPARED:
         value = draw(values)
-    return Filter(kind, name, value, draw(st.booleans()))
+    return PushedFilter(kind, name, value, draw(st.booleans()))
 
 
 def varied_table() -> pa.RecordBatch:
@@ -115,9 +115,9 @@ ROWS = TABLE.to_pylist()
 
 @settings(max_examples=400)
 @given(st.lists(filters_on(TYPES), max_size=3))
-def test_filters_keep_what_they_are_true_for(some: list[Filter]) -> None:
+def test_filters_keep_what_they_are_true_for(some: list[PushedFilter]) -> None:
     assert all(can_take(one, TABLE.schema) for one in some)
-    assert Filters(tuple(some)).apply(TABLE).to_pylist() == kept(ROWS, some)
+    assert PushedFilters(tuple(some)).apply(TABLE).to_pylist() == kept(ROWS, some)
 
 
 def test_every_column_but_bytes_and_structs_is_filtered() -> None:
@@ -134,34 +134,34 @@ SCHEMA = pa.schema([*(pa.field(*item) for item in TYPES.items()), pa.field("key"
 @pytest.mark.parametrize(
     "one",
     [
-        Filter("EqualTo", "key", b"x"),
-        Filter("IsNotNull", "key"),
-        Filter("EqualTo", "colour", 1),
-        Filter("EqualNullSafe", "offset", 1),
-        Filter("EqualNullSafe", "offset", None, negated=True),
-        Filter("StringStartsWith", "topic", "t"),
-        Filter("StringContains", "topic", "t"),
-        Filter("EqualTo", "offset", None),
-        Filter("EqualTo", "offset", "one"),
-        Filter("EqualTo", "partition", 1 << 40),
-        Filter("EqualTo", "partition", 1.5),
-        Filter("In", "offset", (1, "x")),
-        Filter("GreaterThan", "timestamp", "2026-03-01"),
+        PushedFilter("EqualTo", "key", b"x"),
+        PushedFilter("IsNotNull", "key"),
+        PushedFilter("EqualTo", "colour", 1),
+        PushedFilter("EqualNullSafe", "offset", 1),
+        PushedFilter("EqualNullSafe", "offset", None, negated=True),
+        PushedFilter("StringStartsWith", "topic", "t"),
+        PushedFilter("StringContains", "topic", "t"),
+        PushedFilter("EqualTo", "offset", None),
+        PushedFilter("EqualTo", "offset", "one"),
+        PushedFilter("EqualTo", "partition", 1 << 40),
+        PushedFilter("EqualTo", "partition", 1.5),
+        PushedFilter("In", "offset", (1, "x")),
+        PushedFilter("GreaterThan", "timestamp", "2026-03-01"),
     ],
 )
-def test_what_cannot_be_applied_exactly_goes_back(one: Filter) -> None:
+def test_what_cannot_be_applied_exactly_goes_back(one: PushedFilter) -> None:
     assert not can_take(one, SCHEMA)
 
 
 def test_filters_as_spark_writes_them() -> None:
     offset = ("offset",)
     for made, wanted in [
-        (datasource.EqualTo(offset, 3), Filter("EqualTo", "offset", 3)),
-        (datasource.In(offset, (1, None)), Filter("In", "offset", (1, None))),
-        (datasource.IsNull(offset), Filter("IsNull", "offset")),
+        (datasource.EqualTo(offset, 3), PushedFilter("EqualTo", "offset", 3)),
+        (datasource.In(offset, (1, None)), PushedFilter("In", "offset", (1, None))),
+        (datasource.IsNull(offset), PushedFilter("IsNull", "offset")),
         (
             datasource.Not(datasource.LessThan(offset, 3)),
-            Filter("LessThan", "offset", 3, negated=True),
+            PushedFilter("LessThan", "offset", 3, negated=True),
         ),
         (datasource.IsNotNull(("TopicRecord", "name")), None),
         (datasource.Not(datasource.EqualTo(("TopicRecord", "name"), "tea")), None),
@@ -176,7 +176,7 @@ EVERYTHING = read_rows(*READ, includeBatch=True, includeControl=True)
 
 
 @st.composite
-def filters_of_rows(draw: st.DrawFn) -> Filter:
+def filters_of_rows(draw: st.DrawFn) -> PushedFilter:
     """A filter whose values are those of some rows, or next to them."""
     name = draw(st.sampled_from(sorted(EVERYTHING[0].keys() - {"key", "value"})))
     found = sorted({row[name] for row in EVERYTHING if row[name] is not None})
@@ -190,11 +190,11 @@ def filters_of_rows(draw: st.DrawFn) -> Filter:
         value = tuple(draw(st.lists(st.none() | values, max_size=3)))
     elif kind in COMPARED:
         value = draw(values)
-    return Filter(kind, name, value, draw(st.booleans()))
+    return PushedFilter(kind, name, value, draw(st.booleans()))
 
 
 @given(st.lists(filters_of_rows(), min_size=1, max_size=4))
-def test_a_filtered_read_is_a_read_that_is_filtered(filters: list[Filter]) -> None:
+def test_a_filtered_read_is_a_read_that_is_filtered(filters: list[PushedFilter]) -> None:
     found = read_rows(*READ, includeBatch=True, includeControl=True, filters=filters)
     assert found == kept(EVERYTHING, filters)
 
@@ -217,34 +217,39 @@ def time(milliseconds: int, microseconds: int = 0) -> datetime:
     ("filters", "splits"),
     [
         ([], 12),
-        ([Filter("EqualTo", "topic", "tea")], 6),
-        ([Filter("EqualTo", "TOPIC", "tea")], 6),
-        ([Filter("In", "partition", (1, 7, None))], 6),
-        ([Filter("EqualTo", "topic", "tea"), Filter("EqualTo", "partition", 1)], 3),
-        ([Filter("EqualTo", "topic", "tea"), Filter("EqualTo", "topic", "coffee")], 0),
-        ([Filter("EqualTo", "topic", topic) for topic in ("tea", "coffee", "tea")], 0),
-        ([Filter("EqualTo", "topic", "tea", negated=True)], 12),
-        ([Filter("GreaterThanOrEqual", "offset", 10)], 8),
-        ([Filter("GreaterThan", "offset", 19)], 4),
-        ([Filter("LessThan", "offset", 10)], 4),
-        ([Filter("LessThanOrEqual", "offset", 10)], 8),
-        ([Filter("EqualTo", "offset", 15)], 4),
-        ([Filter("GreaterThan", "timestamp", time(189, 999))], 8),
-        ([Filter("GreaterThan", "timestamp", time(190))], 4),
-        ([Filter("GreaterThanOrEqual", "timestamp", time(190))], 8),
-        ([Filter("GreaterThanOrEqual", "timestamp", time(200))], 4),
-        ([Filter("LessThan", "offset", 3), Filter("GreaterThan", "offset", 12)], 0),
-        ([Filter("In", "offset", (25, None, 12))], 8),
-        ([Filter("In", "offset", (None,))], 12),
+        ([PushedFilter("EqualTo", "topic", "tea")], 6),
+        ([PushedFilter("EqualTo", "TOPIC", "tea")], 6),
+        ([PushedFilter("In", "partition", (1, 7, None))], 6),
+        ([PushedFilter("EqualTo", "topic", "tea"), PushedFilter("EqualTo", "partition", 1)], 3),
+        ([PushedFilter("EqualTo", "topic", "tea"), PushedFilter("EqualTo", "topic", "coffee")], 0),
+        ([PushedFilter("EqualTo", "topic", topic) for topic in ("tea", "coffee", "tea")], 0),
+        ([PushedFilter("EqualTo", "topic", "tea", negated=True)], 12),
+        ([PushedFilter("GreaterThanOrEqual", "offset", 10)], 8),
+        ([PushedFilter("GreaterThan", "offset", 19)], 4),
+        ([PushedFilter("LessThan", "offset", 10)], 4),
+        ([PushedFilter("LessThanOrEqual", "offset", 10)], 8),
+        ([PushedFilter("EqualTo", "offset", 15)], 4),
+        ([PushedFilter("GreaterThan", "timestamp", time(189, 999))], 8),
+        ([PushedFilter("GreaterThan", "timestamp", time(190))], 4),
+        ([PushedFilter("GreaterThanOrEqual", "timestamp", time(190))], 8),
+        ([PushedFilter("GreaterThanOrEqual", "timestamp", time(200))], 4),
+        ([PushedFilter("LessThan", "offset", 3), PushedFilter("GreaterThan", "offset", 12)], 0),
+        ([PushedFilter("In", "offset", (25, None, 12))], 8),
+        ([PushedFilter("In", "offset", (None,))], 12),
     ],
 )
-def test_filters_narrow_what_is_planned(data: Path, filters: list[Filter], splits: int) -> None:
-    tasks = plan(options_of(data), Filters(tuple(filters)))
+def test_filters_narrow_what_is_planned(
+    data: Path, filters: list[PushedFilter], splits: int
+) -> None:
+    tasks = plan(options_of(data), PushedFilters(tuple(filters)))
     assert sum(map(len, tasks)) == splits
 
 
 def test_options_and_filters_hold_both(data: Path) -> None:
-    filters = [Filter("GreaterThan", "offset", 4), Filter("In", "topic", ("tea", "milk"))]
+    filters = [
+        PushedFilter("GreaterThan", "offset", 4),
+        PushedFilter("In", "topic", ("tea", "milk")),
+    ]
     rows = read_rows(
         data, filters=filters, partitions="1", startingOffsets=2, endingOffsets=7, topics="tea"
     )
@@ -262,12 +267,12 @@ def test_rows_of_damage_are_filtered_as_spark_would(tmp_path: Path) -> None:
     everything = read_rows(path, mode="PERMISSIVE", includeBatch=True)
     assert len(everything) == 4
     for filters in (
-        [Filter("IsNull", "offset")],
-        [Filter("GreaterThan", "offset", 1)],
-        [Filter("EqualTo", "topic", "tea")],
-        [Filter("EqualTo", "topic", "milk")],
-        [Filter("In", "partition", (0, None))],
-        [Filter("EqualTo", "isControl", True, negated=True)],
+        [PushedFilter("IsNull", "offset")],
+        [PushedFilter("GreaterThan", "offset", 1)],
+        [PushedFilter("EqualTo", "topic", "tea")],
+        [PushedFilter("EqualTo", "topic", "milk")],
+        [PushedFilter("In", "partition", (0, None))],
+        [PushedFilter("EqualTo", "isControl", True, negated=True)],
     ):
         found = read_rows(path, mode="PERMISSIVE", includeBatch=True, filters=filters)
         assert found == kept(everything, filters)
@@ -326,14 +331,14 @@ def test_queries_have_the_same_rows_with_and_without_pushdown(
     with switched(spark, "false"):
         frame = frame_of(spark, where)
         wanted = sorted(map(str, frame.collect()))
-        filtered_by_spark = "Filter" in executed_plan(frame)
+        filtered_by_spark = "PushedFilter" in executed_plan(frame)
     with switched(spark, "true"):
         frame = frame_of(spark, where)
         assert sorted(map(str, frame.collect())) == wanted
         text = executed_plan(frame)
     if QUERIES[where] == "all":
         assert filtered_by_spark
-        assert "Filter (" not in text, "what is taken is not applied again"
+        assert "PushedFilter (" not in text, "what is taken is not applied again"
 
 
 @spark_group

@@ -1,4 +1,4 @@
-"""Reading from S3: a local server of moto's, which counts what is asked of it."""
+"""SplitReader from S3: a local server of moto's, which counts what is asked of it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kraftwire.log.directories.file_names import FileKind
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.jobs.cluster_history.history import history
 from pyspark_kraftwire.jobs.cluster_history.replay import find_log
-from pyspark_kraftwire.jobs.export.arrow_writer import Parquet, PieceWriter, finished
-from pyspark_kraftwire.jobs.export.export import Request, prepare
+from pyspark_kraftwire.jobs.export.arrow_writer import ExportWriter, Parquet, finished
+from pyspark_kraftwire.jobs.export.export import ExportRequest, prepare
 from pyspark_kraftwire.jobs.export.outputs import open_output
 from pyspark_kraftwire.planning.paths import resolve
-from pyspark_kraftwire.planning.plan import plan, wanted_partitions
+from pyspark_kraftwire.planning.plan import plan, requested_partitions
 
 from codec_tests.metadata import metadata_logs as logs
 from codec_tests.spark.object_store import BUCKET, ObjectStore
@@ -148,17 +148,17 @@ def test_each_place_is_opened_once(store: ObjectStore) -> None:
 
 
 def test_indexes_of_a_store_are_used(store: ObjectStore) -> None:
-    (partition,) = wanted_partitions(options_of(f"s3://{BUCKET}/broker/orders-0", **s3(store)))
+    (partition,) = requested_partitions(options_of(f"s3://{BUCKET}/broker/orders-0", **s3(store)))
     assert [file.base_offset for file in partition.of_kind(FileKind.TRANSACTION_INDEX)] == [5, 29]
 
 
 def test_an_export_into_a_store_goes_on(store: ObjectStore) -> None:
     server = f"endpoint_override={store.endpoint}&scheme=http&region=us-east-1"
     url = f"s3://me:hush@{BUCKET}/export/deep?{server}"
-    request = Request.of((str(BROKER),), url, {})
+    request = ExportRequest.of((str(BROKER),), url, {})
     begun = prepare(request)
     assert begun.output is not None
-    written = list(PieceWriter.of(begun.plan, begun.output, Parquet()).write(begun.plan.pieces))
+    written = list(ExportWriter.of(begun.plan, begun.output, Parquet()).write(begun.plan.pieces))
     again = prepare(request)
     assert again.goes_on
     assert len(finished(begun.output, again.plan.pieces)) == len(written) > 20

@@ -13,7 +13,7 @@ from pyarrow import fs
 from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.planning.paths import ArrowSource
-from pyspark_kraftwire.planning.plan import plan, wanted_partitions
+from pyspark_kraftwire.planning.plan import plan, requested_partitions
 
 from codec_tests.spark.reads import (
     batch,
@@ -31,7 +31,7 @@ HEX = "0123456789abcdef" * 2
 
 def segments(*paths: Path | str) -> list[str]:
     """The segments that a read of some paths goes over, behind their partitions."""
-    found = wanted_partitions(options_of(*paths))
+    found = requested_partitions(options_of(*paths))
     return sorted(f"{one.label}/{file.path.name}" for one in found for file in one.segments)
 
 
@@ -157,7 +157,7 @@ def test_snapshots_are_read_where_they_are_named() -> None:
     assert len(read_rows(directory, *paths, decode="metadata")) == of_log + sum(counts)
     assert len(read_rows(directory / "*", decode="metadata")) == of_log
     every = len(list(directory.glob("*.checkpoint")))
-    snapshots = wanted_partitions(options_of(directory / "*.checkpoint"))
+    snapshots = requested_partitions(options_of(directory / "*.checkpoint"))
     assert (len(snapshots), {one.label for one in snapshots}) == (every, {"__cluster_metadata-0"})
 
 

@@ -101,7 +101,7 @@ def test_directories_are_listed_again_where_they_changed(
         os.utime(directory, (1, 1))
     stream.trigger()
     lists: list[object] = []
-    monkeypatch.setattr(listing, "wanted_partitions", lists.append)
+    monkeypatch.setattr(listing, "requested_partitions", lists.append)
     log.append(2)
     assert stream.trigger() == log.records[2:]
     assert lists == []

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire_wire.records import ControlType
-from pyspark_kraftwire.streaming.limits import Limits, Piece
+from pyspark_kraftwire.streaming.limits import BatchSize, Limits
 
 from codec_tests.spark.growing import FollowingStream, GrowingLog, records_of, transactional
 
@@ -17,10 +17,10 @@ class Sizes:
     """A queue of pieces."""
 
     def __init__(self, *pieces: tuple[int, int]) -> None:
-        self.left = [Piece(*piece) for piece in pieces]
-        self.taken: list[Piece] = []
+        self.left = [BatchSize(*piece) for piece in pieces]
+        self.taken: list[BatchSize] = []
 
-    def peek(self) -> Piece | None:
+    def peek(self) -> BatchSize | None:
         return self.left[0] if self.left else None
 
     def take(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 from kraftwire.log.directories.partition import Partition
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import Options
-from pyspark_kraftwire.planning.plan import wanted_partitions
+from pyspark_kraftwire.planning.plan import requested_partitions
 from pyspark_kraftwire.streaming import listing
 from pyspark_kraftwire.streaming.listing import Listing
 from pyspark_kraftwire.streaming.offsets import Name
@@ -170,7 +170,7 @@ def test_a_directory_that_goes_while_it_is_listed_is_listed_again(
     def wanted(options: Options) -> list[Partition]:
         if failures:
             raise failures.pop()
-        return wanted_partitions(options)
+        return requested_partitions(options)
 
-    monkeypatch.setattr(listing, "wanted_partitions", wanted)
+    monkeypatch.setattr(listing, "requested_partitions", wanted)
     assert FollowingStream(tmp_path).trigger() == log.records

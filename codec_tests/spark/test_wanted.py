@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from kraftwire.columns import decode_batches
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.columns.projection import Wanted, wanted_columns
+from pyspark_kraftwire.columns.projection import Projection, project
 from pyspark_kraftwire.columns.record_columns import COLUMNS, default_schema
-from pyspark_kraftwire.columns.record_kinds import wanted_kinds
+from pyspark_kraftwire.columns.record_kinds import requested_kinds
 from pyspark_kraftwire.columns.spark_types import TIMESTAMP
 from pyspark_kraftwire.options import Options, parse_options
 
@@ -23,9 +23,9 @@ from codec_tests.stored_files import BROKER
 spark_group = pytest.mark.xdist_group("spark")
 
 
-def wanted(options: Options, **columns: pa.DataType) -> Wanted:
+def wanted(options: Options, **columns: pa.DataType) -> Projection:
     schema = pa.schema([pa.field(name, kind) for name, kind in columns.items()])
-    return wanted_columns(schema, options, wanted_kinds(options))
+    return project(schema, options, requested_kinds(options))
 
 
 def options(**given: str) -> Options:
@@ -43,9 +43,9 @@ def options(**given: str) -> Options:
 )
 def test_what_a_read_has_by_itself_can_be_asked_for(given: dict[str, str]) -> None:
     parsed = options(**given)
-    kinds = wanted_kinds(parsed)
+    kinds = requested_kinds(parsed)
     schema = default_schema(parsed, kinds)
-    found = wanted_columns(schema, parsed, kinds)
+    found = project(schema, parsed, kinds)
     assert found.schema is schema
     made = {*found.records, *found.messages, found.type_name, found.version_name}
     assert {*made, found.corrupt_name} - {None} == set(schema.names)

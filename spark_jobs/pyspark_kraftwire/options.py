@@ -1,7 +1,7 @@
-"""What a read is asked for: the options of `spark.read.format("kraftwire")`, checked.
+"""Parses and checks the options of `spark.read.format("kraftwire")`.
 
-Spark hands options over as text, whatever case their names were written in. A name that
-means nothing is an error, since a misspelt `endingOffsets` would read everything.
+Spark passes options as strings, with names in any case. An unknown name is an error, because a
+misspelt `endingOffsets` would read everything.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ assert set(DECODERS.values()) == set(LOGS)
 
 MEBIBYTE = 1 << 20
 FILE_SYSTEM = "fs."
-"""How the options begin that are for the file system, named as pyarrow.fs names them."""
+"""The prefix of file system options, whose names are those of pyarrow.fs."""
 
 
 class Mode(StrEnum):
-    """What becomes of bytes that cannot be read."""
+    """What to do with unreadable bytes."""
 
     FAILFAST = "FAILFAST"
     PERMISSIVE = "PERMISSIVE"
@@ -64,7 +64,7 @@ class Offsets:
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a read, with what is meant where nothing is said.
+    """The options of a read, with their defaults.
 
     Timestamps are in ms, sizes in bytes; `decode` is None, a log of `kraftwire.log.queries`,
     or `auto`.
@@ -94,7 +94,7 @@ class Options:
 
 
 def parse_options(options: Mapping[str, str]) -> Options:
-    """The options that Spark hands over; `KraftwireError` for what they cannot be."""
+    """Parse the options that Spark passes; raise `KraftwireError` for bad names and values."""
     given = {name.lower(): value for name, value in options.items()}
     file_system = {
         name.removeprefix(FILE_SYSTEM): given.pop(name)
@@ -138,7 +138,7 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def parse_flag(text: str) -> bool:
-    """True or false; `ValueError` for what is neither."""
+    """Parse true or false; raise `ValueError` for anything else."""
     if text.lower() not in ("true", "false"):
         raise ValueError(f"{text!r} is neither true nor false")
     return text.lower() == "true"

@@ -1,7 +1,7 @@
-"""The Spark data source `kraftwire`: Spark's side of `plan` and `read`.
+"""The Spark data source `kraftwire`: Spark's side of batch reads.
 
-Spark makes a `KraftwireSource` out of the options on the driver, asks it for a schema and a
-reader, and has `partitions` planned in a Python worker there; `read` runs in the executors.
+On the driver, Spark creates a `KraftwireSource` from the options, gets a schema and a reader from
+it, and calls `partitions` in a Python worker; `read` runs in the executors.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from pyspark_kraftwire.options import AUTO, Options, parse_options
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from pyspark_kraftwire.columns.filters import Filter
-    from pyspark_kraftwire.columns.projection import Wanted
-    from pyspark_kraftwire.columns.record_kinds import Kind
+    from pyspark_kraftwire.columns.filters import PushedFilter
+    from pyspark_kraftwire.columns.projection import Projection
+    from pyspark_kraftwire.columns.record_kinds import RecordKind
     from pyspark_kraftwire.planning.plan import Task
 
 
@@ -43,17 +43,17 @@ class KraftwireSource(DataSource):
         return parse_options(dict(self.options))
 
     @cached_property
-    def _kinds(self) -> list[Kind]:
-        """The kinds of typed records; where `auto` asks for those there are, paths are listed."""
-        from pyspark_kraftwire.columns.record_kinds import wanted_kinds
-        from pyspark_kraftwire.planning.plan import logs_of, wanted_partitions
+    def _kinds(self) -> list[RecordKind]:
+        """The kinds of typed records; with `auto`, the paths are listed to find them."""
+        from pyspark_kraftwire.columns.record_kinds import requested_kinds
+        from pyspark_kraftwire.planning.plan import logs_of, requested_partitions
 
         options = self._options
-        logs = logs_of(wanted_partitions(options)) if options.decode == AUTO else ()
-        return wanted_kinds(options, logs)
+        logs = logs_of(requested_partitions(options)) if options.decode == AUTO else ()
+        return requested_kinds(options, logs)
 
     def schema(self) -> StructType:
-        """The columns where none are asked for."""
+        """Return the default columns."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
         from pyspark_kraftwire.columns.record_columns import default_schema
@@ -61,7 +61,7 @@ class KraftwireSource(DataSource):
         return from_arrow_schema(default_schema(self._options, self._kinds))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader that takes filters where Spark hands them down."""
+        """Return a reader, one that accepts filters if Spark pushes them down."""
         kind = _FilteringReader if _hands_filters_down() else _Reader
         return kind(self._options, self.wanted(schema))
 
@@ -71,11 +71,11 @@ class KraftwireSource(DataSource):
 
         return KraftwireStreamReader(self._options, self.wanted(schema))
 
-    def wanted(self, schema: StructType) -> Wanted:
-        """What a schema of Spark's asks for."""
-        from pyspark_kraftwire.columns.projection import wanted_columns
+    def wanted(self, schema: StructType) -> Projection:
+        """Return the columns that a schema of Spark's requests."""
+        from pyspark_kraftwire.columns.projection import project
 
-        return wanted_columns(_arrow_schema(schema), self._options, self._kinds)
+        return project(_arrow_schema(schema), self._options, self._kinds)
 
 
 def _arrow_schema(schema: StructType) -> pa.Schema:
@@ -110,10 +110,10 @@ class TaskPartition(InputPartition):
 class _Reader(DataSourceReader):
     """A batch read."""
 
-    def __init__(self, options: Options, wanted: Wanted) -> None:
-        from pyspark_kraftwire.decoding.split_reader import Reading
+    def __init__(self, options: Options, wanted: Projection) -> None:
+        from pyspark_kraftwire.decoding.split_reader import SplitReader
 
-        self._reading = Reading(options, wanted)
+        self._reading = SplitReader(options, wanted)
 
     def partitions(self) -> Sequence[InputPartition]:
         """The tasks; none where filters leave nothing."""
@@ -124,7 +124,7 @@ class _Reader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a task."""
-        # Where nothing was planned, Spark calls with a partition of its own making.
+        # If nothing was planned, Spark passes a partition that it created itself.
         return self._reading.read(partition.task if isinstance(partition, TaskPartition) else ())
 
 
@@ -132,10 +132,10 @@ class _FilteringReader(_Reader):
     """A batch read with filters of Spark's."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802  # Spark's name
-        """Take what can be applied exactly; the others go back to Spark."""
+        """Accept the filters that can be applied exactly; yield the others back to Spark."""
         from dataclasses import replace
 
-        from pyspark_kraftwire.columns.filters import Filters, can_take
+        from pyspark_kraftwire.columns.filters import PushedFilters, can_take
 
         taken = []
         for one in filters:
@@ -144,18 +144,18 @@ class _FilteringReader(_Reader):
                 taken.append(parsed)
             else:
                 yield one
-        self._reading = replace(self._reading, filters=Filters(tuple(taken)))
+        self._reading = replace(self._reading, filters=PushedFilters(tuple(taken)))
 
 
-def parse_filter(one: Any) -> Filter | None:
+def parse_filter(one: Any) -> PushedFilter | None:
     """Return a filter of `pyspark.sql.datasource` as ours; None for one within a struct."""
     from pyspark.sql.datasource import Not
 
-    from pyspark_kraftwire.columns.filters import Filter
+    from pyspark_kraftwire.columns.filters import PushedFilter
 
     negated = isinstance(one, Not)
     inner: Any = one.child if negated else one
     path: tuple[str, ...] = getattr(inner, "attribute", ())
     if len(path) != 1:
         return None
-    return Filter(type(inner).__name__, path[0], getattr(inner, "value", None), negated)
+    return PushedFilter(type(inner).__name__, path[0], getattr(inner, "value", None), negated)

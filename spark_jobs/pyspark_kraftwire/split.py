@@ -1,7 +1,7 @@
-"""A part of a file that a task reads, and how the file is known again when the task runs.
+"""The part of a file that a task reads, and how the task detects that the file has changed.
 
-A broker deletes segments, and compaction puts other batches in the place of those that were
-planned. A file of another size, or with other bytes where a split begins, is another file.
+A broker deletes segments, and compaction replaces them. A file with another size, or with other
+bytes at the start of a split, is another file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kraftwire_wire.errors import KraftwireError
 
 
 class LostError(KraftwireError):
-    """Records that were about to be read are gone."""
+    """Planned records no longer exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,35 +28,35 @@ class Split:
     end: int
     selection: Selection
     log: str | None
-    """The log whose records lie there, of `kraftwire.log.queries`; None for bytes alone."""
+    """The log of `kraftwire.log.queries` to decode its records as; None for bytes only."""
     is_tail: bool
-    """Whether the end of the partition is in it, where a broker may be writing."""
+    """Whether it includes the end of the partition, where a broker may be writing."""
     file_size: int
-    """Bytes of the whole file when it was planned; behind a tail there may be more since."""
+    """Size of the whole file when it was planned; a tail may have grown since."""
     mark: bytes = b""
-    """What stood at `start`; empty where planning had no need to open the file."""
+    """The bytes at `start`; empty if planning did not open the file."""
     order: BatchOrder = field(default_factory=BatchOrder, compare=False)
-    """What is known about the batches before `start`; whoever reads goes on with a copy."""
+    """The order of the batches before `start`; readers continue with a copy."""
 
     @property
     def size(self) -> int:
-        """Bytes, as the file was when it was planned."""
+        """Bytes to read, as planned."""
         return self.end - self.start
 
     @property
     def topic(self) -> str | None:
-        """The topic's name, where it is known."""
+        """The topic's name, if known."""
         return self.file.topic
 
     @property
     def partition(self) -> int | None:
-        """The partition's number, where it is known."""
+        """The partition's number, if known."""
         return self.file.partition.partition if self.file.partition else None
 
     def open(self) -> OpenSource:
-        """The file; `LostError` where it is gone, `KraftwireError` where another is in its place.
+        """Open the file; raise `LostError` if it is gone, `KraftwireError` if it was replaced.
 
-        It may have been marked for deletion since it was planned: that is still the same file.
+        A file that was marked for deletion since planning is still the same file.
         """
         source = self._open()
         is_other = source.size < self.end if self.is_tail else source.size != self.file_size

@@ -16,8 +16,8 @@ from pyspark import __version__ as spark_version
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.columns.projection import Wanted
-from pyspark_kraftwire.decoding.split_reader import Reading
+from pyspark_kraftwire.columns.projection import Projection
+from pyspark_kraftwire.decoding.split_reader import SplitReader
 from pyspark_kraftwire.options import Options
 from pyspark_kraftwire.planning.plan import Task
 from pyspark_kraftwire.split import LostError
@@ -50,14 +50,14 @@ class StreamPartition(InputPartition):
 class KraftwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A stream of what brokers append."""
 
-    def __init__(self, options: Options, wanted: Wanted) -> None:
-        """`KraftwireError` for options that a stream cannot have, or not with this Spark."""
+    def __init__(self, options: Options, wanted: Projection) -> None:
+        """Raises `KraftwireError` for options that streams or this Spark do not support."""
         is_limited = options.max_bytes_per_trigger or options.max_records_per_trigger
         if is_limited and not HAS_LIMITS:
             what = "maxBytesPerTrigger and maxRecordsPerTrigger need pyspark 4.2 or later"
             raise KraftwireError(f"{what}; this is {spark_version}")
         self._options = options
-        self._reading = Reading(options, wanted)
+        self._reading = SplitReader(options, wanted)
         self._progress  # noqa: B018  # refuses options before the query begins
 
     def __getstate__(self) -> dict[str, Any]:
@@ -83,13 +83,13 @@ class KraftwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  # Spark's name
-        """End where the logs end now."""
+        """Make the stream end where the logs end now."""
         self._progress.fix_end()
 
     def latestOffset(  # noqa: N802  # Spark's name
         self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None
     ) -> dict[str, Any]:
-        """Up to where the next batch reads."""
+        """Return the end of the next batch."""
         if start is None:
             return self._progress.reach().to_json()
         begin = parse_stream_offset(start)

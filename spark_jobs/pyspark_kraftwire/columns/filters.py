@@ -1,8 +1,8 @@
-"""Filters that Spark hands down: what they rule out is not read, or dropped before Spark sees it.
+"""Filters that Spark pushes down: the rows that they exclude are not read, or are dropped here.
 
-Spark takes a filter out of its plan once it is accepted here, so those are applied to every
-row, exactly; they narrow what is planned beforehand. A filter keeps rows for which it is
-true: for a null neither `x = 1` nor `x != 1` is.
+Spark removes an accepted filter from its plan, so it is applied exactly to every row; before that
+it narrows what is planned. A filter keeps the rows for which it is true: for a null neither
+`x = 1` nor `x != 1` is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @dataclass(frozen=True)
-class Filter:
+class PushedFilter:
     """A filter on one column, named as Spark names it, or its negation."""
 
     kind: str
@@ -39,11 +39,11 @@ class Filter:
 
     @property
     def name(self) -> str:
-        """The column as it is known here: Spark's names are as the user wrote them."""
+        """The column in lower case; Spark passes names as the user wrote them."""
         return self.column.lower()
 
     def mask(self, batch: pa.RecordBatch) -> Any:
-        """Which rows it keeps; null counts as not."""
+        """Return which rows it keeps; null means not."""
         column = batch.column(self.column)
         if self.kind == "IsNull":
             found = pc.is_null(column)
@@ -51,7 +51,7 @@ class Filter:
             found = pc.is_valid(column)
         elif self.kind == "In":
             known = pa.array(list(self.value), column.type)
-            # A list with a null in it is never surely without a value.
+            # SQL: a value is never known to be missing from a list with a null.
             unsure = pa.scalar(None, pa.bool_()) if known.null_count else pa.scalar(False)
             found = pc.is_in(column, value_set=known.drop_null())
             found = pc.if_else(found, True, unsure)
@@ -62,13 +62,13 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Filters:
+class PushedFilters:
     """The filters of a read."""
 
-    all: tuple[Filter, ...] = ()
+    all: tuple[PushedFilter, ...] = ()
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows that every filter keeps."""
+        """Return the rows that every filter keeps."""
         for one in self.all:
             mask = one.mask(batch)
             if mask.true_count < len(mask):
@@ -81,11 +81,11 @@ FILTERED = frozenset(
     for name, column in COLUMNS.items()
     if not pa.types.is_binary(column.type) and not pa.types.is_nested(column.type)
 ) | {TYPE, VERSION}
-"""The columns whose filters are taken; those of bytes and messages are left to Spark."""
+"""The columns whose filters are accepted; Spark applies those on bytes and messages."""
 
 
-def can_take(one: Filter, schema: pa.Schema) -> bool:
-    """Whether a filter is one that is applied here just as Spark would."""
+def can_take(one: PushedFilter, schema: pa.Schema) -> bool:
+    """Whether a filter can be applied here exactly as Spark would."""
     if one.column not in schema.names or one.name not in FILTERED:
         return False
     if one.kind in ("IsNull", "IsNotNull"):
@@ -102,8 +102,8 @@ def can_take(one: Filter, schema: pa.Schema) -> bool:
     return bool(taken.to_pylist() == values)
 
 
-def narrowed(options: Options, filters: Filters) -> Options:
-    """Options that plan no partition that the filters rule out."""
+def narrowed(options: Options, filters: PushedFilters) -> Options:
+    """Return options without the partitions that the filters exclude."""
     for one in filters.all:
         values = _values(one)
         if values is None:
@@ -119,15 +119,15 @@ def narrowed(options: Options, filters: Filters) -> Options:
     return options
 
 
-def _values(one: Filter) -> list[Any] | None:
-    """The values that a filter lets through, where it names them."""
+def _values(one: PushedFilter) -> list[Any] | None:
+    """The values that a filter allows, if it lists them."""
     if one.negated or one.kind not in ("EqualTo", "In"):
         return None
     return [one.value] if one.kind == "EqualTo" else [v for v in one.value if v is not None]
 
 
-def narrowed_selection(selection: Selection, filters: Filters) -> Selection:
-    """A selection of no more than the filters let through, be it of a few records more."""
+def narrowed_selection(selection: Selection, filters: PushedFilters) -> Selection:
+    """Return a selection narrowed by the filters; it may keep a few records more than they do."""
     first, stop = _bounds(filters, "offset", 1)
     since, until = _bounds(filters, "timestamp", timedelta(milliseconds=1))
     return replace(
@@ -150,8 +150,10 @@ def _least(one: int | None, other: int | None) -> int | None:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _bounds(filters: Filters, column: str, unit: int | timedelta) -> tuple[int | None, int | None]:
-    """From which to before which whole number of units the values are that can pass."""
+def _bounds(
+    filters: PushedFilters, column: str, unit: int | timedelta
+) -> tuple[int | None, int | None]:
+    """The lowest value that can pass, and the one after the highest, in whole units."""
     starts, stops = [], []
     for one in filters.all:
         if one.name != column or one.negated:
@@ -172,5 +174,5 @@ def _bounds(filters: Filters, column: str, unit: int | timedelta) -> tuple[int |
 
 
 def _distance(value: Any) -> Any:
-    """A number as it is; of a time how long it is after 1970."""
+    """A number itself, or the time since 1970."""
     return value - _EPOCH if isinstance(value, datetime) else value

@@ -1,7 +1,7 @@
-"""What a read has to hand over: columns in their order and types, checked before it starts.
+"""The requested columns of a read, in their order and types, checked before it starts.
 
-A user may name the columns (`.schema("offset bigint, key binary")`), any of those there are;
-what is not named is not built. Names are matched as Spark does, whatever their case.
+A user may name any existing columns (`.schema("offset bigint, key binary")`); the others are not
+built. Names match as in Spark, regardless of case.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ import pyarrow as pa
 
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.columns.record_columns import COLUMNS, CORRUPT_RECORD, TYPE, VERSION
-from pyspark_kraftwire.columns.record_kinds import Kind
+from pyspark_kraftwire.columns.record_kinds import RecordKind
 from pyspark_kraftwire.options import Mode, Options
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The columns of a read, by what makes them; `schema` is what Spark expects."""
+class Projection:
+    """The requested columns, by where they come from; `schema` is what Spark expects."""
 
     schema: pa.Schema
     records: Mapping[str, str]
-    """Columns of records: the user's names, and those in `COLUMNS`."""
+    """Columns of records: the user's names to those in `COLUMNS`."""
     messages: Mapping[str, str]
-    """Columns of messages: the user's names, and those of the messages."""
+    """Columns of messages: the user's names to those of the messages."""
     type_name: str | None
     version_name: str | None
     corrupt_name: str | None
     decodes: bool
-    """Whether something of this is in typed columns."""
+    """Whether any of these are typed columns."""
 
     def needs(self, options: Options) -> list[str]:
-        """The columns of records that have to be read for it."""
+        """Return the record columns that must be read for it."""
         needed = {need for name in self.records.values() for need in COLUMNS[name].needs}
         if self.decodes:
             needed |= {"key", "value", "offset", "batch_position"}
@@ -47,8 +47,8 @@ class Wanted:
         return {message: self.schema.field(name).type for name, message in self.messages.items()}
 
 
-def wanted_columns(schema: pa.Schema, options: Options, kinds: Sequence[Kind]) -> Wanted:
-    """What a schema asks for; `KraftwireError` for a column that is not there, or not so."""
+def project(schema: pa.Schema, options: Options, kinds: Sequence[RecordKind]) -> Projection:
+    """Check a schema against the existing columns; raise `KraftwireError` if it does not fit."""
     typed = {name: kind for one in kinds for name, kind in one.columns.items()}
     there: dict[str, pa.DataType] = {name: column.type for name, column in COLUMNS.items()}
     if options.decode is not None:
@@ -69,7 +69,7 @@ def wanted_columns(schema: pa.Schema, options: Options, kinds: Sequence[Kind]) -
         found[field.name] = name
     asked = {there_name: name for name, there_name in found.items()}
     messages = {name: of for name, of in found.items() if of in typed}
-    return Wanted(
+    return Projection(
         schema=schema,
         records={name: of for name, of in found.items() if of in COLUMNS},
         messages=messages,
@@ -81,7 +81,7 @@ def wanted_columns(schema: pa.Schema, options: Options, kinds: Sequence[Kind]) -
 
 
 def _check(path: str, asked: pa.DataType, there: pa.DataType) -> None:
-    """A type has to be the one there is; of a struct some fields are enough."""
+    """Check that a type equals the existing one; a struct may have only some of its fields."""
     if pa.types.is_struct(asked) and pa.types.is_struct(there):
         fields = {field.name: field.type for field in there}
         for field in asked:

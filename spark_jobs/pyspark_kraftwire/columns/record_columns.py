@@ -1,7 +1,7 @@
-"""The columns there are, which of them a read has, and how each comes from a batch's arrays.
+"""All columns, which of them a read has, and how each is built from a batch's arrays.
 
-Those of every read are named and typed as in Spark's Kafka source; those of `includeBatch`
-are named in the same way. `decode` has columns by the messages of Kafka's own logs.
+The columns of every read are named and typed as in Spark's Kafka source; those of `includeBatch`
+follow its style. `decode` adds a column for each message of Kafka's own logs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from kraftwire.columns.schema import ELEMENT, RECORD_COLUMNS
 from kraftwire.log.batches.compression import Compression
 from kraftwire.log.batches.header import CONTROL, TRANSACTIONAL
-from pyspark_kraftwire.columns.record_kinds import Kind
+from pyspark_kraftwire.columns.record_kinds import RecordKind
 from pyspark_kraftwire.columns.spark_types import TIMESTAMP, microseconds, without_empty
 from pyspark_kraftwire.options import AUTO, Mode, Options
 from pyspark_kraftwire.split import Split
@@ -29,7 +29,7 @@ CORRUPT_RECORD = pa.struct(
         ("reason", pa.string()),
     ]
 )
-"""What `mode=PERMISSIVE` says of bytes that cannot be read; `position` is where in the file."""
+"""What `mode=PERMISSIVE` reports about unreadable bytes; `position` is a byte in the file."""
 
 TYPE, VERSION = "type", "version"
 
@@ -37,34 +37,34 @@ Build = Callable[[pa.RecordBatch, Split], pa.Array]
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of Spark's: its type, the columns of records it needs, and what makes it."""
+class RecordColumn:
+    """A column for Spark: its type, the record columns that it needs, and what builds it."""
 
     type: pa.DataType
     needs: tuple[str, ...]
     build: Build
 
 
-def _as_is(name: str) -> Column:
+def _as_is(name: str) -> RecordColumn:
     kind = RECORD_COLUMNS[name].type
-    return Column(kind, (name,), lambda batch, split: batch.column(name))
+    return RecordColumn(kind, (name,), lambda batch, split: batch.column(name))
 
 
-def _constant(kind: pa.DataType, of: Callable[[Split], object]) -> Column:
-    """What is the same for all records of a split."""
+def _constant(kind: pa.DataType, of: Callable[[Split], object]) -> RecordColumn:
+    """A column with one value for all records of a split."""
 
     def build(batch: pa.RecordBatch, split: Split) -> pa.Array:
         return pa.repeat(pa.scalar(of(split), kind), batch.num_rows)
 
-    return Column(kind, (), build)
+    return RecordColumn(kind, (), build)
 
 
-def _bit(bit: int) -> Column:
+def _bit(bit: int) -> RecordColumn:
     def build(batch: pa.RecordBatch, split: Split) -> pa.Array:
         mask = pa.scalar(bit, pa.int16())
         return pc.not_equal(pc.bit_wise_and(batch.column("attributes"), mask), 0)
 
-    return Column(pa.bool_(), ("attributes",), build)
+    return RecordColumn(pa.bool_(), ("attributes",), build)
 
 
 def _codec(batch: pa.RecordBatch, split: Split) -> pa.Array:
@@ -80,34 +80,34 @@ def _headers(batch: pa.RecordBatch, split: Split) -> pa.Array:
     return without_empty(batch.column("headers"), _HEADERS)
 
 
-_RECORD: dict[str, Column] = {
+_RECORD: dict[str, RecordColumn] = {
     "key": _as_is("key"),
     "value": _as_is("value"),
     "topic": _constant(pa.string(), lambda split: split.topic),
     "partition": _constant(pa.int32(), lambda split: split.partition),
     "offset": _as_is("offset"),
-    "timestamp": Column(TIMESTAMP, ("timestamp",), _timestamp),
+    "timestamp": RecordColumn(TIMESTAMP, ("timestamp",), _timestamp),
     "timestampType": _as_is("timestamp_type"),
 }
-_WITH_HEADERS = {"headers": Column(_HEADERS, ("headers",), _headers)}
-_BATCH: dict[str, Column] = {
+_WITH_HEADERS = {"headers": RecordColumn(_HEADERS, ("headers",), _headers)}
+_BATCH: dict[str, RecordColumn] = {
     "leaderEpoch": _as_is("partition_leader_epoch"),
     "producerId": _as_is("producer_id"),
     "producerEpoch": _as_is("producer_epoch"),
     "sequence": _as_is("sequence"),
     "attributes": _as_is("attributes"),
-    "codec": Column(pa.string(), ("attributes",), _codec),
+    "codec": RecordColumn(pa.string(), ("attributes",), _codec),
     "isTransactional": _bit(TRANSACTIONAL),
     "isControl": _bit(CONTROL),
     "batchPosition": _as_is("batch_position"),
     "file": _constant(pa.string(), lambda split: split.file.full_name),
 }
-COLUMNS: Mapping[str, Column] = {**_RECORD, **_WITH_HEADERS, **_BATCH}
-"""The columns of records, which every read can be asked for."""
+COLUMNS: Mapping[str, RecordColumn] = {**_RECORD, **_WITH_HEADERS, **_BATCH}
+"""The record columns, which every read can have."""
 
 
-def default_schema(options: Options, kinds: Sequence[Kind]) -> pa.Schema:
-    """The columns of a read that is not told which; `kinds` are those of its records."""
+def default_schema(options: Options, kinds: Sequence[RecordKind]) -> pa.Schema:
+    """Return the columns of a read without a schema; `kinds` are those of its records."""
     names = list(_RECORD)
     if options.decode not in (None, AUTO):
         names = [name for name in names if name not in ("key", "value")]

@@ -1,6 +1,6 @@
 """The kinds of records in Kafka's own logs, and the columns that `decode` has for each.
 
-A kind is called after its message: `TopicRecord`, and `OffsetCommit` where key and value are
+A kind is named after its message: `TopicRecord`, and `OffsetCommit` where key and value are
 messages of their own. Its columns are those messages, null in the rows of other kinds.
 """
 
@@ -22,7 +22,7 @@ from pyspark_kraftwire.options import AUTO, Options
 
 
 @dataclass(frozen=True)
-class Kind:
+class RecordKind:
     """A kind of record: its name, and the messages that key and value are."""
 
     name: str
@@ -37,36 +37,38 @@ class Kind:
 
 
 def message_column(message: type[Message]) -> pa.DataType:
-    """The type of a column of messages, in types that Spark has."""
+    """Return the type of a message's column, in Spark's types."""
     return spark_type(message_type(message))
 
 
 @cache
-def kinds_of(log: str) -> tuple[Kind, ...]:
-    """The kinds of records in a log, by their ids."""
+def kinds_of(log: str) -> tuple[RecordKind, ...]:
+    """Return the kinds of records in a log, in the order of their ids."""
     found = []
     for record_id in registry.record_ids[log]:
         classes = registry.record(log, record_id)
         name = classes.value.__name__
         if log not in KEYLESS:
             name = name.removesuffix("Value")
-        found.append(Kind(name, classes.key, classes.value))
+        found.append(RecordKind(name, classes.key, classes.value))
     return tuple(found)
 
 
 @cache
-def control_kinds() -> Mapping[int, Kind]:
-    """The kinds of control records by their types; markers of transactions share a message."""
+def control_kinds() -> Mapping[int, RecordKind]:
+    """Return the kinds of control records by type; transaction markers share a message."""
     found = {}
     for number in ControlType:
         message = control_message(registry, number)
         is_marker = number in (ControlType.ABORT, ControlType.COMMIT)
-        found[int(number)] = Kind(number.name if is_marker else message.__name__, None, message)
+        found[int(number)] = RecordKind(
+            number.name if is_marker else message.__name__, None, message
+        )
     return found
 
 
-def wanted_kinds(options: Options, logs: Iterable[str] | None = None) -> list[Kind]:
-    """The kinds that a read has columns for: of its log, or of those that `auto` has found."""
+def requested_kinds(options: Options, logs: Iterable[str] | None = None) -> list[RecordKind]:
+    """Return the kinds that a read has columns for: those of its log, or of all logs found."""
     if options.decode is None:
         return []
     named = (logs if logs is not None else LOGS) if options.decode == AUTO else (options.decode,)

@@ -1,7 +1,7 @@
 """Arrow arrays in the types that Spark has.
 
-Spark knows no unsigned integers, no uuids and no milliseconds; its columns may be null, and
-a list is null where Kafka's is empty in `headers` alone. Nothing is copied but what changes.
+Spark has no unsigned integers, no uuids and no milliseconds, and its columns may be null. Only
+in `headers` is an empty list null. Only what changes is copied.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _MAX_MILLISECONDS = (2**63 - 1) // 1000
 
 
 def spark_type(kind: pa.DataType) -> pa.DataType:
-    """The Arrow type that Spark has for a column of messages; everything in it may be null.
+    """Return the Arrow type that Spark uses for a column of messages; any part may be null.
 
-    A uuid is text as Kafka prints it, uint16 an int, uint32 a bigint.
+    A uuid becomes a string as Kafka prints it, uint16 an int, uint32 a bigint.
     """
     if pa.types.is_struct(kind):
         return pa.struct([pa.field(field.name, spark_type(field.type)) for field in kind])
@@ -36,7 +36,7 @@ def spark_type(kind: pa.DataType) -> pa.DataType:
 
 
 def shaped(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """An array in a type of Spark's: fields of structs are taken by their names."""
+    """Return an array in one of Spark's types; the fields of structs are matched by name."""
     if array.type == kind:
         return array
     if pa.types.is_struct(kind):
@@ -59,7 +59,7 @@ def _struct(children: list[pa.Array], kind: Any, array: pa.StructArray) -> pa.St
 
 
 def microseconds(milliseconds: pa.TimestampArray) -> pa.TimestampArray:
-    """Timestamps as Spark has them; null where its 64 bits do not hold the microseconds."""
+    """Return timestamps in microseconds; null if 64 bits cannot hold one."""
     try:
         return milliseconds.cast(TIMESTAMP)
     except pa.ArrowInvalid:
@@ -71,7 +71,7 @@ def microseconds(milliseconds: pa.TimestampArray) -> pa.TimestampArray:
 
 
 def without_empty(headers: pa.ListArray, kind: pa.DataType) -> pa.Array:
-    """Lists of headers, null where there are none, as Spark's Kafka source has them."""
+    """Return lists of headers with null for empty ones, as in Spark's Kafka source."""
     if not len(headers.values):
         return pa.nulls(len(headers), kind)
     mask = pc.equal(pc.list_value_length(headers), 0)

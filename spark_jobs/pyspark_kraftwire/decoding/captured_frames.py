@@ -42,7 +42,7 @@ def rpc_type(message: type[Message] | None) -> pa.DataType:
 
 
 @dataclass(slots=True)
-class _Row:
+class _FrameRow:
     """What is known of one frame."""
 
     header: Any = None
@@ -85,8 +85,8 @@ def frame_structs(
     return pa.StructArray.from_arrays(arrays, fields=fields)
 
 
-def _read(request: bytes | None, response: bytes | None, is_response: bool) -> _Row:
-    row = _Row()
+def _read(request: bytes | None, response: bytes | None, is_response: bool) -> _FrameRow:
+    row = _FrameRow()
     if request is None or response is None:
         return row
     try:
@@ -102,7 +102,7 @@ def _read(request: bytes | None, response: bytes | None, is_response: bool) -> _
     return row
 
 
-def _messages(rows: list[_Row], named: type[Message] | None) -> pa.Array:
+def _messages(rows: list[_FrameRow], named: type[Message] | None) -> pa.Array:
     if named is None:
         texts = [
             (

@@ -1,8 +1,8 @@
-"""What a task does: splits to Arrow batches, of the schema that Spark expects.
+"""Reads a task's splits as Arrow batches of the schema that Spark expects.
 
-What cannot be read goes by `mode`: FAILFAST ends the read, PERMISSIVE makes a row of it,
-DROPMALFORMED leaves it out and says so in the log. Zeros at the end of a partition are no
-damage: a broker may be told to allocate segments in advance.
+`mode` decides about unreadable bytes: FAILFAST ends the read, PERMISSIVE makes a row of them,
+DROPMALFORMED leaves them out with a warning in the log. Zeros at the end of a partition are not
+damage, since brokers can preallocate segments.
 """
 
 from __future__ import annotations
@@ -18,56 +18,56 @@ from kraftwire.columns import decode_batches
 from kraftwire.log.segments.segment import Damage, DamageKind
 from kraftwire.log.sources.source import Source
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.columns.filters import Filters
-from pyspark_kraftwire.columns.projection import Wanted
+from pyspark_kraftwire.columns.filters import PushedFilters
+from pyspark_kraftwire.columns.projection import Projection
 from pyspark_kraftwire.columns.record_columns import COLUMNS, CORRUPT_RECORD
 from pyspark_kraftwire.decoding.typed_columns import TypedColumns, control_rows
 from pyspark_kraftwire.options import Mode, Options
 from pyspark_kraftwire.split import Split
 
 MAX_CORRUPT_BYTES = 1 << 20
-"""The most of a damaged region that a row holds; its reason says how large it is."""
+"""The most bytes of a damaged region that a row holds; its reason has the full size."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Reading:
+class SplitReader:
     """How splits are read: the same for all tasks of a query."""
 
     options: Options
-    wanted: Wanted
-    filters: Filters = field(default_factory=Filters)
+    wanted: Projection
+    filters: PushedFilters = field(default_factory=PushedFilters)
 
     def read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
-        """The rows of some splits; `KraftwireError` where they cannot be read."""
+        """Yield the rows of splits; raise `KraftwireError` if they cannot be read."""
         for split in splits:
             with split.open() as source:
-                yield from _SplitReading(self, split, source).batches()
+                yield from _SplitRead(self, split, source).batches()
 
 
 @dataclass
-class _Corrupt:
-    """Bytes that cannot be read, as a row says it."""
+class _CorruptRegion:
+    """Unreadable bytes, as a row reports them."""
 
     data: bytes
     position: int
     reason: str
 
 
-class _SplitReading:
+class _SplitRead:
     """One split, while it is read."""
 
-    def __init__(self, reading: Reading, split: Split, source: Source) -> None:
+    def __init__(self, reading: SplitReader, split: Split, source: Source) -> None:
         self._options = reading.options
         self._wanted = reading.wanted
         self._filters = reading.filters
         self._split = split
         self._source = source
-        self._corrupt: list[_Corrupt] = []
+        self._corrupt: list[_CorruptRegion] = []
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of the split; those of damage come when it was met."""
+        """Yield the rows of the split, those about damage where it was found."""
         split = self._split
         chunks = decode_batches(
             self._source,
@@ -105,10 +105,10 @@ class _SplitReading:
             return
         size = min(damage.size, MAX_CORRUPT_BYTES)
         data = self._source.read_at(damage.start, size)
-        self._corrupt.append(_Corrupt(data, damage.start, error.reason))
+        self._corrupt.append(_CorruptRegion(data, damage.start, error.reason))
 
     def _corrupt_rows(self) -> Iterator[pa.RecordBatch]:
-        """The rows for what could not be read; topic, partition and file are known of them."""
+        """Yield rows about unreadable bytes; only topic, partition and file are known for them."""
         rows, self._corrupt = self._corrupt, []
         if not rows or self._wanted.corrupt_name is None:
             return
@@ -129,8 +129,8 @@ class _SplitReading:
         if batch.num_rows:
             yield batch
 
-    def _corrupt_array(self, rows: list[_Corrupt], places: list[int], count: int) -> pa.Array:
-        """A column that says at some rows what could not be read there."""
+    def _corrupt_array(self, rows: list[_CorruptRegion], places: list[int], count: int) -> pa.Array:
+        """The column that reports what could not be read at some rows."""
         values: list[dict[str, object] | None] = [None] * count
         for place, row in zip(places, rows, strict=True):
             values[place] = {
@@ -142,7 +142,7 @@ class _SplitReading:
         return pa.array(values, CORRUPT_RECORD)
 
     def _shaped(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
-        """A chunk of records as the columns that are wanted."""
+        """A chunk of records as the requested columns."""
         wanted, split = self._wanted, self._split
         made = {name: COLUMNS[of].build(chunk, split) for name, of in wanted.records.items()}
         typed = self._typed(chunk) if wanted.decodes else None
@@ -168,7 +168,7 @@ class _SplitReading:
         if not errors:
             return pa.nulls(chunk.num_rows, CORRUPT_RECORD)
         rows = [
-            _Corrupt(
+            _CorruptRegion(
                 chunk.column("value")[row].as_py() or b"",
                 chunk.column("batch_position")[row].as_py(),
                 f"offset {chunk.column('offset')[row].as_py()}: {error}",
@@ -178,7 +178,7 @@ class _SplitReading:
         return self._corrupt_array(rows, list(errors), chunk.num_rows)
 
     def _typed(self, chunk: pa.RecordBatch) -> TypedColumns:
-        """The typed columns of a chunk; what cannot be read goes by the mode."""
+        """The typed columns of a chunk; the mode decides about unreadable records."""
         typed = TypedColumns(chunk.num_rows, self._wanted.message_types)
         keys, values = chunk.column("key"), chunk.column("value")
         rows = None
@@ -207,6 +207,6 @@ _DROPS = "mode=DROPMALFORMED leaves it out"
 
 
 def _others(rows: pa.Array, count: int) -> pa.Array:
-    """The rows that are not among some, which are in their order."""
+    """The rows that are not in `rows`, in ascending order."""
     chosen = set(rows.to_pylist())
     return pa.array([row for row in range(count) if row not in chosen], pa.int64())

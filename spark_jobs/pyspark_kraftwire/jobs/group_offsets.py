@@ -26,7 +26,7 @@ from pyspark_kraftwire.columns.record_columns import TYPE
 from pyspark_kraftwire.jobs.records import read_records
 from pyspark_kraftwire.jobs.tables import report_corrupt
 from pyspark_kraftwire.options import Mode, parse_options
-from pyspark_kraftwire.planning.plan import wanted_partitions
+from pyspark_kraftwire.planning.plan import requested_partitions
 
 _KINDS = {
     "OffsetCommit": (kafka.OffsetCommitKey, kafka.OffsetCommitValue),
@@ -53,7 +53,7 @@ def find_log(paths: tuple[str, ...], options: Mapping[str, str]) -> OffsetLog:
     named = {name.lower(): text for name, text in options.items()}
     given = {**usual, **named, "decode": "offsets", "paths": json.dumps(paths)}
     parsed = parse_options(given)
-    partitions = wanted_partitions(parsed)
+    partitions = requested_partitions(parsed)
     if not partitions:
         raise KraftwireError(f"{', '.join(paths)}: no segment of __consumer_offsets")
     for partition in partitions if parsed.read_committed else ():

@@ -147,7 +147,7 @@ class ArrowSource:
 
 
 @dataclass
-class Place:
+class PathSet:
     """A storage, and the paths in it that are to be read."""
 
     storage: Storage
@@ -158,13 +158,13 @@ class Place:
     """Those whose files are read whatever they are: named, or matched by a glob's suffix."""
 
 
-def resolve(paths: Iterable[str], options: Mapping[str, str]) -> list[Place]:
+def resolve(paths: Iterable[str], options: Mapping[str, str]) -> list[PathSet]:
     """The storages of some paths, and the paths there, globs expanded; each storage once."""
-    found: dict[str, Place] = {}
+    found: dict[str, PathSet] = {}
     for text in paths:
         name, path = _split(text)
         if name not in found:
-            found[name] = Place(_storage(name, options))
+            found[name] = PathSet(_storage(name, options))
         try:
             _add(found[name], path, text)
         except FileNotFoundError:
@@ -177,7 +177,7 @@ def resolve(paths: Iterable[str], options: Mapping[str, str]) -> list[Place]:
     return list(found.values())
 
 
-def _add(place: Place, path: Path, text: str) -> None:
+def _add(place: PathSet, path: Path, text: str) -> None:
     """Add what a path, or a glob, stands for."""
     storage = place.storage
     if _MAGIC.search(str(path)):

@@ -1,14 +1,13 @@
-"""Which bytes of which files a read goes over, in parts that tasks take side by side.
+"""Plans which bytes of which files a read covers, as splits that tasks read in parallel.
 
-A split is a part of one segment that begins and ends between two batches. What options rule
-out is not planned: topics and partitions by the names of directories, segments by the
-offsets in their names and by the times in their headers, the start of a segment by its offset
-index.
+A split is a part of one segment that begins and ends between two batches. Options exclude topics
+and partitions by the names of directories, segments by the offsets in their names and the times in
+their headers, and the start of a segment by its offset index.
 
-Splits are cut where the offset index points, and only where a batch with a matching CRC
-stands there and the batches before lead to it. Their offsets go with the split, so that the
-order of batches is checked from one split to the next. A large segment without an index is gone
-over by its headers on this machine, and is one split elsewhere, where that would read all of it.
+Splits are cut where the offset index points, but only at a batch with a matching CRC to which the
+batches before it lead. Their offsets go with the split, so that the order of batches is checked
+across splits. A large segment without an index is scanned by its headers on this machine; in an
+object store it is one split, since a scan would read all of it.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from kraftwire.log.small_files.indexes import TIME_ENTRY, OffsetIndex
 from kraftwire.log.sources.source import Source
 from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.columns.filters import Filters, narrowed, narrowed_selection
+from pyspark_kraftwire.columns.filters import PushedFilters, narrowed, narrowed_selection
 from pyspark_kraftwire.options import AUTO, EARLIEST, LATEST, MEBIBYTE, Mode, Options
 from pyspark_kraftwire.planning.paths import resolve
 from pyspark_kraftwire.split import Split
@@ -56,7 +55,7 @@ Task = tuple[Split, ...]
 _log = logging.getLogger(__name__)
 
 
-def wanted_partitions(options: Options) -> list[Partition]:
+def requested_partitions(options: Options) -> list[Partition]:
     """Return the partitions below the paths that have records the options ask for.
 
     Raise `KraftwireError` if a partition is in two places, since one of them would be read
@@ -127,22 +126,22 @@ def _is_wanted(partition: Partition, options: Options) -> bool:
     return options.partitions is None or (name is not None and name.partition in options.partitions)
 
 
-def plan(options: Options, filters: Filters | None = None) -> list[Task]:
-    """What is to be read, as tasks of about the same size.
+def plan(options: Options, filters: PushedFilters | None = None) -> list[Task]:
+    """Return the tasks of a read, of about the same size.
 
-    `KraftwireError` where the options leave nothing; filters may.
+    Raise `KraftwireError` if the options leave nothing to read; filters may.
     """
-    filters = filters or Filters()
-    partitions = wanted_partitions(narrowed(options, filters))
-    if not partitions and filters.all and wanted_partitions(options):
+    filters = filters or PushedFilters()
+    partitions = requested_partitions(narrowed(options, filters))
+    if not partitions and filters.all and requested_partitions(options):
         return []
     return plan_partitions(partitions, options, filters)
 
 
 def plan_partitions(
-    partitions: Iterable[Partition], options: Options, filters: Filters | None = None
+    partitions: Iterable[Partition], options: Options, filters: PushedFilters | None = None
 ) -> list[Task]:
-    """What is to be read of the partitions that were found; `KraftwireError` without any."""
+    """Return the tasks for some partitions; raise `KraftwireError` if there are none."""
     partitions = list(partitions)
     if not partitions:
         raise KraftwireError(f"nothing to read in {', '.join(options.paths)}: {_asked(options)}")
@@ -150,13 +149,13 @@ def plan_partitions(
     size = split_size(total, options)
     splits: list[Split] = []
     for partition in partitions:
-        selection = narrowed_selection(selection_of(partition, options), filters or Filters())
+        selection = narrowed_selection(selection_of(partition, options), filters or PushedFilters())
         splits += plan_partition(partition, selection, options, size)
     return pack(splits, size)
 
 
 def _asked(options: Options) -> str:
-    """What leaves partitions out, in words."""
+    """Describe which options leave partitions out."""
     asked = []
     if options.topics is not None:
         asked.append(f"topics {', '.join(sorted(options.topics))}")
@@ -168,12 +167,12 @@ def _asked(options: Options) -> str:
 
 
 def split_size(total: int, options: Options) -> int:
-    """About how many bytes of `total` a task reads."""
+    """Return about how many of `total` bytes a task reads."""
     return options.max_split_bytes or min(max(total // _TASKS, MIN_SPLIT), MAX_SPLIT)
 
 
 def selection_of(partition: Partition, options: Options) -> Selection:
-    """What the options ask of a partition."""
+    """Return the records of a partition that the options select."""
     number = partition.name.partition if partition.name else None
     start = options.starting_offsets.of(partition.topic, number)
     stop = options.ending_offsets.of(partition.topic, number)
@@ -189,7 +188,7 @@ def selection_of(partition: Partition, options: Options) -> Selection:
 
 
 def _transactions(partition: Partition, options: Options) -> PartitionTransactions:
-    """The transactions of a partition; damage may hide the marker that ends one."""
+    """Read the transactions of a partition; damage may hide the marker that ends one."""
     found = indexed_transactions(partition)
     last = str(partition.segments[-1].path)
     for problem in found.problems:
@@ -223,13 +222,13 @@ def plan_partition(
 
 
 def _parts_of(partition: Partition, whole: Split, size: int) -> Iterator[Split]:
-    """The parts of a segment that can have wanted offsets."""
+    """The parts of a segment that may contain selected offsets."""
     segment, selection = whole.file, whole.selection
     with segment.open() as source:
         index = partition.beside(segment, FileKind.OFFSET_INDEX)
-        cutting = _Cutting(partition, segment, source, open_index(index))
+        cutting = _SegmentCutter(partition, segment, source, open_index(index))
         for start, end, order in cutting.parts(selection.from_offset, size):
-            if not _is_behind(source, start, selection):
+            if not _is_after_end(source, start, selection):
                 mark = mark_at(source, start)
                 yield replace(
                     whole, start=start, end=end, file_size=source.size, mark=mark, order=order
@@ -237,7 +236,7 @@ def _parts_of(partition: Partition, whole: Split, size: int) -> Iterator[Split]:
 
 
 def mark_at(source: Source, start: int) -> bytes:
-    """What a split that begins at a position is known again by."""
+    """Return the fingerprint of the batch at a split's start: its header."""
     return source.read_at(start, HEADER.size)
 
 
@@ -278,8 +277,8 @@ def _claims_before(index: LogFile | None, since: int) -> bool:
     return bool(0 <= timestamp < since)
 
 
-def _is_behind(source: Source, start: int, selection: Selection) -> bool:
-    """Whether a split begins behind the last wanted offset."""
+def _is_after_end(source: Source, start: int, selection: Selection) -> bool:
+    """Whether a split begins after the last selected offset."""
     if selection.to_offset is None or start == 0:
         return False
     header = parse_sound_header(source.read_at(start, HEADER.size), 0, start, source.size)
@@ -287,8 +286,8 @@ def _is_behind(source: Source, start: int, selection: Selection) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cutting:
-    """A segment that is cut into parts, and its offset index, if that can be read."""
+class _SegmentCutter:
+    """Cuts a segment into parts, by its offset index if that can be read."""
 
     partition: Partition
     segment: LogFile

@@ -1,9 +1,9 @@
 """How much of each partition comes into one trigger where that is limited.
 
-A limit is shared among the partitions that have something: whoever has taken the least of it
-takes the next batch, so that what a slow partition leaves goes to the others. Batches are not
-cut. The first batch is taken whatever its size, for a stream has to go on; the turn then
-begins with the first partition that got nothing, so each is the first at some time.
+A limit is shared among the partitions with new batches: the one that has taken least takes the
+next batch, so that the others use what a slow partition leaves. Batches are not cut. The first
+batch is taken whatever its size, so that the stream advances. The next trigger begins with the
+first partition that got nothing, so each comes first at some time.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from kraftwire.log.directories.partition import Partition
 from kraftwire.log.sources.source import Source
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.streaming.offsets import Name
-from pyspark_kraftwire.streaming.tail import Place, Tail
+from pyspark_kraftwire.streaming.tail import LogPosition, Tail
 
 _RUN = 256
 """Batches that are looked at while a file is open."""
 
 
-class Piece(NamedTuple):
+class BatchSize(NamedTuple):
     """A batch that may come into a trigger."""
 
     size: int
@@ -37,19 +37,19 @@ class Piece(NamedTuple):
 
 
 class Queue(Protocol):
-    """What of a partition is still to be taken in."""
+    """The batches of a partition that have not been taken yet."""
 
-    def peek(self) -> Piece | None:
-        """The next batch, if there is one."""
+    def peek(self) -> BatchSize | None:
+        """Return the size of the next batch, if there is one."""
         ...
 
     def take(self) -> None:
-        """Take it in."""
+        """Take the next batch."""
         ...
 
 
 class Limits:
-    """The limits of a stream, and whose turn it is."""
+    """The limits of a stream, and which partition comes first."""
 
     def __init__(self, max_bytes: int | None, max_records: int | None) -> None:
         """None is no limit."""
@@ -63,10 +63,10 @@ class Limits:
         return self._max_bytes is not None or self._max_records is not None
 
     def share(self, queues: Mapping[Name, Queue]) -> None:
-        """Take from the queues what one trigger may have."""
+        """Take batches from the queues, up to the limits of one trigger."""
         names = self._in_turn(sorted(queues))
-        used = Piece(0, 0)
-        taken = [Piece(0, 0) for _ in names]
+        used = BatchSize(0, 0)
+        taken = [BatchSize(0, 0) for _ in names]
         turns = [(0.0, number) for number in range(len(names))]
         starved = len(names)
         while turns:
@@ -90,21 +90,21 @@ class Limits:
         at = bisect_left(names, self._turn) if self._turn is not None else 0
         return names[at:] + names[:at]
 
-    def _has_room(self, used: Piece, piece: Piece) -> bool:
+    def _has_room(self, used: BatchSize, piece: BatchSize) -> bool:
         size, records = _sum(used, piece)
         if self._max_bytes is not None and size > self._max_bytes:
             return False
         return self._max_records is None or records <= self._max_records
 
-    def _part(self, taken: Piece) -> float:
+    def _part(self, taken: BatchSize) -> float:
         """Which part of the limits a partition has taken; the larger one where both are set."""
         of_bytes = taken.size / self._max_bytes if self._max_bytes is not None else 0.0
         of_records = taken.records / self._max_records if self._max_records is not None else 0.0
         return max(of_bytes, of_records)
 
 
-def _sum(one: Piece, other: Piece) -> Piece:
-    return Piece(one.size + other.size, one.records + other.records)
+def _sum(one: BatchSize, other: BatchSize) -> BatchSize:
+    return BatchSize(one.size + other.size, one.records + other.records)
 
 
 class LogQueue:
@@ -117,11 +117,11 @@ class LogQueue:
         self._tail = tail
         self._partition = partition
         self._stop = stop
-        self._place: Place | None = None
-        self._ahead: deque[tuple[Place, Piece]] = deque()
+        self._place: LogPosition | None = None
+        self._ahead: deque[tuple[LogPosition, BatchSize]] = deque()
         self._is_read = False
 
-    def peek(self) -> Piece | None:
+    def peek(self) -> BatchSize | None:
         """See `Queue.peek`."""
         if not self._ahead and not self._is_read:
             self._read()
@@ -143,13 +143,13 @@ class LogQueue:
         try:
             with closing(self._tail.batches(self._partition, self.next, self._stop)) as batches:
                 for source, place in islice(batches, _RUN):
-                    self._ahead.append((place, _piece(source, place)))
+                    self._ahead.append((place, _batch_size(source, place)))
         except FileNotFoundError:  # deleted since it was listed; the next trigger sees that
             pass
         self._is_read = len(self._ahead) < _RUN
 
 
-def _piece(source: Source, place: Place) -> Piece:
+def _batch_size(source: Source, place: LogPosition) -> BatchSize:
     header = place.last
     assert header is not None, "batches have a place each"
     count = header.record_count
@@ -159,4 +159,4 @@ def _piece(source: Source, place: Place) -> Piece:
             count = batch.record_count
         except KraftwireError:  # what becomes of it is a matter of the read
             count = 1
-    return Piece(header.size, count)
+    return BatchSize(header.size, count)

@@ -1,8 +1,8 @@
-"""The partitions below the paths of a stream, listed again only where directories changed.
+"""The partitions below the paths of a stream, listed again only if directories changed.
 
-A stream asks many times a second. On this machine the time of a directory's last change says
-whether anything came into it or went; that is believed once it is old enough that a change in
-the same tick of the clock would show. Elsewhere, and behind globs, every call lists.
+A stream asks many times a second. On this machine the modification time of a directory shows
+whether entries were added or removed; it is trusted once it is old enough that another change
+within the same clock tick would show. Object stores and globs are listed on every call.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kraftwire.log.directories.file_names import FileKind, parse_partition_name
 from kraftwire.log.directories.partition import Partition, find_directories
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.options import Options
-from pyspark_kraftwire.planning.plan import wanted_partitions
+from pyspark_kraftwire.planning.plan import requested_partitions
 from pyspark_kraftwire.streaming.offsets import Name
 
 _SETTLED_NS = 2_000_000_000
@@ -40,7 +40,7 @@ class Listing:
         self._stamps: Stamps | None = None
 
     def partitions(self) -> dict[Name, Partition]:
-        """Those that are there now; `KraftwireError` where one has no topic and number."""
+        """Return the partitions that exist now; raise `KraftwireError` for one without a name."""
         if self._stamps is not None and _stamps(list(self._stamps)) == self._stamps:
             return self._found
         now = time.time_ns()
@@ -93,12 +93,12 @@ class Listing:
 
     def _wanted(self) -> list[Partition]:
         try:
-            return wanted_partitions(self._options)
+            return requested_partitions(self._options)
         except KraftwireError:
             paths = tuple(path for path in self._options.paths if not _is_blank(path))
             if len(paths) == len(self._options.paths):
                 raise
-            return wanted_partitions(replace(self._options, paths=paths)) if paths else []
+            return requested_partitions(replace(self._options, paths=paths)) if paths else []
 
 
 def is_compacting(partition: Partition) -> bool:

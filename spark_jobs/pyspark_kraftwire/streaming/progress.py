@@ -1,9 +1,8 @@
-"""Where a stream is and what it takes in next: its offsets, without Spark.
+"""The progress of a stream: up to where each trigger reads, and its tasks.
 
-`latest` says up to where one trigger reads, `plan` what is read between two offsets. The same
-two offsets give the same records whenever they are asked for, so a batch that Spark reads again
-after a crash is the one that it was. What is kept in memory saves work and decides nothing,
-but for whose turn it is where a trigger is limited.
+`latest` returns the end of the next trigger, `plan` the tasks between two offsets. The same two
+offsets always give the same records, so a batch that Spark repeats after a crash is unchanged.
+State in memory only saves work, except which partition comes first in a limited trigger.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from pyspark_kraftwire.streaming.limits import Limits, LogQueue
 from pyspark_kraftwire.streaming.listing import Listing, is_compacting
 from pyspark_kraftwire.streaming.offsets import Name, StreamOffset
 from pyspark_kraftwire.streaming.tail import Tail
-from pyspark_kraftwire.streaming.transactions import Decided
-from pyspark_kraftwire.streaming.trigger import Span, plan_spans, span_of
+from pyspark_kraftwire.streaming.transactions import StreamTransactions
+from pyspark_kraftwire.streaming.trigger import TriggerSpan, plan_spans, span_of
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +39,7 @@ class Progress:
         self._listing = Listing(options)
         self._limits = Limits(options.max_bytes_per_trigger, options.max_records_per_trigger)
         self._tails: dict[Name, Tail] = {}
-        self._decided: dict[Name, Decided] = {}
+        self._transactions: dict[Name, StreamTransactions] = {}
         self._target: dict[Name, int] | None = None
         self._reached: dict[Name, int] = {}
         self._warned: set[str] = set()
@@ -84,7 +83,7 @@ class Progress:
         for name, partition in self._followed(is_beginning=False).items():
             ends[name] = self._tail(name).end(partition)
             if self._options.read_committed:
-                known = self._decided.get(name)
+                known = self._transactions.get(name)
                 begin = known.first if known is not None else _base(partition)
                 ends[name] = self._stable(name, partition, begin, ends[name])
         return StreamOffset(ends)
@@ -98,7 +97,7 @@ class Progress:
                 continue
         return plan_spans(self._spans(start, end), self._options)
 
-    def _spans(self, start: StreamOffset | None, end: StreamOffset) -> Iterator[Span]:
+    def _spans(self, start: StreamOffset | None, end: StreamOffset) -> Iterator[TriggerSpan]:
         known = start.next if start is not None else {}
         self._reached |= {**known, **end.next}
         moved = {name: stop for name, stop in end.next.items() if known.get(name) != stop}
@@ -122,11 +121,11 @@ class Progress:
                     self._lose(name, f"{gone}: the log was cut since it was asked how far it goes")
                 yield self._span(name, partition, begin, stop)
 
-    def _span(self, name: Name, partition: Partition, begin: int, stop: int) -> Span:
+    def _span(self, name: Name, partition: Partition, begin: int, stop: int) -> TriggerSpan:
         committed = None
         if self._options.read_committed:
             self._stable(name, partition, begin, self._tail(name).end(partition))
-            committed = self._decided[name].between(begin, stop)
+            committed = self._transactions[name].between(begin, stop)
         selection = Selection(
             since=self._options.starting_timestamp,
             until=self._options.ending_timestamp,
@@ -153,8 +152,8 @@ class Progress:
 
     def _forget(self, name: Name, offset: int) -> None:
         self._tail(name).forget(offset)
-        if name in self._decided:
-            self._decided[name].forget(offset)
+        if name in self._transactions:
+            self._transactions[name].forget(offset)
 
     def _first(
         self,
@@ -191,9 +190,9 @@ class Progress:
         return max(end, begin)
 
     def _stable(self, name: Name, partition: Partition, begin: int, end: int) -> int:
-        known = self._decided.get(name)
+        known = self._transactions.get(name)
         if known is None or known.first > begin:
-            known = self._decided[name] = Decided(begin)
+            known = self._transactions[name] = StreamTransactions(begin)
         return known.look(self._tail(name), partition, end)
 
     def _check_start(self, name: Name, partition: Partition, begin: int) -> None:

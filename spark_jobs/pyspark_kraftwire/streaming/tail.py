@@ -1,14 +1,14 @@
-"""How far a log reaches that a broker may be writing to, and where in it an offset lies.
+"""How far a log reaches while a broker may be writing to it, and where in it an offset is.
 
-What a broker has not finished is the end for now: a torn batch, zeros allocated in advance, a
-last batch whose CRC does not match yet. Damage with batches behind it is not: reading goes on
-there, and says what is lost when those bytes are read.
+Unfinished bytes are the end for now: a torn batch, preallocated zeros, a last batch whose CRC does
+not match yet. Damage followed by batches is not: the log continues there, and the loss is reported
+when those bytes are read.
 
 The base offset of a batch is not under its CRC, so a header is believed only if it is in order
 (`kraftwire.log.segments.batch_order`).
 
-What was found is kept as a `Place`, so that nothing is gone over twice; it is looked at again
-before it is used, since logs are cut and compacted. Without one the offset index leads there.
+A position that was found is kept as a `LogPosition`, so that nothing is scanned twice. It is
+verified before use, since logs are truncated and compacted. Otherwise the offset index is used.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from kraftwire.log.sources.window import Window
 
 _WINDOW = 64 << 10
 _ALLOCATED = 1 << 20
-"""As many zeros as this are space that was allocated in advance; nothing is looked for behind."""
+"""This many zeros count as preallocated space; nothing is searched for after them."""
 
 
-class Place(NamedTuple):
-    """Where a log goes on: in the segment with a base offset, behind the last batch, if any."""
+class LogPosition(NamedTuple):
+    """Where a log continues: in the segment with a base offset, after its last batch, if any."""
 
     base: int
     last: BatchHeader | None = None
@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
 
 class _Stop(NamedTuple):
-    """A look behind the end of a log that found nothing, and what has to change for another."""
+    """A fruitless search after the end of a log; it is repeated only if one of these changes."""
 
     position: int
     size: int
@@ -67,16 +67,15 @@ class _Stop(NamedTuple):
 
 
 class Tail:
-    """What is known of the log of one partition while it is followed."""
+    """The known positions in the log of one partition."""
 
     def __init__(self) -> None:
-        """Nothing known."""
-        self._places: dict[int, Place] = {}
-        self._end: Place | None = None
+        self._places: dict[int, LogPosition] = {}
+        self._end: LogPosition | None = None
         self._stop: _Stop | None = None
 
     def end(self, partition: Partition) -> int:
-        """The offset behind the last batch that is whole."""
+        """Return the offset after the last complete batch."""
         segment = partition.segments[-1]
         base, place = segment.base_offset, self._end
         if place is None or place.base != base:
@@ -89,15 +88,15 @@ class Tail:
             else:
                 place = None
             if place is None:
-                place = self._last(partition, segment, source, None) or Place(base)
+                place = self._last(partition, segment, source, None) or LogPosition(base)
         self._end = place
         self.remember(place.next_offset, place)
         return place.next_offset
 
     def _last(
-        self, partition: Partition, segment: LogFile, source: Source, known: Place | None
-    ) -> Place | None:
-        """Behind the last batch, from a known place on; None if the next one contradicts that."""
+        self, partition: Partition, segment: LogFile, source: Source, known: LogPosition | None
+    ) -> LogPosition | None:
+        """Return the position after the last batch; None if a batch contradicts `known`."""
         place = known
         if known is not None:
             position, next_offset = known.position, known.next_offset
@@ -108,17 +107,17 @@ class Tail:
         order = partition.order(segment, position, next_offset)
         for item in in_order(self._live(source, position), order):
             if isinstance(item, BatchHeader):
-                place = Place(segment.base_offset, item)
+                place = LogPosition(segment.base_offset, item)
             elif known is not None and place is known:
                 return None
         return place
 
-    def locate(self, partition: Partition, offset: int) -> Place:
-        """Behind the last batch before an offset; at the start of the log for one before it."""
+    def locate(self, partition: Partition, offset: int) -> LogPosition:
+        """Return the position after the last batch before an offset, or the start of the log."""
         segments = partition.segments
         at = bisect_right([segment.base_offset for segment in segments], offset) - 1
         segment = segments[max(at, 0)]
-        place = Place(segment.base_offset)
+        place = LogPosition(segment.base_offset)
         if offset <= segment.base_offset:
             return place
         with segment.open() as source:
@@ -131,7 +130,7 @@ class Tail:
             )
             if last is None:  # an index may lead too far
                 last = self._last_before(partition, segment, source, 0, offset)
-            place = Place(segment.base_offset, last)
+            place = LogPosition(segment.base_offset, last)
         self.remember(offset, place)
         return place
 
@@ -150,7 +149,7 @@ class Tail:
 
     def batches(
         self, partition: Partition, offset: int, stop: int
-    ) -> Generator[tuple[Source, Place], None, None]:
+    ) -> Generator[tuple[Source, LogPosition], None, None]:
         """The batches from an offset on that begin before another one, each with its file.
 
         A place has its batch as the last. Files are open only while the iterator is in them.
@@ -169,10 +168,10 @@ class Tail:
                 for header in _in_order(headers, order, max(offset, base)):
                     if header.base_offset >= stop:
                         return
-                    yield source, Place(base, header)
+                    yield source, LogPosition(base, header)
 
-    def remember(self, offset: int, place: Place) -> None:
-        """Note where an offset lies."""
+    def remember(self, offset: int, place: LogPosition) -> None:
+        """Remember the position of an offset."""
         self._places[offset] = place
 
     def forget(self, offset: int) -> None:
@@ -190,7 +189,7 @@ class Tail:
                 yield item
 
     def _live(self, source: Source, position: int) -> Iterator[BatchHeader]:
-        """The headers of what is whole; each is held back until there is something behind it."""
+        """The headers of complete batches; each is withheld until something follows it."""
         window = Window(source, _WINDOW)
         held: BatchHeader | None = None
         while position < source.size:
@@ -209,7 +208,7 @@ class Tail:
             yield held
 
     def _behind(self, source: Source, position: int, good: BatchHeader | None) -> int | None:
-        """Where batches go on behind bytes that are none; None where that is the end for now."""
+        """The position of the next batch after damage; None if the log ends here for now."""
         head = source.read_at(position, HEADER.size)
         header = parse_header(head, 0, position)
         if header is None:

@@ -1,8 +1,8 @@
-"""read_committed in a stream: up to where all transactions are decided, and which were aborted.
+"""read_committed in a stream: up to where all transactions have ended, and which were aborted.
 
-A stream stops before the first transaction that is open, and reads on there when it is decided:
-so all that it has read stays as it was. It follows that the transactions behind where a stream
-is can be told from the batches there alone, and each of those is looked at once.
+A stream stops before the first open transaction and continues once it has ended, so its earlier
+rows stay valid. The transactions after its position then follow from the batches there alone, and
+each of those is read once.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from kraftwire.log.directories.partition import Partition
 from kraftwire.log.queries.transactions import PartitionTransactions
 from kraftwire.log.sources.source import Source
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.streaming.tail import Place, Tail
+from pyspark_kraftwire.streaming.tail import LogPosition, Tail
 
 _log = logging.getLogger(__name__)
 
 
-class Decided:
+class StreamTransactions:
     """The transactions of one partition from an offset on."""
 
     def __init__(self, first: int) -> None:
-        """`first` is an offset that the stream begins at, or has come to."""
+        """`first` is where the stream begins, or its position."""
         self.first = first
         self._transactions = PartitionTransactions()
         self._next = first
 
     def look(self, tail: Tail, partition: Partition, stop: int) -> int:
         """The last stable offset of a log that ends at `stop`."""
-        place: Place | None = None
+        place: LogPosition | None = None
         for source, place in tail.batches(partition, self._next, stop):
             assert place.last is not None, "batches have a place each"
             if place.last.is_transactional:
@@ -42,7 +42,7 @@ class Decided:
         return stop if stable is None else min(stop, stable)
 
     def _take(self, batch: Batch) -> None:
-        """Count a batch of a transaction; one that is damaged is none, as in batch reads."""
+        """Count a batch of a transaction; skip a damaged one, as batch reads do."""
         try:
             self._transactions.verify_and_apply(batch)
         except KraftwireError as error:
@@ -50,7 +50,7 @@ class Decided:
             _log.warning("%s; %s", error, reason)
 
     def between(self, start: int, stop: int) -> PartitionTransactions:
-        """What a read from `start` to before `stop`, which is stable, has to know."""
+        """Return the aborted transactions between two offsets; `stop` is stable."""
         found = PartitionTransactions()
         for one in self._transactions.aborted:
             if one.last_offset >= start and one.first_offset < stop:
@@ -58,7 +58,7 @@ class Decided:
         return found
 
     def forget(self, start: int) -> None:
-        """Forget what lies before an offset that the stream has come to."""
+        """Forget the transactions before the stream's position."""
         before = self._transactions
         if before.aborted and before.aborted[0].last_offset < start:
             kept = PartitionTransactions()
@@ -70,6 +70,6 @@ class Decided:
         self.first = max(self.first, start)
 
 
-def _content(source: Source, place: Place) -> bytes:
+def _content(source: Source, place: LogPosition) -> bytes:
     assert place.last is not None
     return source.read_at(place.last.position, place.last.size)

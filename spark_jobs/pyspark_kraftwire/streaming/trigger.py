@@ -1,9 +1,9 @@
 """What the tasks of one trigger read: exactly the bytes between two offsets of a stream.
 
-The bytes of a trigger begin right behind the last batch before its start, and end right behind
-its last batch. So damage between two triggers belongs to the later one, and what a broker has
-not finished to none. A file that is compacted before it is read is an error (`split`), after
-which the stream reads the same offsets from the new file.
+The bytes of a trigger begin right after the last batch before its start, and end right after its
+last batch. So damage between two triggers belongs to the later one, and unfinished bytes to none.
+A file that is compacted before it is read is an error (`split`); the stream then reads the same
+offsets from the new file.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from kraftwire.log.segments.batch_order import BatchOrder
 from pyspark_kraftwire.options import Options
 from pyspark_kraftwire.planning.plan import Task, mark_at, pack, plan_partition, split_size
 from pyspark_kraftwire.split import Split
-from pyspark_kraftwire.streaming.tail import Place, Tail
+from pyspark_kraftwire.streaming.tail import LogPosition, Tail
 
 _UNCUT = 1 << 62
 
 
 @dataclass(frozen=True)
-class Span:
+class TriggerSpan:
     """What a trigger reads of one partition: bytes by the base offset of each segment."""
 
     partition: Partition
     selection: Selection
-    begin: Place
-    """Behind the last batch before the trigger's first."""
+    begin: LogPosition
+    """The position after the last batch before the trigger's first."""
     bytes: dict[int, tuple[int, int]]
 
     @property
@@ -39,8 +39,10 @@ class Span:
         return sum(end - start for start, end in self.bytes.values())
 
 
-def span_of(tail: Tail, partition: Partition, start: int, stop: int, selection: Selection) -> Span:
-    """The bytes of a partition from an offset to before another one."""
+def span_of(
+    tail: Tail, partition: Partition, start: int, stop: int, selection: Selection
+) -> TriggerSpan:
+    """Return the bytes of a partition from `start` to before `stop`."""
     first, last = tail.locate(partition, start), tail.locate(partition, stop)
     found = {}
     for segment in partition.segments:
@@ -51,18 +53,20 @@ def span_of(tail: Tail, partition: Partition, start: int, stop: int, selection: 
             if begin < end:
                 found[base] = begin, end
     # The end is told by its position: an offset that is damaged must not end the read.
-    return Span(partition, replace(selection, from_offset=start, to_offset=None), first, found)
+    return TriggerSpan(
+        partition, replace(selection, from_offset=start, to_offset=None), first, found
+    )
 
 
-def plan_spans(spans: Iterable[Span], options: Options) -> list[Task]:
-    """The splits of a trigger by the tasks that read them."""
+def plan_spans(spans: Iterable[TriggerSpan], options: Options) -> list[Task]:
+    """Return the splits of a trigger, by task."""
     spans = list(spans)
     total = sum(span.size for span in spans)
     size = split_size(total, options)
     return pack((split for span in spans for split in _splits(span, options, size)), size)
 
 
-def _splits(span: Span, options: Options, size: int) -> Iterator[Split]:
+def _splits(span: TriggerSpan, options: Options, size: int) -> Iterator[Split]:
     partition = span.partition
     files = [
         file
@@ -87,7 +91,7 @@ def _splits(span: Span, options: Options, size: int) -> Iterator[Split]:
             )
 
 
-def _order(span: Span, split: Split, start: int) -> BatchOrder:
+def _order(span: TriggerSpan, split: Split, start: int) -> BatchOrder:
     """What is known about the batches before a position of a split."""
     begin, file = span.begin, split.file
     if (file.base_offset, start) == (begin.base, begin.position):

@@ -22,9 +22,9 @@ from kraftwire.metadata.records.replay import LogReplay, MetadataRecord, read_sn
 from kraftwire.metadata.records.transactions import MetadataTransactions
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.columns.spark_types import TIMESTAMP, microseconds
-from pyspark_kraftwire.jobs.cluster_history.tables import TABLES, HistoryTables, Row
+from pyspark_kraftwire.jobs.cluster_history.tables import TABLES, HistoryTables, TableRow
 from pyspark_kraftwire.options import FILE_SYSTEM, Mode, Options, parse_options
-from pyspark_kraftwire.planning.plan import selection_of, wanted_partitions
+from pyspark_kraftwire.planning.plan import requested_partitions, selection_of
 
 PROBLEMS = "problems"
 _PROBLEM = pa.struct([("reason", pa.string())])
@@ -89,7 +89,7 @@ def open_log(options: Mapping[str, str]) -> MetadataLog:
 
 def _partition(options: Options) -> Partition:
     where = ", ".join(options.paths)
-    partitions = wanted_partitions(options)
+    partitions = requested_partitions(options)
     if not partitions:
         raise KraftwireError(f"{where}: no segment of {METADATA_TOPIC}")
     if len(partitions) > 1:
@@ -103,7 +103,7 @@ def _partition(options: Options) -> Partition:
 
 def replay(log: MetadataLog) -> Iterator[pa.RecordBatch]:
     """Yield batches of `SCHEMA`: the tables' rows in the order of the log, and the problems."""
-    problems: list[Row] = []
+    problems: list[TableRow] = []
 
     def note(problem: KraftwireError) -> None:
         problems.append((str(problem),))
@@ -132,7 +132,7 @@ def _ignore(problem: KraftwireError) -> None:
     """Records that do not fit and unfinished transactions change nothing, as in Kafka."""
 
 
-def _batches(rows: Mapping[str, list[Row]], least: int) -> Iterator[pa.RecordBatch]:
+def _batches(rows: Mapping[str, list[TableRow]], least: int) -> Iterator[pa.RecordBatch]:
     """Take away and yield the rows of every table that has at least `least` of them."""
     for name, found in rows.items():
         if len(found) >= least:
@@ -148,7 +148,7 @@ def _batches(rows: Mapping[str, list[Row]], least: int) -> Iterator[pa.RecordBat
             found.clear()
 
 
-def _struct(rows: list[Row], kind: pa.StructType) -> pa.StructArray:
+def _struct(rows: list[TableRow], kind: pa.StructType) -> pa.StructArray:
     columns = zip(*rows, strict=True)
     arrays = [_array(column, field.type) for column, field in zip(columns, kind, strict=True)]
     return pa.StructArray.from_arrays(arrays, fields=list(kind))

@@ -32,7 +32,7 @@ CREATED, CHANGED, CLEARED, DELETED = "created", "changed", "elr cleared", "delet
 REGISTERED, UNREGISTERED = "registered", "unregistered"
 _FENCED, _UNFENCED, _SHUTTING_DOWN = "fenced", "unfenced", "shutting down"
 
-Row = tuple[Any, ...]
+TableRow = tuple[Any, ...]
 
 
 def _list(of: pa.DataType) -> pa.DataType:
@@ -158,7 +158,7 @@ class HistoryTables:
     """
 
     def __init__(self) -> None:
-        self.rows: dict[str, list[Row]] = {name: [] for name in TABLES}
+        self.rows: dict[str, list[TableRow]] = {name: [] for name in TABLES}
         self._image = MetadataImage()
         self._states: dict[tuple[UUID, int], _State] = {}
         self._topics: list[list[Any]] = []
@@ -181,7 +181,7 @@ class HistoryTables:
 
     # -- topics and partitions ---------------------------------------------------------------
 
-    def _topic(self, entry: MetadataRecord, when: Row) -> None:
+    def _topic(self, entry: MetadataRecord, when: TableRow) -> None:
         record = entry.message
         assert isinstance(record, kafka.TopicRecord)
         self._image.apply(record)
@@ -189,7 +189,7 @@ class HistoryTables:
         self._topics.append(row)
         self._living[record.topic_id] = row
 
-    def _removed(self, entry: MetadataRecord, when: Row) -> None:
+    def _removed(self, entry: MetadataRecord, when: TableRow) -> None:
         record = entry.message
         assert isinstance(record, kafka.RemoveTopicRecord)
         topic = self._image.topics.topic(record.topic_id)
@@ -198,24 +198,16 @@ class HistoryTables:
         for number in sorted(topic.partitions):
             self._show(topic, number, None, DELETED, when)
 
-    def _described(self, entry: MetadataRecord, when: Row) -> None:
-        self._image.apply(entry.message)
-        assert isinstance(entry.message, kafka.PartitionRecord)
-        self._changed(entry.message, CREATED, when)
-
-    def _moved(self, entry: MetadataRecord, when: Row) -> None:
-        self._image.apply(entry.message)
-        assert isinstance(entry.message, kafka.PartitionChangeRecord)
-        self._changed(entry.message, CHANGED, when)
-
-    def _changed(
-        self, record: kafka.PartitionRecord | kafka.PartitionChangeRecord, change: str, when: Row
-    ) -> None:
+    def _partition_changed(self, entry: Entry, when: TableRow) -> None:
+        record = entry.message
+        assert isinstance(record, kafka.PartitionRecord | kafka.PartitionChangeRecord)
+        self._image.apply(record)
+        change = CREATED if isinstance(record, kafka.PartitionRecord) else CHANGED
         topic = self._image.topics.by_id[record.topic_id]
         number = record.partition_id
         self._show(topic, number, topic.partitions[number], change, when)
 
-    def _cleared(self, entry: MetadataRecord, when: Row) -> None:
+    def _cleared(self, entry: MetadataRecord, when: TableRow) -> None:
         before = {
             (topic.id, number): partition.partition_epoch
             for topic in self._image.topics.by_id.values()
@@ -232,12 +224,7 @@ class HistoryTables:
         return self._image.topics.by_id[key[0]].name, key[1]
 
     def _show(
-        self,
-        topic: TopicImage,
-        number: int,
-        partition: PartitionRegistration | None,
-        change: str,
-        when: Row,
+        self, topic: Topic, number: int, partition: Partition | None, change: str, when: TableRow
     ) -> None:
         """Add a partition's rows; None stands for one that was deleted."""
         before = self._states.get((topic.id, number), _DELETED)
@@ -258,24 +245,24 @@ class HistoryTables:
 
     # -- brokers -----------------------------------------------------------------------------
 
-    def _registered(self, entry: MetadataRecord, when: Row) -> None:
+    def _registered(self, entry: MetadataRecord, when: TableRow) -> None:
         record = entry.message
         assert isinstance(record, kafka.RegisterBrokerRecord)
         self._broker(entry, record.broker_id, record.broker_epoch, REGISTERED, when)
 
-    def _unregistered(self, entry: MetadataRecord, when: Row) -> None:
+    def _unregistered(self, entry: MetadataRecord, when: TableRow) -> None:
         record = entry.message
         assert isinstance(record, kafka.UnregisterBrokerRecord)
         if record.broker_id in self._image.brokers.by_id:
             self._broker(entry, record.broker_id, record.broker_epoch, UNREGISTERED, when)
 
-    def _fenced(self, entry: MetadataRecord, when: Row) -> None:
+    def _fenced(self, entry: MetadataRecord, when: TableRow) -> None:
         record = entry.message
         assert isinstance(record, kafka.FenceBrokerRecord | kafka.UnfenceBrokerRecord)
         event = _FENCED if isinstance(record, kafka.FenceBrokerRecord) else _UNFENCED
         self._broker(entry, record.id, record.epoch, event, when)
 
-    def _broker_changed(self, entry: MetadataRecord, when: Row) -> None:
+    def _broker_changed(self, entry: MetadataRecord, when: TableRow) -> None:
         record = entry.message
         assert isinstance(record, kafka.BrokerRegistrationChangeRecord)
         event = CHANGED
@@ -285,9 +272,7 @@ class HistoryTables:
             event = _SHUTTING_DOWN
         self._broker(entry, record.broker_id, record.broker_epoch, event, when)
 
-    def _broker(
-        self, entry: MetadataRecord, number: int, epoch: int, event: str, when: Row
-    ) -> None:
+    def _broker(self, entry: Entry, number: int, epoch: int, event: str, when: TableRow) -> None:
         self._image.apply(entry.message)
         broker = self._image.brokers.by_id.get(number)
         state = _NO_BROKER if broker is None else _state_of(broker)
@@ -295,7 +280,7 @@ class HistoryTables:
 
     # -- the quorum --------------------------------------------------------------------------
 
-    def _voters(self, entry: MetadataRecord, when: Row) -> None:
+    def _voters(self, entry: MetadataRecord, when: TableRow) -> None:
         self._image.apply(entry.message)
         for number, voter in sorted(self._image.voters.items()):
             row = (
@@ -305,7 +290,7 @@ class HistoryTables:
             )
             self.rows["voters"].append(row)
 
-    def _leader(self, entry: MetadataRecord, when: Row) -> None:
+    def _leader(self, entry: MetadataRecord, when: TableRow) -> None:
         record = entry.message
         assert isinstance(record, kafka.LeaderChangeMessage)
         voters = [voter.voter_id for voter in record.voters]
@@ -314,11 +299,11 @@ class HistoryTables:
         self.rows["leader_epochs"].append(row)
 
 
-_SHOWN: dict[type, Callable[[HistoryTables, MetadataRecord, Row], None]] = {
+_SHOWN: dict[type, Callable[[HistoryTables, MetadataRecord, TableRow], None]] = {
     kafka.TopicRecord: HistoryTables._topic,
     kafka.RemoveTopicRecord: HistoryTables._removed,
-    kafka.PartitionRecord: HistoryTables._described,
-    kafka.PartitionChangeRecord: HistoryTables._moved,
+    kafka.PartitionRecord: HistoryTables._partition_changed,
+    kafka.PartitionChangeRecord: HistoryTables._partition_changed,
     kafka.ClearElrRecord: HistoryTables._cleared,
     kafka.RegisterBrokerRecord: HistoryTables._registered,
     kafka.UnregisterBrokerRecord: HistoryTables._unregistered,
@@ -339,7 +324,7 @@ def _listener(at: NodeEndpoint) -> dict[str, object]:
     return {"name": at.name, "host": at.host, "port": at.port}
 
 
-def _state_of(broker: BrokerRegistration) -> Row:
+def _state_of(broker: BrokerRegistration) -> TableRow:
     """The columns of the table of brokers that show the registration."""
     return (
         format_uuid(broker.incarnation_id),

@@ -24,15 +24,15 @@ import pyarrow.parquet as pq
 
 from kraftwire.log.directories.partition import Partition
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.columns.projection import wanted_columns
+from pyspark_kraftwire.columns.projection import project
 from pyspark_kraftwire.columns.record_columns import CORRUPT_RECORD, default_schema
-from pyspark_kraftwire.columns.record_kinds import Kind, wanted_kinds
-from pyspark_kraftwire.decoding.split_reader import Reading
-from pyspark_kraftwire.jobs.export.counts import Corrupt, Counts
+from pyspark_kraftwire.columns.record_kinds import RecordKind, requested_kinds
+from pyspark_kraftwire.decoding.split_reader import SplitReader
+from pyspark_kraftwire.jobs.export.counts import CorruptBytes, PartitionCounts
 from pyspark_kraftwire.jobs.export.damage import lost_offsets
-from pyspark_kraftwire.jobs.export.outputs import Output
+from pyspark_kraftwire.jobs.export.outputs import OutputDirectory
 from pyspark_kraftwire.options import AUTO, Mode, Options
-from pyspark_kraftwire.planning.plan import logs_of, plan_partitions, wanted_partitions
+from pyspark_kraftwire.planning.plan import logs_of, plan_partitions, requested_partitions
 from pyspark_kraftwire.split import Split
 
 GROUP_BYTES = 128 << 20
@@ -55,7 +55,7 @@ _NO_NAME = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ExportPart:
     """A split, the name of the file that it becomes, and the first offset behind its segment."""
 
     split: Split
@@ -63,14 +63,14 @@ class Piece:
     following: int | None
 
 
-class Written(NamedTuple):
+class ExportedPart(NamedTuple):
     """What became of a piece: its counts, and the bytes of its file, None where it has none.
 
     `error` says why it could not be read, where the options have that end the export.
     """
 
     piece: str
-    counts: Counts
+    counts: PartitionCounts
     size: int | None
     error: str | None = None
 
@@ -118,16 +118,16 @@ def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExportPlan:
     """What an export writes, as tasks; no two pieces have one name."""
 
     options: Options
-    kinds: Sequence[Kind]
+    kinds: Sequence[RecordKind]
     """The kinds of typed records that there are columns for."""
-    tasks: Sequence[tuple[Piece, ...]]
+    tasks: Sequence[tuple[ExportPart, ...]]
 
     @property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[ExportPart]:
         """All that is to be written."""
         return [piece for task in self.tasks for piece in task]
 
@@ -141,14 +141,14 @@ class Plan:
         return pa.schema([field for field in schema if any(True for _ in _leaves("", field.type))])
 
 
-def plan_export(options: Options) -> Plan:
+def plan_export(options: Options) -> ExportPlan:
     """What is to be written of what the options ask for; `KraftwireError` for nothing."""
-    partitions = wanted_partitions(options)
+    partitions = requested_partitions(options)
     logs = logs_of(partitions) if options.decode == AUTO else ()
-    return Plan(options, wanted_kinds(options, logs), _tasks(partitions, options))
+    return ExportPlan(options, requested_kinds(options, logs), _tasks(partitions, options))
 
 
-def _tasks(partitions: Sequence[Partition], options: Options) -> list[tuple[Piece, ...]]:
+def _tasks(partitions: Sequence[Partition], options: Options) -> list[tuple[ExportPart, ...]]:
     following = {
         segment: partition.end_of(segment)
         for partition in partitions
@@ -163,7 +163,7 @@ def _tasks(partitions: Sequence[Partition], options: Options) -> list[tuple[Piec
             number = taken[name] = taken.get(name, -1) + 1
             # Copies of segments may have the same offsets; they are told apart by their order.
             name = f"{name}-{number}.parquet" if number else f"{name}.parquet"
-            pieces.append(Piece(split, name, following.get(split.file)))
+            pieces.append(ExportPart(split, name, following.get(split.file)))
         tasks.append(tuple(pieces))
     return tasks
 
@@ -176,17 +176,17 @@ def _file_name(split: Split) -> str:
 
 
 @dataclass(frozen=True)
-class PieceWriter:
+class ExportWriter:
     """Writes pieces; it goes to the tasks."""
 
-    reading: Reading
+    reading: SplitReader
     schema: pa.Schema
     """The columns of the files."""
-    output: Output
+    output: OutputDirectory
     parquet: Parquet
 
     @classmethod
-    def of(cls, plan: Plan, output: Output, parquet: Parquet) -> PieceWriter:
+    def of(cls, plan: ExportPlan, output: OutputDirectory, parquet: Parquet) -> ExportWriter:
         """A writer of what is planned."""
         options, schema = plan.options, plan.schema
         file_schema = pa.schema([field for field in schema if field.name not in _PARTITIONED])
@@ -196,30 +196,30 @@ class PieceWriter:
             schema = schema.append(pa.field(options.corrupt_column, CORRUPT_RECORD))
         wanted = [field for field in schema if field.name not in _PARTITIONED]
         return cls(
-            Reading(read, wanted_columns(pa.schema(wanted), read, plan.kinds)),
+            SplitReader(read, project(pa.schema(wanted), read, plan.kinds)),
             file_schema,
             output,
             parquet,
         )
 
-    def write(self, pieces: Iterable[Piece]) -> Iterator[Written]:
+    def write(self, pieces: Iterable[ExportPart]) -> Iterator[ExportedPart]:
         """Write some pieces, one after the other, and note each when it is finished."""
         for piece in pieces:
             split = piece.split
-            counts = Counts(split.topic, split.partition, split.size)
+            counts = PartitionCounts(split.topic, split.partition, split.size)
             try:
                 size = self._write(piece, counts)
             except KraftwireError as error:
-                yield Written(piece.name, counts, None, str(error))
+                yield ExportedPart(piece.name, counts, None, str(error))
                 continue
             if counts.corrupt:
                 positions = [bad.position for bad in counts.corrupt if bad.offset is None]
                 counts.lost = lost_offsets(split, positions, piece.following)
             note = {"size": size, "counts": counts.to_json()}
             self.output.write(f"{DONE}/{piece.name}.json", json.dumps(note).encode())
-            yield Written(piece.name, counts, size)
+            yield ExportedPart(piece.name, counts, size)
 
-    def _write(self, piece: Piece, counts: Counts) -> int | None:
+    def _write(self, piece: ExportPart, counts: PartitionCounts) -> int | None:
         """Write the file of a piece, where it has rows; its bytes."""
         groups = _row_groups(self._rows(piece, counts))
         first = next(groups, None)
@@ -232,7 +232,7 @@ class PieceWriter:
                     writer.write_table(table, row_group_size=table.num_rows)
             return int(sink.tell())
 
-    def _rows(self, piece: Piece, counts: Counts) -> Iterator[pa.RecordBatch]:
+    def _rows(self, piece: ExportPart, counts: PartitionCounts) -> Iterator[pa.RecordBatch]:
         """The rows of a file, counted."""
         names = self.schema.names
         corrupt = self.reading.wanted.corrupt_name
@@ -249,11 +249,11 @@ class PieceWriter:
                 yield batch.select(names)
 
 
-def _corrupt(bad: pa.StructArray, offsets: pa.Array) -> Iterator[Corrupt]:
+def _corrupt(bad: pa.StructArray, offsets: pa.Array) -> Iterator[CorruptBytes]:
     """What a batch says of bytes, and of records, that cannot be read."""
     for row in pc.indices_nonzero(bad.is_valid()).to_pylist():
         said = {name: bad.field(name)[row].as_py() for name in ("file", "position", "reason")}
-        yield Corrupt(said["file"], said["position"], offsets[row].as_py(), said["reason"])
+        yield CorruptBytes(said["file"], said["position"], offsets[row].as_py(), said["reason"])
 
 
 def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -270,7 +270,7 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def finished(output: Output, pieces: Sequence[Piece]) -> dict[str, Written]:
+def finished(output: OutputDirectory, pieces: Sequence[ExportPart]) -> dict[str, ExportedPart]:
     """The pieces that an earlier run has finished and whose files are still whole, by name."""
     noted = output.sizes(DONE)
     if not noted:
@@ -283,6 +283,6 @@ def finished(output: Output, pieces: Sequence[Piece]) -> dict[str, Written]:
         if data is not None:
             note = json.loads(data)
             if note["size"] == sizes.get(piece.name):
-                counts = Counts.from_json(note["counts"])
-                found[piece.name] = Written(piece.name, counts, note["size"])
+                counts = PartitionCounts.from_json(note["counts"])
+                found[piece.name] = ExportedPart(piece.name, counts, note["size"])
     return found

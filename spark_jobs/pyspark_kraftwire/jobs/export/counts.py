@@ -11,7 +11,7 @@ import click
 from kraftwire.console.output import print_json, print_table, without_empty
 
 
-class Lost(NamedTuple):
+class LostOffsets(NamedTuple):
     """Offsets that damage took, both ends included, as far as the offsets around it tell.
 
     `last` is None where nothing follows. Compaction may have taken some of them before.
@@ -23,7 +23,7 @@ class Lost(NamedTuple):
     position: int
 
 
-class Corrupt(NamedTuple):
+class CorruptBytes(NamedTuple):
     """Bytes that cannot be read: `position` in `file`; of one record also its offset."""
 
     file: str
@@ -33,7 +33,7 @@ class Corrupt(NamedTuple):
 
 
 @dataclass
-class Counts:
+class PartitionCounts:
     """What was read of a partition, or of a part of one; `bytes` are those of the segments."""
 
     topic: str | None
@@ -42,8 +42,8 @@ class Counts:
     records: int = 0
     first_offset: int | None = None
     last_offset: int | None = None
-    lost: list[Lost] = field(default_factory=list)
-    corrupt: list[Corrupt] = field(default_factory=list)
+    lost: list[LostOffsets] = field(default_factory=list)
+    corrupt: list[CorruptBytes] = field(default_factory=list)
 
     def add_offsets(self, records: int, first: int | None, last: int | None) -> None:
         """Count records, by their number and their bounds."""
@@ -52,7 +52,7 @@ class Counts:
         known = [offset for offset in bounds if offset is not None]
         self.first_offset, self.last_offset = min(known, default=None), max(known, default=None)
 
-    def add(self, other: Counts) -> None:
+    def add(self, other: PartitionCounts) -> None:
         """Take in what was read of another part."""
         self.bytes += other.bytes
         self.add_offsets(other.records, other.first_offset, other.last_offset)
@@ -64,19 +64,19 @@ class Counts:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, obj: dict[str, Any]) -> Counts:
+    def from_json(cls, obj: dict[str, Any]) -> PartitionCounts:
         """What `to_json` has made, be it out of JSON."""
-        lost = [Lost(*one) for one in obj["lost"]]
-        corrupt = [Corrupt(*one) for one in obj["corrupt"]]
+        lost = [LostOffsets(*one) for one in obj["lost"]]
+        corrupt = [CorruptBytes(*one) for one in obj["corrupt"]]
         return cls(**{**obj, "lost": lost, "corrupt": corrupt})
 
 
-def by_partition(parts: Iterable[Counts]) -> list[Counts]:
+def by_partition(parts: Iterable[PartitionCounts]) -> list[PartitionCounts]:
     """The counts of whole partitions, in their order."""
-    found: dict[tuple[str | None, int | None], Counts] = {}
+    found: dict[tuple[str | None, int | None], PartitionCounts] = {}
     for part in parts:
         key = part.topic, part.partition
-        found.setdefault(key, Counts(*key)).add(part)
+        found.setdefault(key, PartitionCounts(*key)).add(part)
     for one in found.values():
         one.corrupt.sort(
             key=lambda bad: (bad.file, bad.position, -1 if bad.offset is None else bad.offset)
@@ -85,7 +85,7 @@ def by_partition(parts: Iterable[Counts]) -> list[Counts]:
     return sorted(found.values(), key=lambda one: (one.topic or "", one.partition or 0))
 
 
-def print_counts(partitions: Iterable[Counts], *, as_json: bool) -> None:
+def print_counts(partitions: Iterable[PartitionCounts], *, as_json: bool) -> None:
     """The report, on standard output."""
     partitions = list(partitions)
     if not partitions:
@@ -110,7 +110,7 @@ def print_counts(partitions: Iterable[Counts], *, as_json: bool) -> None:
         print_table(*without_empty(columns, corrupt), title="\nnot readable")
 
 
-def _lines(counts: Counts) -> Iterable[dict[str, Any]]:
+def _lines(counts: PartitionCounts) -> Iterable[dict[str, Any]]:
     where = {"topic": counts.topic, "partition": counts.partition}
     yield {
         "kind": "partition",
@@ -127,5 +127,5 @@ def _lines(counts: Counts) -> Iterable[dict[str, Any]]:
         yield {"kind": "corrupt", **where, **one._asdict()}
 
 
-def _label(counts: Counts) -> str:
+def _label(counts: PartitionCounts) -> str:
     return "(unknown)" if counts.topic is None else f"{counts.topic}-{counts.partition}"

@@ -10,11 +10,13 @@ from collections.abc import Collection, Iterator
 
 from kraftwire.log.segments.segment import Damage, DamageKind, scan_batches
 from kraftwire.log.sources.source import Source
-from pyspark_kraftwire.jobs.export.counts import Lost
+from pyspark_kraftwire.jobs.export.counts import LostOffsets
 from pyspark_kraftwire.split import Split
 
 
-def lost_offsets(split: Split, unreadable: Collection[int], following: int | None) -> list[Lost]:
+def lost_offsets(
+    split: Split, unreadable: Collection[int], following: int | None
+) -> list[LostOffsets]:
     """The offsets that are lost of a split.
 
     `unreadable` are the positions of what could not be read, among them batches with a right
@@ -27,7 +29,7 @@ def lost_offsets(split: Split, unreadable: Collection[int], following: int | Non
 
 def _lost(
     split: Split, source: Source, unreadable: frozenset[int], following: int | None
-) -> Iterator[Lost]:
+) -> Iterator[LostOffsets]:
     next_offset = split.file.base_offset if split.start == 0 else None
     open_at: int | None = None
     for item in scan_batches(source, split.start):
@@ -40,12 +42,12 @@ def _lost(
             continue
         first, last = item.header.base_offset, item.header.last_offset
         if open_at is not None and next_offset is not None and next_offset < first:
-            yield Lost(next_offset, first - 1, source.name, open_at)
+            yield LostOffsets(next_offset, first - 1, source.name, open_at)
         open_at, next_offset = None, last + 1
         if begin in unreadable:
-            yield Lost(first, last, source.name, begin)
+            yield LostOffsets(first, last, source.name, begin)
     if open_at is not None and next_offset is not None:
         if following is None:
-            yield Lost(next_offset, None, source.name, open_at)
+            yield LostOffsets(next_offset, None, source.name, open_at)
         elif next_offset < following:
-            yield Lost(next_offset, following - 1, source.name, open_at)
+            yield LostOffsets(next_offset, following - 1, source.name, open_at)

@@ -18,16 +18,16 @@ from kraftwire.console.failures import CouldNotDoIt
 from kraftwire_wire.errors import KraftwireError, count_of
 from pyspark_kraftwire.jobs.export.arrow_writer import (
     CODECS,
+    ExportedPart,
+    ExportPart,
+    ExportPlan,
+    ExportWriter,
     Parquet,
-    Piece,
-    PieceWriter,
-    Plan,
-    Written,
     finished,
     plan_export,
 )
-from pyspark_kraftwire.jobs.export.counts import Counts, by_partition
-from pyspark_kraftwire.jobs.export.outputs import Output, open_output
+from pyspark_kraftwire.jobs.export.counts import PartitionCounts, by_partition
+from pyspark_kraftwire.jobs.export.outputs import OutputDirectory, open_output
 from pyspark_kraftwire.jobs.export.spark_writer import (
     FILES,
     GROUP_BYTES,
@@ -44,7 +44,7 @@ _NAME = "decode_segments"
 
 
 @dataclass(frozen=True)
-class Request:
+class ExportRequest:
     """What an export is asked for: `options` are those of the source, with the paths.
 
     `out` is None for formats that are no files; `group_bytes` is for the Spark writer.
@@ -60,7 +60,9 @@ class Request:
     group_bytes: int = GROUP_BYTES
 
     @classmethod
-    def of(cls, paths: tuple[str, ...], out: str | None, options: Mapping[str, str]) -> Request:
+    def of(
+        cls, paths: tuple[str, ...], out: str | None, options: Mapping[str, str]
+    ) -> ExportRequest:
         """A request for Parquet, with what is usual."""
         named = {name.lower(): text for name, text in options.items()}
         return cls({"mode": Mode.DROPMALFORMED.value, **named, "paths": json.dumps(paths)}, out)
@@ -80,14 +82,14 @@ class Request:
 class Export:
     """An export that is planned, with where it goes; `goes_on` says that it was begun before."""
 
-    request: Request
-    plan: Plan
-    output: Output | None
+    request: ExportRequest
+    plan: ExportPlan
+    output: OutputDirectory | None
     goes_on: bool
 
 
-def prepare(request: Request) -> Export:
-    """Plan an export and open its output; `KraftwireError` where that cannot be done."""
+def prepare(request: ExportRequest) -> Export:
+    """ExportPlan an export and open its output; `KraftwireError` where that cannot be done."""
     _check(request)
     plan = plan_export(parse_options(request.options))
     if request.out is None:
@@ -98,7 +100,7 @@ def prepare(request: Request) -> Export:
     return Export(request, plan, output, goes_on)
 
 
-def _check(request: Request) -> None:
+def _check(request: ExportRequest) -> None:
     is_file = request.format.lower() in FILES
     if request.writer == "arrow" and request.format.lower() != "parquet":
         reason = "the arrow writer writes parquet alone; --writer spark writes any format"
@@ -116,14 +118,14 @@ def _check(request: Request) -> None:
         raise KraftwireError(f"--codec {request.codec}: there are {', '.join(CODECS)}")
 
 
-def run(spark: SparkSession, export: Export) -> list[Counts]:
+def run(spark: SparkSession, export: Export) -> list[PartitionCounts]:
     """Write what is not finished; the counts of all partitions, of earlier runs too."""
     if export.request.writer == "arrow":
         return _by_arrow(spark, export)
     return _by_spark(spark, export)
 
 
-def _by_arrow(spark: SparkSession, export: Export) -> list[Counts]:
+def _by_arrow(spark: SparkSession, export: Export) -> list[PartitionCounts]:
     output = export.output
     assert output is not None, "Parquet is files"
     request, pieces = export.request, export.plan.pieces
@@ -131,18 +133,18 @@ def _by_arrow(spark: SparkSession, export: Export) -> list[Counts]:
     left = [[piece for piece in task if piece.name not in done] for task in export.plan.tasks]
     left = [task for task in left if task]
     _note_finished(len(done), len(pieces), "file")
-    writer = PieceWriter.of(export.plan, output, Parquet(request.codec or "zstd", request.level))
+    writer = ExportWriter.of(export.plan, output, Parquet(request.codec or "zstd", request.level))
     context = spark.sparkContext
     read = context.accumulator(0)
 
-    def write(tasks: Iterable[list[Piece]]) -> Iterator[Written]:
+    def write(tasks: Iterable[list[ExportPart]]) -> Iterator[ExportedPart]:
         for task in tasks:
             for written in writer.write(task):
                 read.add(written.counts.bytes)
                 yield written
 
     total = sum(piece.split.size for task in left for piece in task)
-    written: list[Written] = []
+    written: list[ExportedPart] = []
     if left:
         with telling(total, _NAME, lambda: int(read.value)):
             written = context.parallelize(left, len(left)).mapPartitions(write).collect()
@@ -153,7 +155,7 @@ def _by_arrow(spark: SparkSession, export: Export) -> list[Counts]:
     return by_partition(found[piece.name].counts for piece in pieces)
 
 
-def _by_spark(spark: SparkSession, export: Export) -> list[Counts]:
+def _by_spark(spark: SparkSession, export: Export) -> list[PartitionCounts]:
     request, output = export.request, export.output
     codec = request.codec or ("zstd" if request.format.lower() in ("parquet", "orc") else None)
     given = {"compression": codec} if codec is not None else {}

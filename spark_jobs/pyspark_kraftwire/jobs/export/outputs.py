@@ -25,7 +25,7 @@ _STAGING = ".spark-staging-"
 """How the directories begin that Spark writes partitions to before they are put in place."""
 
 
-class Output:
+class OutputDirectory:
     """A directory; it is pickled as the file system of pyarrow and the path there."""
 
     def __init__(self, file_system: Any, base: str) -> None:
@@ -90,7 +90,7 @@ class Output:
                 self._fs.delete_dir(info.path)
 
 
-def open_output(url: str) -> Output:
+def open_output(url: str) -> OutputDirectory:
     """The directory that a path or URL names; `KraftwireError` where it is none.
 
     Credentials for an object store come from the environment, or as pyarrow's URIs have them.
@@ -99,7 +99,7 @@ def open_output(url: str) -> Output:
         path = Path(url).absolute()
         if path.exists() and not path.is_dir():
             raise KraftwireError(f"{url}: a file, and the output is a directory")
-        return Output(fs.LocalFileSystem(), str(path))
+        return OutputDirectory(fs.LocalFileSystem(), str(path))
     scheme, rest = url.split("://", 1)
     try:
         file_system, base = fs.FileSystem.from_uri(
@@ -110,4 +110,4 @@ def open_output(url: str) -> Output:
         reason = str(error).replace(query, "...") if query else str(error)
         told = f"{place}: pyarrow cannot open it: {reason}"
         raise KraftwireError(_CREDENTIALS.sub("//", told)) from None
-    return Output(file_system, base.rstrip("/"))
+    return OutputDirectory(file_system, base.rstrip("/"))

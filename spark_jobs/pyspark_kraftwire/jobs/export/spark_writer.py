@@ -23,10 +23,10 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from pyspark_kraftwire.columns.record_columns import CORRUPT_RECORD
-from pyspark_kraftwire.jobs.export.arrow_writer import DONE, Piece
-from pyspark_kraftwire.jobs.export.counts import Corrupt, Counts
+from pyspark_kraftwire.jobs.export.arrow_writer import DONE, ExportPart
+from pyspark_kraftwire.jobs.export.counts import CorruptBytes, PartitionCounts
 from pyspark_kraftwire.jobs.export.damage import lost_offsets
-from pyspark_kraftwire.jobs.export.outputs import Output
+from pyspark_kraftwire.jobs.export.outputs import OutputDirectory
 from pyspark_kraftwire.options import Mode, Options
 
 T = TypeVar("T")
@@ -43,11 +43,11 @@ _NONE = "cast(null as struct<file: string, position: bigint, reason: string>)"
 
 
 @dataclass(frozen=True)
-class Group:
+class ExportGroup:
     """Partitions that are written together: pieces, and the options that read just these."""
 
     number: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ExportPart, ...]
     options: Mapping[str, str]
     is_unnamed: bool
     """Whether these are the segments whose topic nobody knows, which no option names."""
@@ -64,10 +64,10 @@ class Group:
 
 
 def plan_groups(
-    pieces: Iterable[Piece], options: Mapping[str, str], size: int = GROUP_BYTES
-) -> list[Group]:
+    pieces: Iterable[ExportPart], options: Mapping[str, str], size: int = GROUP_BYTES
+) -> list[ExportGroup]:
     """The groups of an export, of about `size` bytes; a partition is never divided."""
-    partitions: defaultdict[Key, list[Piece]] = defaultdict(list)
+    partitions: defaultdict[Key, list[ExportPart]] = defaultdict(list)
     for piece in pieces:
         partitions[piece.split.topic, piece.split.partition].append(piece)
     topics: defaultdict[str | None, list[Key]] = defaultdict(list)
@@ -92,7 +92,7 @@ def plan_groups(
                 chosen.append((some, {"topics": topic, "partitions": numbers}))
     given = {name.lower(): text for name, text in options.items()}
     return [
-        Group(
+        ExportGroup(
             number,
             tuple(piece for key in keys for piece in partitions[key]),
             {**given, **selected},
@@ -126,7 +126,7 @@ class SparkWriter:
     options: Options
     schema: pa.Schema
 
-    def replace(self, group: Group, output: Output) -> list[Counts]:
+    def replace(self, group: ExportGroup, output: OutputDirectory) -> list[PartitionCounts]:
         """Write the partitions of a group in the place of what is there of them."""
         writer = self._writer(group).mode("overwrite")
         writer = writer.option("partitionOverwriteMode", "dynamic")
@@ -136,23 +136,23 @@ class SparkWriter:
         output.write(group.note, note.encode())
         return counts
 
-    def append(self, group: Group) -> list[Counts]:
+    def append(self, group: ExportGroup) -> list[PartitionCounts]:
         """Write a group to a format that is no file, behind what is there."""
         self._writer(group).mode("append").save()
         return self.count(group)
 
-    def _writer(self, group: Group) -> DataFrameWriter:
+    def _writer(self, group: ExportGroup) -> DataFrameWriter:
         rows = self._read(group, self.schema, self.options.mode)
         return rows.write.format(self.format).options(**self.write_options)
 
-    def _read(self, group: Group, schema: pa.Schema, mode: Mode) -> DataFrame:
+    def _read(self, group: ExportGroup, schema: pa.Schema, mode: Mode) -> DataFrame:
         left_out = ("paths", "mode")
         given = {name: text for name, text in group.options.items() if name not in left_out}
         reader = self.spark.read.format("kraftwire").options(**given).option("mode", mode.value)
         frame = reader.schema(from_arrow_schema(schema)).load(list(self.options.paths))
         return frame.where(F.col("topic").isNull()) if group.is_unnamed else frame
 
-    def count(self, group: Group) -> list[Counts]:
+    def count(self, group: ExportGroup) -> list[PartitionCounts]:
         """Read a group once more, and count."""
         mode, corrupt = self.options.mode, self.options.corrupt_column
         schema = self.schema
@@ -178,16 +178,16 @@ class SparkWriter:
         return _with_losses(group, rows.collect())
 
 
-def _with_losses(group: Group, rows: Iterable[Row]) -> list[Counts]:
+def _with_losses(group: ExportGroup, rows: Iterable[Row]) -> list[PartitionCounts]:
     """The counts of a group's partitions, those among them that have no rows too."""
-    found: dict[Key, Counts] = {}
+    found: dict[Key, PartitionCounts] = {}
     for piece in group.pieces:
         key = piece.split.topic, piece.split.partition
-        found.setdefault(key, Counts(*key)).bytes += piece.split.size
+        found.setdefault(key, PartitionCounts(*key)).bytes += piece.split.size
     for row in rows:
         counts = found[row.topic, row.partition]
         counts.add_offsets(row.records, row["first"], row["last"])
-        counts.corrupt = [Corrupt(*bad) for bad in row.bad]
+        counts.corrupt = [CorruptBytes(*bad) for bad in row.bad]
     for piece in group.pieces:
         split = piece.split
         counts = found[split.topic, split.partition]
@@ -203,11 +203,13 @@ def _with_losses(group: Group, rows: Iterable[Row]) -> list[Counts]:
     return list(found.values())
 
 
-def finished_groups(output: Output, groups: Iterable[Group]) -> dict[int, list[Counts]]:
+def finished_groups(
+    output: OutputDirectory, groups: Iterable[ExportGroup]
+) -> dict[int, list[PartitionCounts]]:
     """What earlier runs have finished, by the numbers of the groups."""
     found = {}
     for group in groups:
         data = output.read(group.note)
         if data is not None:
-            found[group.number] = [Counts.from_json(one) for one in json.loads(data)]
+            found[group.number] = [PartitionCounts.from_json(one) for one in json.loads(data)]
     return found

@@ -13,7 +13,7 @@ from typing import Any
 
 from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.jobs.export.outputs import Output
+from pyspark_kraftwire.jobs.export.outputs import OutputDirectory
 from pyspark_kraftwire.options import FILE_SYSTEM
 from pyspark_kraftwire.split import Split
 
@@ -43,7 +43,7 @@ def fingerprint(
     return {"form": _FORM, "how": dict(how), "options": shown, "files": files}
 
 
-def begin(output: Output, state: Mapping[str, Any]) -> bool:
+def begin(output: OutputDirectory, state: Mapping[str, Any]) -> bool:
     """Begin an export in a directory, or go on with one that was begun; whether it goes on.
 
     `KraftwireError` where the directory has other data, or an export of something else.
