@@ -320,8 +320,8 @@ def hunt(name: str, seeds: int = SEEDS) -> Caught:
         for seed in range(seeds):
             run = simulate(seed, codecs=False, stranger=name in STRANGERS_FIND)
             events += run.events
-            if run.broken is not None:
-                return Caught(name, seed, run.broken.rule, events)
+            if run.violation is not None:
+                return Caught(name, seed, run.violation.rule, events)
     return Caught(name, None, "", events)
 
 
@@ -335,10 +335,10 @@ def keep(name: str, directory: Path) -> Path:
     with MUTANTS[name]():
         stranger = name in STRANGERS_FIND
         runs = (simulate(seed, codecs=False, stranger=stranger) for seed in range(SEEDS))
-        run = next(run for run in runs if run.broken is not None)
+        run = next(run for run in runs if run.violation is not None)
         steps = shrink(run, codecs=False)
-    assert run.broken is not None, "chosen so"
-    title = f"A replica that {name} breaks a rule here: {run.broken.rule}."
+    assert run.violation is not None, "chosen so"
+    title = f"A replica that {name} breaks a rule here: {run.violation.rule}."
     path = directory / file_of(name)
     text = format_transcript(title, run.scenario, steps, in_quiet=run.is_stuck)
     path.write_text(text, encoding="utf-8")

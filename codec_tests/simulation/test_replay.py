@@ -35,40 +35,40 @@ def test_the_steps_say_all_about_a_run(seed: int) -> None:
     run = simulate(seed, 2000)
     again = replay(run.scenario, run.steps)
     assert again.steps == run.steps
-    assert again.broken is None
+    assert again.violation is None
 
 
 def test_steps_can_be_left_out() -> None:
     run = simulate(3, 2000)
     found = replay(run.scenario, run.steps[::3])
-    assert found.broken is None
+    assert found.violation is None
     assert 0 < len(found.steps) < len(run.steps) / 3
 
 
 @pytest.mark.parametrize("bootstrap", list(Bootstrap))
 def test_a_quiet_cluster_commits(bootstrap: Bootstrap) -> None:
     run = run_scenario(replace(QUIET, bootstrap=bootstrap), 3000)
-    assert run.broken is None
+    assert run.violation is None
 
 
 def test_a_broken_rule_is_told_and_shrunk() -> None:
     with MUTANTS["votes for a shorter log"]():
         run = simulate(0, codecs=False)
-        assert run.broken is not None
-        assert run.broken.rule == "leaders have all that is committed"
+        assert run.violation is not None
+        assert run.violation.rule == "leaders have all that is committed"
         steps = shrink(run, codecs=False)
         found = replay(run.scenario, steps, codecs=False)
     assert len(steps) < len(run.steps) // 4
-    assert found.broken is not None
-    assert found.broken.rule == run.broken.rule
-    assert replay(run.scenario, steps, codecs=False).broken is None
+    assert found.violation is not None
+    assert found.violation.rule == run.violation.rule
+    assert replay(run.scenario, steps, codecs=False).violation is None
 
 
 def test_a_cluster_that_does_not_recover_is_told_and_shrunk() -> None:
     with MUTANTS["never runs for election"]():
         run = run_scenario(replace(QUIET, faults=Faults(loss=0.1, pause_ms=500)), 500)
-        assert run.broken is not None
-        assert run.broken.rule == "a cluster in quiet recovers"
+        assert run.violation is not None
+        assert run.violation.rule == "a cluster in quiet recovers"
         assert run.is_stuck
         steps = shrink(run)
     assert len(steps) < 5
@@ -80,5 +80,5 @@ def test_a_node_that_fails_breaks_a_rule(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr("kraftwire.raft.election.leadership.propose", fail)
     run = run_scenario(QUIET, 3000)
-    assert run.broken is not None
-    assert str(run.broken) == "nodes do not fail: KeyError: 'a bug'"
+    assert run.violation is not None
+    assert str(run.violation) == "nodes do not fail: KeyError: 'a bug'"

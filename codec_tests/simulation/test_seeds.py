@@ -18,7 +18,9 @@ AT_ONCE = 10
 @pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
 def test_every_rule_holds(first: int) -> None:
     runs = [simulate(seed) for seed in range(first, first + AT_ONCE)]
-    assert {run.scenario.seed: str(run.broken) for run in runs if run.broken is not None} == {}
+    assert {
+        run.scenario.seed: str(run.violation) for run in runs if run.violation is not None
+    } == {}
     # Where all disks of a static quorum are damaged, or nobody can be reached, less happens.
     assert sum(run.events for run in runs) > AT_ONCE * EVENTS // 2
 
@@ -27,6 +29,8 @@ def test_every_rule_holds(first: int) -> None:
 def test_every_rule_holds_with_a_stranger(first: int) -> None:
     seeds = range(first, first + AT_ONCE)
     runs = [simulate(seed, stranger=True) for seed in seeds]
-    assert {run.scenario.seed: str(run.broken) for run in runs if run.broken is not None} == {}
+    assert {
+        run.scenario.seed: str(run.violation) for run in runs if run.violation is not None
+    } == {}
     asked = [step for run in runs for step in run.steps if step.action is Action.STRANGER]
     assert len(asked) > 100 * AT_ONCE

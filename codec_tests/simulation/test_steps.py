@@ -19,7 +19,7 @@ NUMBERS = st.integers(0, 1 << 40)
         action=st.sampled_from(Action),
         node=NUMBERS,
         other=NUMBERS,
-        place=NUMBERS,
+        value=NUMBERS,
         crash=st.just(NEVER) | NUMBERS,
     )
 )
@@ -34,5 +34,5 @@ def test_a_line_reads_as_what_happens() -> None:
 
 @pytest.mark.parametrize("line", ["", "x", "1 deliver", "1 explode 2", "1 tick 1 #", "-1 tick 1"])
 def test_other_lines_are_refused(line: str) -> None:
-    with pytest.raises(KraftwireError, match="no step of a run"):
+    with pytest.raises(KraftwireError, match="not a step of a run"):
         parse_step(line)

@@ -14,14 +14,14 @@ from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.state.bounds import MAX_EPOCH
 from kraftwire.raft.state.election_state import Election
 from kraftwire.raft.state.voters import ReplicaKey, VoterSet
-from kraftwire.simulation.ledger import Broken
+from kraftwire.simulation.forged_requests import draw_request
+from kraftwire.simulation.ledger import RuleViolation
 from kraftwire.simulation.network import STRANGER, Token
 from kraftwire.simulation.replay import replay
 from kraftwire.simulation.run import simulate
 from kraftwire.simulation.scenario import draw_scenario
 from kraftwire.simulation.scheduler import Scheduler
 from kraftwire.simulation.steps import Action, Step
-from kraftwire.simulation.stranger import draw_request
 from kraftwire.simulation.transcript import format_transcript, parse_transcript
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
@@ -79,15 +79,15 @@ def test_it_does_not_fetch_as_a_voter() -> None:
 
 def test_its_steps_say_all_about_a_run() -> None:
     run = simulate(3, 2000, stranger=True)
-    assert run.broken is None
+    assert run.violation is None
     assert any(step.action is Action.STRANGER for step in run.steps)
     again = replay(run.scenario, run.steps)
-    assert (again.steps, again.broken) == (run.steps, None)
+    assert (again.steps, again.violation) == (run.steps, None)
 
 
 def test_a_page_says_what_it_asks_and_reads_back() -> None:
     scenario = draw_scenario(3, stranger=True)
-    steps = [Step(0, Action.START, 1), *(Step(9, Action.STRANGER, 1, place=n) for n in range(50))]
+    steps = [Step(0, Action.START, 1), *(Step(9, Action.STRANGER, 1, value=n) for n in range(50))]
     text = format_transcript("a stranger", scenario, steps)
     kept = parse_transcript(text)
     assert (kept.scenario, kept.steps) == (scenario, steps)
@@ -124,7 +124,7 @@ stranger_ms = 20
 def test_a_vote_may_be_granted_again_to_an_id_alone() -> None:
     kept = parse_transcript(VOTES_AGAIN)
     found = replay(kept.scenario, kept.steps)
-    assert (len(found.steps), found.broken) == (10, None)
+    assert (len(found.steps), found.violation) == (10, None)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_vote_may_be_granted_again_to_an_id_alone() -> None:
 def test_votes_are_the_same_if_the_disk_does_not_tell_them_apart(
     kraft_version: int, candidate: ReplicaKey, is_one_vote: bool
 ) -> None:
-    world = Scheduler(draw_scenario(3), is_calm=True).world
+    world = Scheduler(draw_scenario(3), is_quiet=True).world
     node = world.nodes[1]
     first = ReplicaKey(3, UUID(int=3))
     node.store.save_election(Election(1, None, first), kraft_version)
@@ -150,16 +150,18 @@ def test_votes_are_the_same_if_the_disk_does_not_tell_them_apart(
         partition = VoteResponse.PartitionData(leader_id=-1, leader_epoch=1, vote_granted=True)
         topic = VoteResponse.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
         response = VoteResponse(topics=[topic])
-        world.ledger.replied(node, Token(STRANGER, 0, 0, asked), response)
+        world.ledger.check_reply(node, Token(STRANGER, 0, 0, asked), response)
 
     grant(first)
-    with nullcontext() if is_one_vote else pytest.raises(Broken, match="one vote in an epoch"):
+    with (
+        nullcontext() if is_one_vote else pytest.raises(RuleViolation, match="one vote in an epoch")
+    ):
         grant(candidate)
 
 
 def test_a_removed_voter_follows_a_leader_that_it_does_not_know() -> None:
     """The seed that showed this; `raft.test_candidacy` has the steps of the replica."""
-    assert simulate(20270, stranger=True).broken is None
+    assert simulate(20270, stranger=True).violation is None
 
 
 def test_a_run_without_it_is_what_it_was() -> None:

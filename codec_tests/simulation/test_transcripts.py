@@ -42,17 +42,17 @@ def test_a_kept_run_breaks_a_rule_with_the_bug_that_it_is_kept_for(path: Path) -
     (mutant,) = (MUTANTS[name] for name in MUTANTS if file_of(name) == path.name)
     with mutant():
         found = replay(kept.scenario, kept.steps, codecs=False, in_quiet=kept.in_quiet)
-    assert found.broken is not None
-    assert kept.title.endswith(f"breaks a rule here: {found.broken.rule}.")
+    assert found.violation is not None
+    assert kept.title.endswith(f"breaks a rule here: {found.violation.rule}.")
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no scenario"),
+        ("", "not a scenario"),
         ("seed = x", "line 1"),
-        ("seed = 1\nvoters = 2\n1 fly 3", "line 3: no step of a run"),
-        ("seed = 1\nvoters = 2\nwings = 2", "no scenario"),
+        ("seed = 1\nvoters = 2\n1 fly 3", "line 3: not a step of a run"),
+        ("seed = 1\nvoters = 2\nwings = 2", "not a scenario"),
     ],
 )
 def test_what_is_no_transcript_is_refused(text: str, reason: str) -> None:

@@ -131,10 +131,10 @@ def _run(
         pictures[seed].write_text(draw_timeline(run.scenario, run.steps), encoding="utf-8")
     scenario = run.scenario
     result = _RunResult(seed, scenario.voters, scenario.observers, run.events)
-    if run.broken is None:
+    if run.violation is None:
         return result
-    seen = str(run.broken).removeprefix(f"{run.broken.rule}: ")
-    result = result._replace(rule=run.broken.rule, seen=seen, steps=len(run.steps))
+    seen = str(run.violation).removeprefix(f"{run.violation.rule}: ")
+    result = result._replace(rule=run.violation.rule, seen=seen, steps=len(run.steps))
     if transcripts is None:
         return result
     path = transcripts / f"{seed}.txt"
@@ -143,10 +143,10 @@ def _run(
 
 
 def _write_shortest(run: Run, path: Path, *, codecs: bool) -> int:
-    assert run.broken is not None, "only what is broken is shrunk"
+    assert run.violation is not None, "only what is broken is shrunk"
     steps = shrink(run, codecs=codecs)
     path.parent.mkdir(parents=True, exist_ok=True)
-    title = f"seed {run.scenario.seed}: {run.broken.rule}"
+    title = f"seed {run.scenario.seed}: {run.violation.rule}"
     text = format_transcript(title, run.scenario, steps, in_quiet=run.is_stuck)
     path.write_text(text, encoding="utf-8")
     return len(steps)

@@ -1,17 +1,18 @@
-"""A cluster of replicas in one process, in a world that is made of a seed and tries to break it.
+"""Whole clusters in one process: random schedules and faults from a seed, and rules checked.
 
-scenario    how many nodes of which kind, and how bad their world is
-steps       what happens, and the lines of text that say it
-network     what is on its way
-node        a replica with its disk and its clock
-stranger    requests of somebody who is no part of the cluster
-ledger      the rules that must hold, and what they are checked against
-executor    doing what replicas want done
-world       one step at a time
-work        what clients and operators ask for
-scheduler   what happens next, at random
-run         a run from beginning to end
-replay      runs again by their steps, and the shortest that still breaks a rule
-transcript  a run as a page of text
-timeline    a run as a picture
+Upper rows import lower ones:
+
+timeline, transcript    a run drawn as SVG, or written as text that can be replayed
+replay                  runs repeated step by step, and shortened to what breaks a rule
+run                     one run: random steps, then a quiet period to recover in
+scheduler               what happens next, drawn from the seed
+workload                what clients and operators ask for
+world                   one step at a time
+executor                the effects that replicas return, carried out
+ledger                  the rules, and what they are checked against
+network, node           messages in flight; a replica with its disk and clock
+forged_requests         what a stranger, a client outside the cluster, sends
+steps, scenario         what can happen, as lines of text; what a run starts with
+
+The package imports `kraftwire.raft` and `kraftwire.log`, never files, sockets or clocks.
 """

@@ -1,7 +1,7 @@
-"""Doing what a replica wants done: each effect to its end, in their order, up to a crash.
+"""Carries out the effects that replicas return, in order, until all are done or the node crashes.
 
-What remains to be done then, parcels, flushes to confirm and deadlines, is told to whoever
-decides what happens next.
+What follows from them later (messages in flight, flushes to confirm, deadlines) is reported to the
+watcher, which decides when it happens.
 """
 
 from __future__ import annotations
@@ -33,225 +33,203 @@ from kraftwire.raft.core.effects import (
 from kraftwire.raft.core.messages import partition_of
 from kraftwire.simulation.ledger import Ledger
 from kraftwire.simulation.network import Network, Parcel, Token
-from kraftwire.simulation.node import Node
+from kraftwire.simulation.node import SimulatedNode
 from kraftwire.simulation.scenario import node_at
 from kraftwire.simulation.steps import NEVER
 from kraftwire_messages.kafka import VoteRequest
-from kraftwire_wire.message import Message
 
 _FIRST_WITH_PRE_VOTE = 2
+_FOR_THE_STATE_MACHINE = (Leading, StoppedLeading, Settled, Upgraded, Refused)
+"""Effects without a consumer here: the state machine of a run only proposes."""
 
 
 class Watcher(Protocol):
-    """Who decides what happens next."""
+    """Decides what happens next."""
 
-    def sent(self, parcel: Parcel) -> None:
-        """A parcel is on its way."""
+    def on_send(self, parcel: Parcel) -> None:
+        """A parcel is in flight."""
 
-    def to_confirm(self, node: Node) -> None:
-        """A node's disk has flushed, and the replica is to be told."""
+    def on_flush(self, node: SimulatedNode) -> None:
+        """A node's disk has flushed, and the replica does not know yet."""
 
-    def acted(self, node: Node) -> None:
-        """A node has done all that an input asked for, or has started, or stopped."""
+    def on_change(self, node: SimulatedNode) -> None:
+        """A node has carried out all effects of an input, or it has started or stopped."""
 
 
 class Executor:
-    """Does the effects of all nodes of a run."""
+    """Carries out the effects of all nodes of a run."""
 
     def __init__(
-        self, nodes: dict[int, Node], network: Network, ledger: Ledger, watcher: Watcher
+        self, nodes: dict[int, SimulatedNode], network: Network, ledger: Ledger, watcher: Watcher
     ) -> None:
         self._nodes = nodes
         self._network = network
         self._ledger = ledger
         self._watcher = watcher
         self.is_quiet = False
-        """Whether nodes that have moved are found where they were."""
-        self._do_of: dict[type[Any], Callable[[Node, Any], None]] = {
-            SaveElection: self._save,
+        """Whether this is the quiet period, in which old addresses of nodes still work."""
+        self._handlers: dict[type[Any], Callable[[SimulatedNode, Any], None]] = {
+            SaveElection: self._save_election,
             Append: self._append,
             Flush: self._flush,
             Truncate: self._truncate,
             WriteSnapshot: self._write_snapshot,
-            InstallSnapshot: self._install,
+            InstallSnapshot: self._install_snapshot,
             Clean: self._clean,
             Send: self._send,
             Reply: self._reply,
             Committed: self._commit,
-            Leading: self._note,
-            StoppedLeading: self._note,
-            Settled: self._note,
-            Upgraded: self._note,
-            Refused: self._note,
             Disconnect: self._disconnect,
             Stopped: lambda node, _: self.stop(node),
+            **dict.fromkeys(_FOR_THE_STATE_MACHINE, lambda node, effect: None),
         }
 
-    def do(self, node: Node, effects: list[Effect], crash: int) -> None:
-        """Do effects in their order, up to a crash."""
-        do_of = self._do_of
+    def execute(self, node: SimulatedNode, effects: list[Effect], crash: int) -> None:
+        """Carry out effects; the node crashes after `crash` of them unless that is `NEVER`."""
+        handlers = self._handlers
         for done, effect in enumerate(effects):
             if done == crash or (node.fails_flush and type(effect) is Flush):
                 self.stop(node)
                 return
-            do_of[type(effect)](node, effect)
+            handlers[type(effect)](node, effect)
         if node.replica is None:  # it has shut down
             return
         if crash != NEVER:
             self.stop(node)
             return
-        self._ledger.look(node)
-        if node.is_unread:
-            self._ledger.reopen(node)
-        self._watcher.acted(node)
+        self._ledger.check_node(node)
+        if node.needs_reopen:
+            self._ledger.check_disk(node)
+        self._watcher.on_change(node)
 
-    def stop(self, node: Node) -> None:
-        """Stop a node, with the loss of what it has not flushed."""
+    def stop(self, node: SimulatedNode) -> None:
+        """Stop a node, which loses unflushed data."""
         node.crash()
         self._ledger.forget(node)
-        self._watcher.acted(node)
+        self._watcher.on_change(node)
 
-    # -- effects -------------------------------------------------------------------------------
+    # -- disk ----------------------------------------------------------------------------------
 
-    def _save(self, node: Node, effect: SaveElection) -> None:
+    def _save_election(self, node: SimulatedNode, effect: SaveElection) -> None:
         node.store.save_election(effect.election, effect.kraft_version, effect.voter_ids)
-        self._ledger.saved(node, effect.election)
+        self._ledger.check_election(node, effect.election)
 
-    def _append(self, node: Node, effect: Append) -> None:
+    def _append(self, node: SimulatedNode, effect: Append) -> None:
         batch = effect.batch
-        self._ledger.appended(node, batch)
+        self._ledger.check_append(node, batch)
         node.store.append(batch)
-        self._ledger.stored(node, batch)
-        node.hold(batch)
+        self._ledger.check_stored(node, batch)
+        node.note_append(batch)
         if batch.header.is_control:
-            node.is_unread = True
-            self._ledger.changed_voters(node)
+            node.needs_reopen = True
+            self._ledger.check_voters(node)
 
-    def _flush(self, node: Node, effect: Flush) -> None:
+    def _flush(self, node: SimulatedNode, effect: Flush) -> None:
         node.store.flush()
         node.unconfirmed.append(effect.end)
-        self._watcher.to_confirm(node)
+        self._watcher.on_flush(node)
 
-    def _truncate(self, node: Node, effect: Truncate) -> None:
-        self._ledger.truncated(node, effect.offset)
+    def _truncate(self, node: SimulatedNode, effect: Truncate) -> None:
+        self._ledger.check_truncation(node, effect.offset)
         node.store.truncate(effect.offset)
-        node.is_unread = True
-        node.cut_off(effect.offset)
+        node.needs_reopen = True
+        node.note_truncation(effect.offset)
 
-    def _write_snapshot(self, node: Node, effect: WriteSnapshot) -> None:
+    def _write_snapshot(self, node: SimulatedNode, effect: WriteSnapshot) -> None:
         node.store.write_snapshot(effect.snapshot, effect.position, effect.data)
 
-    def _install(self, node: Node, effect: InstallSnapshot) -> None:
+    def _install_snapshot(self, node: SimulatedNode, effect: InstallSnapshot) -> None:
         node.store.finish_snapshot(effect.snapshot)
-        self._ledger.installed(node, effect.snapshot)
+        self._ledger.check_installed(node, effect.snapshot)
         node.store.install(effect.snapshot)
-        node.is_unread = True
-        node.held.clear()
-        node.begin_behind(effect.snapshot)
+        node.needs_reopen = True
+        node.batch_ends.clear()
+        node.note_log_start(effect.snapshot)
 
-    def _clean(self, node: Node, effect: Clean) -> None:
+    def _clean(self, node: SimulatedNode, effect: Clean) -> None:
         node.store.clean(effect.snapshot)
-        node.is_unread = True
-        node.begin_behind(effect.snapshot)
+        node.needs_reopen = True
+        node.note_log_start(effect.snapshot)
 
-    def _commit(self, node: Node, effect: Committed) -> None:
-        self._ledger.committed_to(node, effect.high_watermark)
+    def _commit(self, node: SimulatedNode, effect: Committed) -> None:
+        self._ledger.check_commit(node, effect.high_watermark)
 
-    def _note(self, node: Node, effect: Effect) -> None:
-        """What is told to the state machine, which here only proposes."""
+    # -- messages ------------------------------------------------------------------------------
 
-    def _send(self, node: Node, effect: Send) -> None:
+    def _send(self, node: SimulatedNode, effect: Send) -> None:
         message = effect.message
-        self._ledger.asked(node, message)
-        receiver, moves = node_at(effect.address)
-        if receiver not in self._nodes:  # a stranger has said that somebody listens there
-            self.fail(receiver, node.number, effect.number, node.life)
+        self._ledger.check_request(node, message)
+        number, moves = node_at(effect.address)
+        token = Token(node.number, node.incarnation, effect.number, message)
+        receiver = self._nodes.get(number)
+        if receiver is None:  # a stranger has claimed this address
+            self._fail(number, token)
             return
         kind = type(message)
-        version = min(node.newest(kind), self._nodes[receiver].newest(kind))
-        node.waiting[effect.number] = receiver
-        parcel = Parcel(
-            node.number, receiver, effect.number, node.life, version, message, is_request=True
-        )
-        if kind is VoteRequest and version < _FIRST_WITH_PRE_VOTE and _is_pre_vote(message):
+        version = min(node.newest_version(kind), receiver.newest_version(kind))
+        parcel = Parcel(node.number, number, token, version, message)
+        node.pending[effect.number] = parcel
+        # Address 0 is the configured one, which always works. In the quiet period all do:
+        # otherwise a cluster whose voters have all moved at the same time never recovers.
+        is_reachable = moves in (0, receiver.moves) or self.is_quiet
+        if (
+            isinstance(message, VoteRequest)
+            and version < _FIRST_WITH_PRE_VOTE
+            and any(one.pre_vote for topic in message.topics for one in topic.partitions)
+        ):
             self.refuse(parcel, is_unsupported=True)
-        elif moves != self._nodes[receiver].moves and not self._is_found(moves):
-            self.refuse(parcel)
+        elif is_reachable:
+            self._post(parcel)
         else:
-            self.post(parcel)
+            self.refuse(parcel)
 
-    def _is_found(self, moves: int) -> bool:
-        """Whether a node is reached where it was: the configured address, and in quiet any.
-
-        Without the latter a cluster whose voters have moved all at once is lost.
-        """
-        return moves == 0 or self.is_quiet
-
-    def _reply(self, node: Node, effect: Reply) -> None:
-        token, message = effect.token, effect.message
-        assert isinstance(token, Token), "every request here has one"
-        self._ledger.replied(node, token, message)
+    def _reply(self, node: SimulatedNode, effect: Reply) -> None:
+        token = _token_of(effect)
+        self._ledger.check_reply(node, token, effect.message)
         if token.is_of_node:
-            self.post(
-                Parcel(
-                    node.number,
-                    token.node,
-                    token.number,
-                    token.life,
-                    effect.version,
-                    message,
-                    effect.content,
-                )
-            )
+            version, content = effect.version, effect.content
+            self._post(Parcel(node.number, token.node, token, version, effect.message, content))
 
-    def read(self, parcel: Parcel) -> bool:
-        """Read the bytes of a response, as late as a socket may; whether they are there."""
+    def _disconnect(self, node: SimulatedNode, effect: Disconnect) -> None:
+        """Fail the one request; a real connection would take others with it."""
+        token = _token_of(effect)
+        if token.is_of_node:
+            self._fail(node.number, token)
+
+    def read_content(self, parcel: Parcel) -> None:
+        """Read the bytes of a response, on delivery, as late as a socket may.
+
+        If the sender has stopped or has cleaned the snapshot, the connection fails instead.
+        """
         content = parcel.content
         if content is None or parcel.message is None:
-            return True
+            return
         node = self._nodes[parcel.sender]
-        if node.replica is None:  # the connection has gone with it
-            return False
         partition = partition_of(parcel.message)
-        if isinstance(content, LogSlice):
-            is_there = node.base.offset <= content.offset < node.end.offset
-            data = node.store.read(content.offset, content.max_bytes) if is_there else b""
+        if node.replica is None:
+            parcel.message = None
+        elif isinstance(content, LogSlice):
+            has_offset = node.log_start.offset <= content.offset < node.log_end.offset
+            data = node.store.read(content.offset, content.max_bytes) if has_offset else b""
             partition.records = data
-        elif content.snapshot not in node.store.snapshots:  # it was cleaned since
-            return False
-        else:
+        elif content.snapshot in node.store.snapshots:
             partition.unaligned_records = node.store.read_snapshot(*content)
-        return True
+        else:
+            parcel.message = None
 
-    def _disconnect(self, node: Node, effect: Disconnect) -> None:
-        """Close the connection that a request came over; here that loses this one alone."""
-        token = effect.token
-        assert isinstance(token, Token), "every request here has one"
-        if token.is_of_node:
-            self.fail(node.number, token.node, token.number, token.life)
+    def refuse(self, request: Parcel, *, is_unsupported: bool = False) -> None:
+        """Fail a request without a response."""
+        self._fail(request.receiver, request.token, is_unsupported=is_unsupported)
 
-    def refuse(self, parcel: Parcel, *, is_unsupported: bool = False) -> None:
-        """Tell who sent a request that there will be no response."""
-        self.fail(
-            parcel.receiver,
-            parcel.sender,
-            parcel.number,
-            parcel.life,
-            is_unsupported=is_unsupported,
-        )
+    def _fail(self, receiver: int, token: Token, *, is_unsupported: bool = False) -> None:
+        self._post(Parcel(receiver, token.node, token, 0, None, is_unsupported=is_unsupported))
 
-    def fail(
-        self, asked: int, asking: int, number: int, life: int, *, is_unsupported: bool = False
-    ) -> None:
-        """Tell a node that there will be no response to one of its requests."""
-        self.post(Parcel(asked, asking, number, life, 0, None, is_unsupported=is_unsupported))
-
-    def post(self, parcel: Parcel) -> None:
-        """Put a parcel on its way."""
+    def _post(self, parcel: Parcel) -> None:
         if self._network.send(parcel):
-            self._watcher.sent(parcel)
+            self._watcher.on_send(parcel)
 
 
-def _is_pre_vote(message: Message) -> bool:
-    assert isinstance(message, VoteRequest), "checked"
-    return any(one.pre_vote for topic in message.topics for one in topic.partitions)
+def _token_of(effect: Reply | Disconnect) -> Token:
+    token = effect.token
+    assert isinstance(token, Token), "every request of a run has one"
+    return token

@@ -1,8 +1,8 @@
-"""What must hold of a cluster at every step, and who has said what, to check it against.
+"""The rules that must hold after every step, and what nodes did before, to check them against.
 
-The rules are those of Raft (Ongaro, figure 3.2), of KIP-595 and KIP-853, and what a real
-controller does not survive to be told. What is broken is told by the name of its rule: a run
-that is shortened has to break the same one.
+The rules are those of Raft (Ongaro, figure 3.2), KIP-595, KIP-853 and KIP-856, and that no node
+sends what makes a real controller exit. Each rule has a name, which is part of a kept run: a
+shortened run must break the same rule.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kraftwire.raft.state.election_state import Election, decode_election
 from kraftwire.raft.state.majorities import majorities_overlap
 from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey
 from kraftwire.simulation.network import STRANGER, Token
-from kraftwire.simulation.node import Node, epoch_before
+from kraftwire.simulation.node import SimulatedNode, epoch_before
 from kraftwire_messages.kafka import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -38,43 +38,47 @@ from kraftwire_wire.numbers import ErrorCode
 _NOBODY = -1
 
 
-class Broken(Exception):
-    """A rule does not hold: its name, and what was seen."""
+class RuleViolation(Exception):
+    """A rule does not hold."""
 
     def __init__(self, rule: str, seen: str) -> None:
         super().__init__(f"{rule}: {seen}")
         self.rule = rule
 
 
-class Ledger:
-    """What all nodes of a run have said and done."""
+def _violation(rule: str, node: SimulatedNode, seen: str) -> RuleViolation:
+    return RuleViolation(rule, f"node {node.number} {seen}")
 
-    def __init__(self, nodes: dict[int, Node]) -> None:
+
+class Ledger:
+    """What the nodes of a run have said and done; the checks raise `RuleViolation`."""
+
+    def __init__(self, nodes: dict[int, SimulatedNode]) -> None:
         self._nodes = nodes
         self.leaders: dict[int, int] = {}
-        """Who leads each epoch."""
+        """The leader of each epoch."""
         self._led: dict[int, ReplicaKey] = {}
-        """The replica that has led each epoch, with its disk."""
+        """The replica key that led each epoch."""
         self.votes: dict[tuple[ReplicaKey, int], ReplicaKey] = {}
         self.batches: dict[tuple[int, int], tuple[bytes, OffsetAndEpoch]] = {}
-        """By epoch and base offset: the bytes of a batch, and what it stands behind."""
+        """By epoch and base offset: the bytes of a batch, and the log end before it."""
         self.committed: list[OffsetAndEpoch] = []
-        """Where each batch ends that is known to be committed, and its epoch."""
-        self._claimed: set[int] = set()
-        """Epochs of which a stranger has named a leader: what nodes say of them may be wrong."""
+        """The end of each batch that is known to be committed."""
+        self._forged_epochs: set[int] = set()
+        """Epochs for which a stranger has named a leader: nodes may report a wrong one."""
         self._epochs: dict[ReplicaKey, int] = {}
         self._high: dict[int, int] = {}
         self._roles: dict[int, object] = {}
 
     @property
     def end(self) -> OffsetAndEpoch:
-        """Up to where records are committed, and the epoch of the last."""
+        """The end of the committed records, and the epoch of the last."""
         return self.committed[-1] if self.committed else BOOTSTRAP
 
-    # -- after every event ---------------------------------------------------------------------
+    # -- after every step ----------------------------------------------------------------------
 
-    def look(self, node: Node) -> None:
-        """Check a node that has done all that an input asked for."""
+    def check_node(self, node: SimulatedNode) -> None:
+        """Check a node that has carried out all effects of an input."""
         assert node.replica is not None, "it runs"
         core = node.replica.core
         number = node.number
@@ -82,82 +86,83 @@ class Ledger:
         if role is self._roles.get(number) and core.committed == self._high[number]:
             return
         if core.epoch < self._epochs.get(node.config.key, 0):
-            raise Broken("epochs never fall", f"node {number} is in epoch {core.epoch} again")
+            raise RuleViolation(
+                "epochs never fall", f"node {number} is in epoch {core.epoch} again"
+            )
         if core.epoch > MAX_EPOCH:
-            raise Broken("epochs stay below their end", f"node {number} is in epoch {core.epoch}")
+            raise RuleViolation(
+                "epochs stay below their end", f"node {number} is in epoch {core.epoch}"
+            )
         if core.committed < self._high.get(number, 0):
             seen = f"node {number} knows less to be committed: up to {core.committed}"
-            raise Broken("the high watermark never falls", seen)
+            raise RuleViolation("the high watermark never falls", seen)
         if isinstance(role, Leader) and role is not self._roles.get(number):
-            self._look_at_leader(node, role)
+            self._check_leader(node, role)
         self._epochs[node.config.key] = core.epoch
         self._high[number] = core.committed
         self._roles[number] = role
 
-    def _look_at_leader(self, node: Node, leader: Leader) -> None:
+    def _check_leader(self, node: SimulatedNode, leader: Leader) -> None:
         self._note_leader(leader.epoch, node.number)
         self._led[leader.epoch] = node.config.key
         epoch = node.epoch_before(self.end.offset)
         if epoch != self.end.epoch:
-            seen = f"node {node.number} leads epoch {leader.epoch} without {self.end}"
-            raise Broken("leaders have all that is committed", seen)
+            seen = f"leads epoch {leader.epoch} without {self.end}"
+            raise _violation("leaders have all that is committed", node, seen)
 
-    def forget(self, node: Node) -> None:
-        """A node has stopped: it learns anew what is committed."""
+    def forget(self, node: SimulatedNode) -> None:
+        """Forget the high watermark and the role of a node that has stopped."""
         self._high.pop(node.number, None)
         self._roles.pop(node.number, None)
 
     def _note_leader(self, epoch: int, leader: int) -> None:
         if self.leaders.setdefault(epoch, leader) != leader:
             seen = f"{leader} and {self.leaders[epoch]} in epoch {epoch}"
-            raise Broken("an epoch has one leader", seen)
+            raise RuleViolation("an epoch has one leader", seen)
 
-    def _note_told(self, epoch: int, leader: int) -> None:
-        """A node says who leads an epoch; it may have that from a stranger."""
-        if leader != _NOBODY and epoch not in self._claimed:
+    def _note_reported_leader(self, epoch: int, leader: int) -> None:
+        if leader != _NOBODY and epoch not in self._forged_epochs:
             self._note_leader(epoch, leader)
 
     # -- strangers -----------------------------------------------------------------------------
 
-    def asked_by_stranger(self, message: Message) -> None:
-        """A stranger sends a request, which may name a leader."""
+    def note_forged_request(self, message: Message) -> None:
+        """Note a stranger's request, which may name a leader."""
         if isinstance(message, BeginQuorumEpochRequest | EndQuorumEpochRequest):
-            self._claimed.add(partition_of(message).leader_epoch)
+            self._forged_epochs.add(partition_of(message).leader_epoch)
 
-    def look_at_jump(self, message: Message, before: int, after: int) -> None:
-        """Check how far a stranger has raised an epoch; a timeout can raise it by one too."""
+    def check_jump(self, message: Message, before: int, after: int) -> None:
+        """Check how far a forged request raised an epoch; a timeout adds one more."""
         is_pre_vote = isinstance(message, VoteRequest) and partition_of(message).pre_vote
         if is_pre_vote and after > before + 1:
-            raise Broken("a pre-vote changes no epoch", f"from {before} to {after}")
+            raise RuleViolation("a pre-vote changes no epoch", f"from {before} to {after}")
         if after > before + MAX_JUMP + 1:
-            raise Broken("strangers raise epochs by little", f"from {before} to {after}")
+            raise RuleViolation("strangers raise epochs by little", f"from {before} to {after}")
 
     # -- disks ---------------------------------------------------------------------------------
 
-    def appended(self, node: Node, batch: Batch) -> None:
-        """A node's disk has got a batch: the same as everybody's there, behind the same."""
+    def check_append(self, node: SimulatedNode, batch: Batch) -> None:
+        """Check that a batch follows the log, and is the one that other logs have there."""
         header = batch.header
-        place = (header.partition_leader_epoch, header.base_offset)
-        mine = (batch.data, node.end)
-        if self.batches.setdefault(place, mine) != mine:
-            seen = f"node {node.number} has another batch of epoch {place[0]} at {place[1]}"
-            raise Broken("logs match", seen)
-        if node.end.offset != header.base_offset:
-            seen = f"node {node.number} has a batch at {header.base_offset} behind {node.end}"
-            raise Broken("logs have no gaps", seen)
+        key = (header.partition_leader_epoch, header.base_offset)
+        entry = (batch.data, node.log_end)
+        if self.batches.setdefault(key, entry) != entry:
+            raise _violation("logs match", node, f"has another batch of epoch {key[0]} at {key[1]}")
+        if node.log_end.offset != header.base_offset:
+            seen = f"has a batch at {header.base_offset} after {node.log_end}"
+            raise _violation("logs have no gaps", node, seen)
         if node.scenario.membership is Membership.KIP_856 and not header.is_control:
-            self._look_at_names(node, header.base_offset)
+            self._check_voters_are_named(node, header.base_offset)
 
-    def _look_at_names(self, node: Node, offset: int) -> None:
-        """Records of the state machine come behind those that name the voters (KIP-856)."""
+    def _check_voters_are_named(self, node: SimulatedNode, offset: int) -> None:
         assert node.replica is not None, "it runs"
         voters = node.replica.core.control.voters.before(offset)
         if any(voter.key.directory_id == NO_DIRECTORY for voter in voters):
-            seen = f"node {node.number} has a record at {offset}, with {voters}"
-            raise Broken("voters are named before records", seen)
+            seen = f"has a record at {offset}, with {voters}"
+            raise _violation("voters are named before records", node, seen)
 
-    def changed_voters(self, node: Node) -> None:
-        """A node's log has got control records: of voters, or not."""
+    def check_voters(self, node: SimulatedNode) -> None:
+        """Check the voter sets in a node's log after a control batch."""
         assert node.replica is not None, "it runs"
         core = node.replica.core
         sets = [(one.offset, one.value.keys) for one in core.control.voters.entries]
@@ -167,191 +172,192 @@ class Ledger:
             if _with_directories(one, two) != two
         ]
         for offset, before, after in changes:
-            if not _can_follow(before, after):
-                seen = f"node {node.number} at {offset}: {sorted(before)}, then {sorted(after)}"
-                raise Broken("adjacent voter sets overlap", seen)
+            if not majorities_overlap(_with_directories(before, after), after):
+                seen = f"at {offset}: {sorted(before)}, then {sorted(after)}"
+                raise _violation("adjacent voter sets overlap", node, seen)
         pending = [offset for offset, _, _ in changes if offset >= self.end.offset]
         if isinstance(core.role, Leader) and len(pending) > 1:
-            seen = f"node {node.number} leads with those at {pending}"
-            raise Broken("one voter change at a time", seen)
+            raise _violation("one voter change at a time", node, f"leads with changes at {pending}")
 
-    def truncated(self, node: Node, offset: int) -> None:
-        """A node's disk has lost its log from an offset on."""
+    def check_truncation(self, node: SimulatedNode, offset: int) -> None:
+        """Check that a node keeps what it knows to be committed."""
         if offset < self._high.get(node.number, 0):
-            seen = f"node {node.number} has truncated to {offset}"
-            raise Broken("what is committed is not truncated", seen)
+            seen = f"has truncated to {offset}"
+            raise _violation("what is committed is not truncated", node, seen)
 
-    def committed_to(self, node: Node, end: int) -> None:
-        """A node knows records to be committed: the same as everybody."""
-        mine = node.epoch_before(end)
+    def check_commit(self, node: SimulatedNode, end: int) -> None:
+        """Check that all nodes commit the same records, and leaders only with a majority."""
+        epoch = node.epoch_before(end)
         assert node.replica is not None, "it runs"
-        # A leader that was removed resigns in the step in which it commits that.
+        # A leader that removed itself resigns in the step that commits the removal.
         if isinstance(node.replica.core.role, Leader | Resigned):
-            self._look_at_disks(node, end)
+            self._check_majority(node, end)
         if end > self.end.offset:
-            place = bisect_left(node.held, OffsetAndEpoch(self.end.offset + 1, 0))
+            first = bisect_left(node.batch_ends, OffsetAndEpoch(self.end.offset + 1, 0))
             if node.epoch_before(self.end.offset) != self.end.epoch:
-                seen = f"node {node.number} commits up to {end}, without {self.end}"
-                raise Broken("what is committed stays", seen)
-            self.committed += [held for held in node.held[place:] if held.offset <= end]
+                seen = f"commits up to {end}, without {self.end}"
+                raise _violation("what is committed stays", node, seen)
+            self.committed += [one for one in node.batch_ends[first:] if one.offset <= end]
         known = epoch_before(self.committed, end)
-        if known is None or known != mine:
-            seen = f"node {node.number} has epoch {mine} before {end}, others have {known}"
-            raise Broken("what is committed stays", seen)
+        if known is None or known != epoch:
+            seen = f"has epoch {epoch} before {end}, others have {known}"
+            raise _violation("what is committed stays", node, seen)
 
-    def _look_at_disks(self, leader: Node, end: int) -> None:
-        """What a leader commits is on the disks of a majority; on a lost one it may have been."""
+    def _check_majority(self, leader: SimulatedNode, end: int) -> None:
+        """Check that a majority has what a leader commits; a lost disk may have had it."""
         assert leader.replica is not None, "it runs"
         epoch, missing = leader.epoch_before(end), []
         voters = leader.replica.core.voters
         for voter in voters:
             node = self._nodes[voter.id]
-            is_there = voter.key.means(node.config.key) and not node.is_damaged
-            if is_there and node.epoch_before(end) != epoch:
+            is_intact = voter.key.means(node.config.key) and not node.is_damaged
+            if is_intact and node.epoch_before(end) != epoch:
                 missing.append(voter.id)
         if len(voters) - len(missing) < voters.majority:
-            seen = f"node {leader.number} commits up to {end}, which {missing} do not have"
-            raise Broken("a majority has what is committed", seen)
+            seen = f"commits up to {end}, which {missing} do not have"
+            raise _violation("a majority has what is committed", leader, seen)
 
-    def installed(self, node: Node, snapshot: OffsetAndEpoch) -> None:
-        """A node's disk has got the snapshot of another: one of what is committed."""
+    def check_installed(self, node: SimulatedNode, snapshot: OffsetAndEpoch) -> None:
+        """Check that a fetched snapshot ends at a committed batch."""
         known = epoch_before(self.committed, snapshot.offset)
         if known != snapshot.epoch:
-            seen = f"node {node.number} installs {snapshot}, others have epoch {known} there"
-            raise Broken("snapshots have what is committed", seen)
+            seen = f"installs {snapshot}, others have epoch {known} there"
+            raise _violation("snapshots have what is committed", node, seen)
 
-    def stored(self, node: Node, batch: Batch) -> None:
-        """A node's disk has a batch at its end; what is before it was looked at when it came."""
+    def check_stored(self, node: SimulatedNode, batch: Batch) -> None:
+        """Check that the disk's log ends with a batch; earlier ones were checked before."""
         if not node.store.log.endswith(batch.data):
-            raise Broken("disks read back", f"node {node.number} has not {batch.header}")
+            raise _violation("disks read back", node, f"lacks {batch.header}")
 
-    def saved(self, node: Node, election: Election) -> None:
-        """A node's disk has got a vote, and must have that."""
+    def check_election(self, node: SimulatedNode, election: Election) -> None:
+        """Check that the disk has the election state that was saved."""
         kept = decode_election(node.store.election or b"")
         if kept[:2] != election[:2] or (kept.voted is None) != (election.voted is None):
-            raise Broken("disks read back", f"node {node.number}: {kept} for {election}")
+            raise _violation("disks read back", node, f"{kept} for {election}")
         if self._led.get(election.epoch) == node.config.key and election.leader_id != node.number:
-            raise Broken("leaders remember that they led", f"node {node.number}: {election}")
+            raise _violation("leaders remember that they led", node, str(election))
 
-    def reopen(self, node: Node) -> None:
-        """A disk must read back as what its replica knows; not one that is damaged."""
-        node.is_unread = False
+    def check_disk(self, node: SimulatedNode) -> None:
+        """Check that an intact disk recovers to the state of its running replica."""
+        node.needs_reopen = False
         if node.is_damaged:
             return
         assert node.replica is not None, "it runs"
-        core, found = node.replica.core, node.store.copy().recover()
-        mine = (core.log.start, core.log.end, core.log.epochs, core.log.snapshots)
-        theirs = (found.log.start, found.log.end, found.log.epochs, found.log.snapshots)
-        if mine != theirs:
-            raise Broken("disks read back", f"node {node.number}: {theirs} for {mine}")
-        election = found.election
+        core, recovered = node.replica.core, node.store.copy().recover()
+        known, read = (
+            (log.start, log.end, log.epochs, log.snapshots) for log in (core.log, recovered.log)
+        )
+        if known != read:
+            raise _violation("disks read back", node, f"{read} for {known}")
+        election = recovered.election
         if election is None or election[:2] != (core.epoch, core.leader_id):
-            raise Broken("disks read back", f"node {node.number}: {election} for {core.role}")
+            raise RuleViolation(
+                "disks read back", f"node {node.number}: {election} for {core.role}"
+            )
         for name in ("voters", "kraft_version"):
-            known = getattr(core.control, name).entries
-            read = getattr(found.control, name).entries
-            if [one.value for one in known] != [one.value for one in read]:
-                seen = f"node {node.number}: {name} {read} for {known}"
-                raise Broken("control records replay", seen)
+            changes, replayed = (
+                getattr(control, name).entries for control in (core.control, recovered.control)
+            )
+            if [one.value for one in changes] != [one.value for one in replayed]:
+                raise _violation("control records replay", node, f"{name} {replayed} for {changes}")
 
     # -- messages ------------------------------------------------------------------------------
 
-    def asked(self, node: Node, message: Message) -> None:
-        """A node sends a request."""
+    def check_request(self, node: SimulatedNode, message: Message) -> None:
+        """Check a request that a node sends."""
         if isinstance(message, FetchRequest):
             if node.store.unflushed:
-                seen = f"node {node.number} fetches at {node.end}, with bytes that are not flushed"
-                raise Broken("what is acknowledged is durable", seen)
+                seen = f"fetches at {node.log_end} with unflushed bytes"
+                raise _violation("what is acknowledged is durable", node, seen)
         elif isinstance(message, BeginQuorumEpochRequest | EndQuorumEpochRequest):
             partition = partition_of(message)
             self._note_leader(partition.leader_epoch, partition.leader_id)
             if isinstance(message, BeginQuorumEpochRequest) and not message.leader_endpoints:
-                raise Broken("leaders say where they listen", f"node {node.number}")
+                raise RuleViolation("leaders say where they listen", f"node {node.number}")
 
-    def replied(self, node: Node, token: Token, message: Any) -> None:
-        """A node answers a request."""
+    def check_reply(self, node: SimulatedNode, token: Token, message: Any) -> None:
+        """Check a response that a node sends."""
         error = getattr(message, "error_code", ErrorCode.NONE)
         partition = partition_of(message) if type(message) in _ABOUT_A_PARTITION else None
-        if token.node == STRANGER:  # it may be told any error, but not two votes
+        if token.node == STRANGER:  # it may get any error, but not two votes
             if isinstance(message, VoteResponse) and partition is not None:
-                self._voted(node, token, partition)
+                self._check_vote(node, token, partition)
             return
         inner = ErrorCode.NONE if partition is None else partition.error_code
-        # The document of KIP-856 wants INVALID_REQUEST where a controller does not survive it.
+        # A shipped controller exits when it gets INVALID_REQUEST; KIP-856 sends it deliberately.
         is_shipped = node.scenario.membership is Membership.SHIPPED
         is_fatal = is_shipped and inner == ErrorCode.INVALID_REQUEST
         if is_fatal or error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-            seen = f"node {node.number} answers {type(message).__name__} with {error}, {inner}"
-            raise Broken("no error that ends a controller", seen)
+            seen = f"answers {type(message).__name__} with {error}, {inner}"
+            raise _violation("no error that ends a controller", node, seen)
         if partition is None:
             return
         if isinstance(message, FetchResponse):
-            self._fetched(node, token, partition)
+            self._check_fetch(node, token, partition)
         elif isinstance(message, VoteResponse):
-            self._voted(node, token, partition)
+            self._check_vote(node, token, partition)
         elif isinstance(message, FetchSnapshotResponse):
-            self._fetched_snapshot(node, token, partition)
+            self._check_fetch_snapshot(node, token, partition)
 
-    def _fetched(self, node: Node, token: Token, partition: FetchResponse.PartitionData) -> None:
-        told = partition.current_leader
-        if told is not None:
-            self._note_told(told.leader_epoch, told.leader_id)
-        asked = partition_of(token.asked)
+    def _check_fetch(
+        self, node: SimulatedNode, token: Token, partition: FetchResponse.PartitionData
+    ) -> None:
+        leader = partition.current_leader
+        if leader is not None:
+            self._note_reported_leader(leader.leader_epoch, leader.leader_id)
+        asked = partition_of(token.request)
         if partition.error_code or asked is None or asked.high_watermark > (1 << 62):
             return
         end = partition.diverging_epoch
         if end is not None and end.epoch >= 0 and end.end_offset < asked.high_watermark:
-            seen = f"node {node.number} tells {token.node}, which has {asked.high_watermark}: {end}"
-            raise Broken("no divergence below the high watermark", seen)
+            seen = f"to {token.node}, which has {asked.high_watermark}: {end}"
+            raise _violation("no divergence below the high watermark", node, seen)
         if 0 <= partition.high_watermark < asked.high_watermark:
-            seen = f"node {node.number} tells {token.node} {partition.high_watermark}"
-            raise Broken("no high watermark below a follower's", seen)
+            seen = f"to {token.node}: {partition.high_watermark}"
+            raise _violation("no high watermark below a follower's", node, seen)
 
-    def _voted(self, node: Node, token: Token, partition: VoteResponse.PartitionData) -> None:
-        self._note_told(partition.leader_epoch, partition.leader_id)
-        asked: VoteRequest.PartitionData | None = partition_of(token.asked)
+    def _check_vote(
+        self, node: SimulatedNode, token: Token, partition: VoteResponse.PartitionData
+    ) -> None:
+        self._note_reported_leader(partition.leader_epoch, partition.leader_id)
+        asked: VoteRequest.PartitionData | None = partition_of(token.request)
         if asked is None or asked.pre_vote or not partition.vote_granted:
             return
         candidate = ReplicaKey(asked.replica_id, asked.replica_directory_id)
-        mine = node.config.key
-        other = self.votes.setdefault((mine, asked.replica_epoch), candidate)
+        voter = node.config.key
+        first = self.votes.setdefault((voter, asked.replica_epoch), candidate)
         kept = decode_election(node.store.election or b"")
         is_kept = kept.voted is not None and kept.voted.means(candidate)
-        # A stranger may name an id without a directory. Under kraft.version 0 the disk keeps the id
-        # alone, so after a restart the vote is for any directory of it.
-        is_same_on_disk = is_kept and kept.voted is not None and kept.voted.means(other)
-        if not other.means(candidate) and not is_same_on_disk:
-            seen = f"node {mine.id} in epoch {asked.replica_epoch}: {candidate} and {other}"
-            raise Broken("one vote in an epoch", seen)
+        # A stranger may send an id without a directory id. Under kraft.version 0 the disk has only
+        # the id, so after a restart the vote is for any directory id.
+        is_same_on_disk = is_kept and kept.voted is not None and kept.voted.means(first)
+        if not first.means(candidate) and not is_same_on_disk:
+            seen = f"node {voter.id} in epoch {asked.replica_epoch}: {candidate} and {first}"
+            raise RuleViolation("one vote in an epoch", seen)
         if kept.epoch != asked.replica_epoch or not is_kept:
-            raise Broken("votes are durable before replies", f"node {mine.id} keeps {kept}")
+            raise RuleViolation("votes are durable before replies", f"node {voter.id} keeps {kept}")
 
-    def _fetched_snapshot(
-        self, node: Node, token: Token, partition: FetchSnapshotResponse.PartitionSnapshot
+    def _check_fetch_snapshot(
+        self, node: SimulatedNode, token: Token, partition: FetchSnapshotResponse.PartitionSnapshot
     ) -> None:
-        asked: FetchSnapshotRequest.PartitionSnapshot | None = partition_of(token.asked)
+        asked: FetchSnapshotRequest.PartitionSnapshot | None = partition_of(token.request)
         if asked is None or partition.error_code:
             return
-        is_same = (asked.snapshot_id.end_offset, asked.snapshot_id.epoch) == (
-            partition.snapshot_id.end_offset,
-            partition.snapshot_id.epoch,
+        requested, sent = (
+            (one.snapshot_id.end_offset, one.snapshot_id.epoch, one.position)
+            for one in (asked, partition)
         )
-        if not is_same or asked.position != partition.position:
-            seen = f"node {node.number} answers {asked} with {partition}"
-            raise Broken("snapshots are those that were asked for", seen)
+        if requested != sent:
+            seen = f"answers {asked} with {partition}"
+            raise _violation("snapshots are those that were asked for", node, seen)
 
 
 _ABOUT_A_PARTITION = frozenset({FetchResponse, VoteResponse, FetchSnapshotResponse})
 
 
-def _can_follow(before: frozenset[ReplicaKey], after: frozenset[ReplicaKey]) -> bool:
-    """Whether a voter set may follow another."""
-    return majorities_overlap(_with_directories(before, after), after)
-
-
 def _with_directories(
     before: frozenset[ReplicaKey], after: frozenset[ReplicaKey]
 ) -> frozenset[ReplicaKey]:
-    """A voter set with the directories that another knows of the same voters."""
+    """Return a voter set with the directory ids that another set has for the same voters."""
     known = {key: [one for one in after if key.means(one)] for key in before}
     return frozenset(found[0] if found else key for key, found in known.items())

@@ -1,7 +1,7 @@
-"""What is on its way between nodes.
+"""Messages in flight between nodes.
 
-A link goes one way, from a sender to a receiver; both keep their order unless a step says
-otherwise. Where a link is cut, what is sent is lost, and nobody is told.
+A link goes one way, from a sender to a receiver, and keeps its order unless a step takes a later
+message first. What is sent over a cut link is lost, and the sender does not learn of it.
 """
 
 from __future__ import annotations
@@ -16,91 +16,92 @@ from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 
 CLIENT = 0
-"""Who asks for work; it is no node."""
+"""The sender id of clients."""
 STRANGER = -1
-"""Who asks for anything, and is no node either."""
+"""The sender id of the client outside the cluster."""
 
 
 class Token(NamedTuple):
-    """Who waits for a reply: which request of which life of a node, and what it asked."""
+    """Identifies a request: its sender, and the incarnation and number there."""
 
     node: int
-    life: int
+    incarnation: int
     number: int
-    asked: Message
+    request: Message
 
     @property
     def is_of_node(self) -> bool:
-        """Whether a node waits, and not a client or a stranger."""
+        """Whether a node sent it, not a client or a stranger."""
         return self.node not in (CLIENT, STRANGER)
 
 
 @dataclass(slots=True)
 class Parcel:
-    """A request, a response, or the news that there will be none (`message` is None)."""
+    """A request, a response, or the news that no response will come (`message` is None)."""
 
     sender: int
     receiver: int
-    number: int
-    """Of the request, as the node that asked counts them."""
-    life: int
-    """In which of its lives that node asked."""
+    token: Token
     version: int
     message: Message | None
     content: LogSlice | SnapshotSlice | None = None
-    """What the bytes of a response are, which are read when they are handed over."""
-    is_request: bool = False
+    """Which bytes the response carries; they are read on delivery."""
     is_unsupported: bool = False
 
-    def input_for(self, life: int) -> Input | None:
-        """What the receiver is handed; None in a life in which it has not asked."""
+    @property
+    def is_request(self) -> bool:
+        """Whether it is on the way to the node that shall answer."""
+        return self.sender == self.token.node
+
+    def input_for(self, incarnation: int) -> Input | None:
+        """Return the receiver's input; None if an earlier incarnation sent the request."""
         if self.is_request:
-            assert self.message is not None, "a request says something"
-            token = Token(self.sender, self.life, self.number, self.message)
+            assert self.message is not None, "a request has a message"
+            token = self.token._replace(request=self.message)  # as it was decoded
             return Request(token, self.message, self.version, LISTENER)
-        if self.life != life:
+        if self.token.incarnation != incarnation:
             return None
         if self.message is None:
-            return RequestFailed(self.number, self.is_unsupported)
-        return Response(self.number, self.message)
+            return RequestFailed(self.token.number, self.is_unsupported)
+        return Response(self.token.number, self.message)
 
 
 class Network:
-    """The links between nodes."""
+    """The links between nodes, by sender and receiver."""
 
     def __init__(self) -> None:
         self._links: dict[tuple[int, int], list[Parcel]] = {}
         self._cut: set[tuple[int, int]] = set()
 
     def send(self, parcel: Parcel) -> bool:
-        """Put a parcel on its way; whether it is on it."""
+        """Return whether the parcel is in flight; on a cut link it is lost."""
         link = (parcel.sender, parcel.receiver)
         if link in self._cut:
             return False
         self._links.setdefault(link, []).append(parcel)
         return True
 
-    def take(self, sender: int, receiver: int, place: int, *, keep: bool = False) -> Parcel | None:
-        """A parcel by its place on a link, which it leaves unless it is to be kept."""
+    def take(self, sender: int, receiver: int, index: int, *, keep: bool = False) -> Parcel | None:
+        """Remove a parcel from its link and return it; `keep` leaves it there."""
         parcels = self._links.get((sender, receiver), [])
-        if place >= len(parcels):
+        if index >= len(parcels):
             return None
-        return parcels[place] if keep else parcels.pop(place)
+        return parcels[index] if keep else parcels.pop(index)
 
-    def place_of(self, parcel: Parcel) -> int | None:
-        """The place of a parcel on its link; None where it is not there any more."""
+    def index_of(self, parcel: Parcel) -> int | None:
+        """Return the index of a parcel on its link; None if it is no longer in flight."""
         parcels = self._links.get((parcel.sender, parcel.receiver), [])
-        for place, one in enumerate(parcels):
+        for index, one in enumerate(parcels):
             if one is parcel:
-                return place
+                return index
         return None
 
     def clear(self, sender: int, receiver: int) -> None:
-        """Lose all that is on a link."""
+        """Lose everything on a link."""
         self._links.pop((sender, receiver), None)
 
     def cut(self, sender: int, receiver: int) -> bool:
-        """Cut a link, with all that is on it; whether it was whole."""
+        """Cut a link and lose everything on it; False if it was cut already."""
         if (sender, receiver) in self._cut:
             return False
         self._cut.add((sender, receiver))
@@ -108,7 +109,7 @@ class Network:
         return True
 
     def mend(self, sender: int, receiver: int) -> bool:
-        """Mend a link; whether it was cut."""
+        """Restore a link; False if it was not cut."""
         if (sender, receiver) not in self._cut:
             return False
         self._cut.remove((sender, receiver))
@@ -116,17 +117,15 @@ class Network:
 
     @property
     def cuts(self) -> list[tuple[int, int]]:
-        """The links that are cut, by sender and receiver."""
+        """The cut links, sorted."""
         return sorted(self._cut)
 
 
-def through_codecs(message: Message, version: int) -> Message:
-    """What a receiver decodes from what a sender has encoded.
-
-    `KraftwireError` where that does not encode to the same bytes again.
-    """
+def transcode(message: Message, version: int) -> Message:
+    """Return what a receiver decodes; raise `KraftwireError` if it encodes to other bytes."""
     data = message.encode(version)
     copy = type(message).decode(data, version)
     if copy.encode(version) != data:
-        raise KraftwireError(f"{type(message).__name__} {version} does not survive: {message}")
+        name = type(message).__name__
+        raise KraftwireError(f"{name} {version} encodes differently after decoding: {message}")
     return copy

@@ -1,13 +1,12 @@
-"""A run from beginning to end: steps at random, and then quiet, in which a cluster must recover."""
+"""One run: random steps, then a quiet period without faults in which the cluster must recover."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kraftwire.raft.core.roles import Leader
-from kraftwire.simulation.ledger import Broken
+from kraftwire.simulation.ledger import RuleViolation
 from kraftwire.simulation.scenario import Scenario, draw_scenario
 from kraftwire.simulation.scheduler import Scheduler
 from kraftwire.simulation.steps import Step
@@ -15,81 +14,75 @@ from kraftwire.simulation.world import World
 
 EVENTS = 5000
 RECOVERS = "a cluster in quiet recovers"
-RECOVERS_IN_MS = 60_000
+_RECOVERY_MS = 60_000
 
 
 class Run(NamedTuple):
-    """What came of a run; `broken` is None where every rule held."""
+    """The result of a run; `violation` is None if every rule held."""
 
     scenario: Scenario
     steps: list[Step]
     events: int
-    broken: Broken | None
+    violation: RuleViolation | None
     is_stuck: bool = False
-    """Whether it is the quiet behind its steps in which a rule does not hold."""
+    """Whether the rule does not hold in the quiet period, which is not among the steps."""
 
 
-class Found:
-    """The rule that did not hold, if there is one."""
-
-    broken: Broken | None = None
-
-
-@contextmanager
-def breaking() -> Iterator[Found]:
-    """Note the rule that does not hold; that nodes do not fail is one of them."""
-    found = Found()
+def violation_of(function: Callable[[], None]) -> RuleViolation | None:
+    """Call a function and return the rule that it breaks; a failing node breaks one too."""
     try:
-        yield found
-    except Broken as error:
-        found.broken = error
+        function()
+    except RuleViolation as error:
+        return error
     except Exception as error:  # noqa: BLE001  # whatever a bug raises
-        found.broken = Broken("nodes do not fail", f"{type(error).__name__}: {error}")
-        found.broken.__cause__ = error
+        violation = RuleViolation("nodes do not fail", f"{type(error).__name__}: {error}")
+        violation.__cause__ = error
+        return violation
+    return None
 
 
 def simulate(
     seed: int, events: int = EVENTS, *, codecs: bool = True, stranger: bool = False
 ) -> Run:
-    """Run the scenario of a seed for so many events, and then in quiet."""
+    """Run the scenario of a seed for a number of events, then the quiet period."""
     return run_scenario(draw_scenario(seed, stranger=stranger), events, codecs=codecs)
 
 
 def run_scenario(scenario: Scenario, events: int = EVENTS, *, codecs: bool = True) -> Run:
-    """Run a scenario for so many events, and then in quiet."""
+    """Run a scenario for a number of events, then the quiet period."""
     scheduler = Scheduler(scenario, codecs=codecs)
-    before = 0
-    with breaking() as found:
-        scheduler.run(events)
-        before = len(scheduler.steps)
-        scheduler.calm_down()
-        recover(scheduler)
-    is_stuck = found.broken is not None and found.broken.rule == RECOVERS
-    steps = scheduler.steps[:before] if is_stuck else scheduler.steps
-    return Run(scenario, steps, scheduler.world.events, found.broken, is_stuck)
+    violation = violation_of(lambda: scheduler.run(events))
+    random_steps = list(scheduler.steps)
+    if violation is None:
+        violation = violation_of(lambda: recover(scheduler))
+    is_stuck = violation is not None and violation.rule == RECOVERS
+    steps = random_steps if is_stuck else scheduler.steps
+    return Run(scenario, steps, scheduler.world.events, violation, is_stuck)
 
 
 def recover(scheduler: Scheduler) -> None:
-    """Check that someone leads and may write, and that everybody learns of new committed records.
+    """End all faults, then check that a leader may write and that all nodes commit new records.
 
-    Operators help if they have to: see `kraftwire.simulation.work`. Raise `Broken` if it fails.
+    Operators help if they have to (see `kraftwire.simulation.workload`). Raise `RuleViolation` if
+    the cluster does not recover.
     """
+    scheduler.end_faults()
     before = scheduler.world.ledger.end.offset
 
-    def is_well(world: World) -> bool:
-        end = world.ledger.end.offset
-        if end <= before:
+    def has_recovered(world: World) -> bool:
+        if world.ledger.end.offset <= before:
             return False
         cores = [node.replica.core for node in world.nodes.values() if node.replica is not None]
         leads = any(isinstance(core.role, Leader) and core.role.is_open for core in cores)
         return leads and all(core.committed > before for core in cores)
 
-    if not scheduler.run_until(is_well, scheduler.world.now + RECOVERS_IN_MS):
+    nodes = scheduler.world.nodes.values()
+    if not scheduler.run_until(has_recovered, scheduler.world.now + _RECOVERY_MS):
         states = [
             f"{node.number}: {node.replica.core.role if node.replica else 'stopped'}"
-            for node in scheduler.world.nodes.values()
+            for node in nodes
         ]
-        raise Broken(RECOVERS, "; ".join(states))
-    for node in scheduler.world.nodes.values():
+        raise RuleViolation(RECOVERS, "; ".join(states))
+    for node in nodes:
         if node.replica is not None:
-            scheduler.world.ledger.reopen(node)
+            scheduler.world.ledger.check_disk(node)

@@ -1,7 +1,7 @@
-"""What a run begins with: how many replicas of which kind, and how bad their world is.
+"""What a run starts with: the nodes of a cluster, their settings, and how often things fail.
 
-A scenario is drawn from a seed, and with the steps taken in it says all about a run. Times are
-in ms, probabilities between 0 and 1, the rates of clocks in thousandths of true time.
+A scenario is drawn from a seed; together with the steps of a run it determines the run. Times are
+in ms, probabilities between 0 and 1, clock rates in thousandths of true time.
 """
 
 from __future__ import annotations
@@ -17,75 +17,75 @@ from kraftwire.raft.state.voters import NO_VOTERS, Listener, ReplicaKey, Voter, 
 
 CLUSTER = "simulated"
 LISTENER = "CONTROLLER"
-HOST = "127.0.0.1"
+TRUE_RATE = 1000
+_HOST = "127.0.0.1"
 _FIRST_PORT = 9000
 _PORTS = 100
-TRUE_RATE = 1000
 _BACKOFF_MS = 100
-"""Longer than usual, or most events would be questions to those who know no leader either."""
-_PIECE = 200
-"""Snapshots are small here, and should come in pieces."""
+"""Longer than Kafka's: otherwise most events are requests to nodes that know no leader either."""
+_SNAPSHOT_FETCH_BYTES = 200
+"""So that the small snapshots of a run take several fetches."""
 _CLEAN_MS = 1000
-MOST_VOTERS = 7
-MOST_OBSERVERS = 5
+_MAX_VOTERS = 7
+_MAX_OBSERVERS = 5
 
 
 class Bootstrap(StrEnum):
     """Where the first voter set comes from."""
 
     STATIC = "static"
-    """The configuration; kraft.version is 0, and no voter comes or goes."""
+    """The configuration: kraft.version is 0, and the voters cannot change."""
     CHECKPOINT = "checkpoint"
-    """The bootstrap checkpoint of each voter has all of them (KIP-853)."""
+    """The bootstrap checkpoint of each voter names all of them (KIP-853)."""
     STANDALONE = "standalone"
-    """The bootstrap checkpoint of the first has that one; others are added later."""
+    """The bootstrap checkpoint of node 1 names only node 1; clients add the others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
-    """How often what goes wrong; none at all unless said."""
+    """How often something fails."""
 
     loss: float = 0.0
     repeat: float = 0.0
-    """A message comes, and comes again."""
+    """A message is delivered twice."""
     late: float = 0.0
-    """A message comes behind others that were sent after it."""
+    """A message is delivered after others that were sent later."""
     crash: float = 0.0
-    """A node crashes while it does what an input asks for."""
+    """A node crashes while it handles an input."""
     pause_ms: int = 0
-    """On average between two faults that strike a node, a link or a disk; 0 for none."""
+    """Mean time between faults of nodes, links and disks; 0 for no such faults."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """See the module."""
+    """A cluster, its workload and its faults; transcripts list these fields by name."""
 
     seed: int
     voters: int
     observers: int = 0
     bootstrap: Bootstrap = Bootstrap.CHECKPOINT
     membership: Membership = Membership.SHIPPED
-    """By which rules voters come and go; those of KIP-856 begin with a static configuration."""
+    """The rules for changing voters; those of KIP-856 need a static bootstrap."""
     faults: Faults = Faults()
     work_ms: int = 20
-    """On average between two things that clients ask for; 0 for none."""
+    """Mean time between requests of clients; 0 for none."""
     changes: float = 0.1
-    """How much of that is about voters, snapshots and restarts, and not about records."""
+    """The share of requests that is about voters, snapshots and restarts instead of records."""
     rates: tuple[int, ...] = ()
-    """How fast each node's clock runs; true where not said."""
+    """The clock rate of each node; true time for nodes after the last."""
     old: frozenset[int] = frozenset()
-    """The nodes of an earlier release: no pre-vote, and Fetch 17."""
+    """Nodes of an earlier release: no pre-vote, and Fetch 17."""
     stranger_ms: int = 0
-    """On average between two requests of a stranger (see `stranger`); 0 for none."""
+    """Mean time between forged requests (see `forged_requests`); 0 for none."""
 
     @property
     def nodes(self) -> range:
-        """The ids of all nodes; voters come first."""
+        """The ids of all nodes, voters first."""
         return range(1, self.voters + self.observers + 1)
 
     @property
     def has_checkpoints(self) -> bool:
-        """Whether the first voters are told by bootstrap checkpoints."""
+        """Whether bootstrap checkpoints name the first voters."""
         return self.bootstrap is not Bootstrap.STATIC
 
     @property
@@ -94,21 +94,21 @@ class Scenario:
         return range(1, 2 if self.bootstrap is Bootstrap.STANDALONE else self.voters + 1)
 
     def rate_of(self, node: int) -> int:
-        """How fast a node's clock runs."""
+        """Return the clock rate of a node."""
         return self.rates[node - 1] if node <= len(self.rates) else TRUE_RATE
 
     def first_voters(self) -> VoterSet:
-        """The voter set that the cluster begins with."""
-        if self.bootstrap is Bootstrap.STATIC:  # a configuration knows no directories
+        """Return the first voter set; a static configuration has no directory ids."""
+        if self.bootstrap is Bootstrap.STATIC:
             return VoterSet(Voter(ReplicaKey(node), listeners_of(node)) for node in self.formatted)
-        return VoterSet(voter_of(key_of(node)) for node in self.formatted)
+        return VoterSet(Voter(key_of(node), listeners_of(node), 0, 1) for node in self.formatted)
 
     def config_of(self, key: ReplicaKey, moves: int = 0) -> Config:
-        """What a node is told; of a new disk it has another key.
+        """Return the configuration of a node that has moved so many times.
 
-        With a new disk nobody is told the voters any more that the quorum began with, once they
-        can change: it would take itself for one of them, and elect itself where it was the only
-        one. (The ids of KIP-856 stay, and an empty log is not elected by the others.)
+        If voters can change, a node with a new disk is not configured with the first voters: it
+        would believe that it is one of them, and if it was the only one it would elect itself.
+        KIP-856 keeps the ids, because voters do not elect an empty log.
         """
         has_static = not self.has_checkpoints and (
             key == key_of(key.id) or self.membership is Membership.KIP_856
@@ -119,71 +119,65 @@ class Scenario:
             listeners=listeners_of(key.id, moves),
             default_listener=LISTENER,
             retry_backoff_ms=_BACKOFF_MS,
-            fetch_snapshot_max_bytes=_PIECE,
+            fetch_snapshot_max_bytes=_SNAPSHOT_FETCH_BYTES,
             clean_interval_ms=_CLEAN_MS,
-            bootstrap=tuple(address_of(node) for node in self.nodes if node != key.id),
+            bootstrap=tuple(_address_of(node) for node in self.nodes if node != key.id),
             static_voters=self.first_voters() if has_static else NO_VOTERS,
             membership=self.membership,
         )
 
 
 def key_of(node: int, disk: int = 0) -> ReplicaKey:
-    """A node with its first disk, or a later one."""
+    """Return the replica key of a node with its first disk, or a later one."""
     return ReplicaKey(node, UUID(int=(disk << 32) + node))
 
 
 def listeners_of(node: int, moves: int = 0) -> tuple[Listener, ...]:
-    """Where a node listens that has moved so often."""
-    return (Listener(LISTENER, *address_of(node, moves)),)
+    """Return the listeners of a node that has moved so many times."""
+    return (Listener(LISTENER, *_address_of(node, moves)),)
 
 
-def address_of(node: int, moves: int = 0) -> Address:
-    """The address of a node that has moved so often."""
-    return Address(HOST, _FIRST_PORT + _PORTS * moves + node)
+def _address_of(node: int, moves: int = 0) -> Address:
+    return Address(_HOST, _FIRST_PORT + _PORTS * moves + node)
 
 
 def node_at(address: Address) -> tuple[int, int]:
-    """The node that has an address when it has moved so often."""
+    """Return the node with an address, and how many times it has moved by then."""
     moves, node = divmod(address.port - _FIRST_PORT, _PORTS)
     return node, moves
 
 
-def voter_of(key: ReplicaKey) -> Voter:
-    """A node as voter sets have it."""
-    return Voter(key, listeners_of(key.id), 0, 1)
-
-
 def draw_scenario(seed: int, *, stranger: bool = False) -> Scenario:
-    """Return the scenario of a seed: from a quiet cluster to one where everything fails.
+    """Draw the scenario of a seed: from a cluster without faults to one where everything fails.
 
-    With `stranger`, somebody sends requests of any kind to it as well.
+    With `stranger`, a client outside the cluster sends forged requests as well.
     """
-    chance = Random(seed)
-    voters = chance.randint(1, MOST_VOTERS)
-    observers = chance.choice((0, 0, 1, 2, MOST_OBSERVERS))
-    weather = chance.choice((0.0, 0.3, 1.0, 1.0, 2.0))
+    rng = Random(seed)
+    voters = rng.randint(1, _MAX_VOTERS)
+    observers = rng.choice((0, 0, 1, 2, _MAX_OBSERVERS))
+    severity = rng.choice((0.0, 0.3, 1.0, 1.0, 2.0))
     faults = Faults(
-        loss=weather * chance.choice((0.0, 0.01, 0.1)),
-        repeat=weather * chance.choice((0.0, 0.01, 0.1)),
-        late=weather * chance.choice((0.0, 0.05, 0.3)),
-        crash=weather * chance.choice((0.0, 0.001, 0.005)),
-        pause_ms=int(chance.choice((300, 1000, 3000)) / weather) if weather else 0,
+        loss=severity * rng.choice((0.0, 0.01, 0.1)),
+        repeat=severity * rng.choice((0.0, 0.01, 0.1)),
+        late=severity * rng.choice((0.0, 0.05, 0.3)),
+        crash=severity * rng.choice((0.0, 0.001, 0.005)),
+        pause_ms=int(rng.choice((300, 1000, 3000)) / severity) if severity else 0,
     )
     nodes = range(1, voters + observers + 1)
-    bootstrap = chance.choice((Bootstrap.STATIC, Bootstrap.CHECKPOINT, Bootstrap.STANDALONE))
-    # The rules of KIP-856 begin with a static configuration.
+    bootstrap = rng.choice((Bootstrap.STATIC, Bootstrap.CHECKPOINT, Bootstrap.STANDALONE))
+    # The rules of KIP-856 need a static configuration.
     policies = tuple(Membership) if bootstrap is Bootstrap.STATIC else (Membership.SHIPPED,)
-    spread = chance.choice((0, 0, 50, 300))
+    spread = rng.choice((0, 0, 50, 300))
     return Scenario(
         seed=seed,
         voters=voters,
         observers=observers,
         bootstrap=bootstrap,
-        membership=chance.choice(policies),
+        membership=rng.choice(policies),
         faults=faults,
-        work_ms=chance.choice((5, 20, 100, 500)),
-        changes=chance.choice((0.02, 0.1, 0.5)),
-        rates=tuple(TRUE_RATE + chance.randint(-spread, spread) for _ in nodes),
-        old=frozenset(node for node in nodes if chance.random() < 0.15),
-        stranger_ms=chance.choice((20, 100, 500)) if stranger else 0,
+        work_ms=rng.choice((5, 20, 100, 500)),
+        changes=rng.choice((0.02, 0.1, 0.5)),
+        rates=tuple(TRUE_RATE + rng.randint(-spread, spread) for _ in nodes),
+        old=frozenset(node for node in nodes if rng.random() < 0.15),
+        stranger_ms=rng.choice((20, 100, 500)) if stranger else 0,
     )

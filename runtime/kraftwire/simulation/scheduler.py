@@ -1,8 +1,8 @@
-"""Who decides what happens next in a run that is made of a seed.
+"""Decides what happens next in a run, at random from its seed.
 
-Every parcel gets a fate when it is sent: when it comes, whether it comes twice or not at all.
-Faults and work come at random times. What is decided becomes steps, and the steps alone say
-what has happened.
+Each parcel gets its fate when it is sent: when it is delivered, and whether it is repeated or lost.
+Faults and requests come at random times. All decisions become steps, and the steps alone determine
+what happens.
 """
 
 from __future__ import annotations
@@ -13,24 +13,26 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from kraftwire.simulation.ledger import Broken
+from kraftwire.simulation.forged_requests import DRAWS
+from kraftwire.simulation.ledger import RuleViolation
 from kraftwire.simulation.network import Parcel
-from kraftwire.simulation.node import Node
+from kraftwire.simulation.node import SimulatedNode
 from kraftwire.simulation.scenario import Scenario
 from kraftwire.simulation.steps import NEVER, Action, Step
-from kraftwire.simulation.stranger import MOST_DRAWS
-from kraftwire.simulation.work import may_lose, work_step
+from kraftwire.simulation.workload import can_lose_disk, next_request
 from kraftwire.simulation.world import World
 
-_USUAL_WORK_MS = 20
+_QUIET_WORK_MS = 20
+"""Mean time between requests in the quiet period, if the scenario has none."""
+_RETRY_MS = 100
+"""Clients that find no leader try again after this time, on average."""
 _QUICK_MS = 4
 _LATE_MS = 400
-_PATIENCE_MS = 100
-"""Clients that find no leader look again after so long, on average."""
 _LONG_MS = 6000
-_LONGEST_MS = 3_600_000
-_MOST_EFFECTS = 6
-_MOST_BITS = 1 << 20
+_MAX_RUN_MS = 3_600_000
+_MAX_EFFECTS = 6
+_BITS = 1 << 20
+_MAX_TICKS = 100
 _FAULTS = (
     Action.CRASH,
     Action.CRASH,
@@ -43,242 +45,239 @@ _FAULTS = (
     Action.WIPE,
     Action.FLIP,
 )
-"""What strikes; what is there twice strikes twice as often."""
-_MOST_TICKS = 100
+"""Repeated entries are more frequent."""
 
 
 class Scheduler:
-    """Makes the steps of a run; it is the watcher of its world."""
+    """Produces the steps of a run; it is the watcher of its world."""
 
-    def __init__(self, scenario: Scenario, *, codecs: bool = True, is_calm: bool = False) -> None:
-        """With `is_calm`, nothing happens of itself but what the nodes do."""
+    def __init__(self, scenario: Scenario, *, codecs: bool = True, is_quiet: bool = False) -> None:
+        """With `is_quiet`, nothing happens except what the nodes do themselves."""
         self.scenario = scenario
         self.world = World(scenario, self, codecs=codecs)
-        self.chance = Random(scenario.seed)
+        self.rng = Random(scenario.seed)
         self.steps: list[Step] = []
-        self.is_calm = is_calm
-        """Whether nothing goes wrong any more."""
-        self._due: list[tuple[int, int, Callable[..., None], Any]] = []
+        self.is_quiet = is_quiet
+        """Whether there are no faults."""
+        self._due: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
         self._numbers = count()
-        self._loop = (0, 0, 0)
-        self._ticks: dict[int, int] = {}
-        """When each node is looked at next."""
-        if is_calm:
+        self._last_tick = (0, 0, 0)
+        """The node and the time of the last tick, and how many ticks in a row these had."""
+        self._tick_times: dict[int, int] = {}
+        """When each node's deadline is checked next."""
+        if is_quiet:
             return
         for node in scenario.nodes:
             self._at(0, self._start, node)
-        if scenario.faults.pause_ms:
-            self._at(self._pause(scenario.faults.pause_ms), self._strike, None)
-        if scenario.work_ms:
-            self._at(self._pause(scenario.work_ms), self._work, None)
-        if scenario.stranger_ms:
-            self._at(self._pause(scenario.stranger_ms), self._visit, None)
+        for mean, action in (
+            (scenario.faults.pause_ms, self._strike),
+            (scenario.work_ms, self._work),
+            (scenario.stranger_ms, self._send_forged_request),
+        ):
+            if mean:
+                self._at(self._pause(mean), action)
 
     def run(self, events: int) -> None:
-        """Go on until so many events have happened; `Broken` where a rule does not hold.
+        """Run until so many events have happened; raise `RuleViolation` if a rule breaks.
 
-        Where nothing happens any more, as with every disk damaged, it ends after an hour.
+        If nothing happens any more, for example because every disk is damaged, stop after an hour.
         """
         world = self.world
-        while world.events < events and world.now < _LONGEST_MS:
-            self._go_on()
+        while world.events < events and world.now < _MAX_RUN_MS:
+            self._advance()
 
-    def run_until(self, is_done: Callable[[World], bool], until: int) -> bool:
-        """Go on until something is so, at most to a time; whether it is."""
+    def run_until(self, is_done: Callable[[World], bool], end: int) -> bool:
+        """Run until a condition holds; return False if it does not by the time `end`."""
         while not is_done(self.world):
-            if self._due[0][0] > until:
+            if self._due[0][0] > end:
                 return False
-            self._go_on()
+            self._advance()
         return True
 
-    def calm_down(self) -> None:
-        """Nothing goes wrong from here on; what is broken is mended."""
-        world, was_calm = self.world, self.is_calm
-        self.is_calm = world.executor.is_quiet = True
-        if was_calm or not self.scenario.work_ms:
-            self._at(world.now, self._work, None)
-        for sender, receiver in world.network.cuts:
-            self.take(Step(world.now, Action.MEND, receiver, sender))
+    def end_faults(self) -> None:
+        """Begin the quiet period: restore links, replace damaged disks and start all nodes."""
+        world, was_quiet = self.world, self.is_quiet
+        self.is_quiet = world.executor.is_quiet = True
+        if was_quiet or not self.scenario.work_ms:
+            self._at(world.now, self._work)
+        self._mend_all()
         for node in world.nodes.values():
             if node.is_damaged:
-                self.take(Step(world.now, Action.WIPE, node.number))
+                self._take(Action.WIPE, node.number)
             if node.replica is None:
                 self._start(node.number)
 
-    def take(self, step: Step) -> bool:
-        """Have a step done, and note it; whether there was something to do."""
-        self.steps.append(step)  # a step that breaks a rule has done something
-        done = self.world.take(step)
+    def apply(self, step: Step) -> bool:
+        """Take a step and record it; return False if it is not possible."""
+        self.steps.append(step)  # also if it breaks a rule
+        done = self.world.apply(step)
         if not done:
             self.steps.pop()
         return done
 
-    # -- what the world tells ------------------------------------------------------------------
+    # -- reports of the world ------------------------------------------------------------------
 
-    def sent(self, parcel: Parcel) -> None:
-        """See `Watcher`."""
-        chance, faults = self.chance, self.scenario.faults
-        delay = 1 + int(chance.random() * _QUICK_MS)
+    def on_send(self, parcel: Parcel) -> None:
+        rng, faults = self.rng, self.scenario.faults
+        delay = 1 + int(rng.random() * _QUICK_MS)
         action = Action.DELIVER
-        if not self.is_calm:
-            fate = chance.random()
+        if not self.is_quiet:
+            fate = rng.random()
             if fate < faults.loss:
                 action = Action.LOSE
             elif fate < faults.loss + faults.repeat:
                 action = Action.REPEAT
             elif fate < faults.loss + faults.repeat + faults.late:
-                delay += chance.randrange(_LATE_MS)
-        self._at(self.world.now + delay, self._arrive, (parcel, action))
+                delay += rng.randrange(_LATE_MS)
+        self._at(self.world.now + delay, self._arrive, parcel, action)
 
-    def to_confirm(self, node: Node) -> None:
-        """See `Watcher`."""
-        self._at(self.world.now, self._confirm, (node.number, node.life))
+    def on_flush(self, node: SimulatedNode) -> None:
+        self._at(self.world.now, self._confirm_flush, node, node.incarnation)
 
-    def acted(self, node: Node) -> None:
-        """See `Watcher`."""
+    def on_change(self, node: SimulatedNode) -> None:
         if node.replica is None:
             if not node.is_damaged:
-                pause = _LATE_MS if self.is_calm else self.chance.choice((1, _LATE_MS, _LONG_MS))
+                pause = _LATE_MS if self.is_quiet else self.rng.choice((1, _LATE_MS, _LONG_MS))
                 self._at(self.world.now + pause, self._start, node.number)
             return
         deadline = node.replica.next_deadline()
         if deadline is not None:
             at = max(node.true_time(deadline), self.world.now)
-            if at < self._ticks.get(node.number, at + 1):
-                self._ticks[node.number] = at
-                self._at(at, self._tick, (node.number, at))
+            if at < self._tick_times.get(node.number, at + 1):
+                self._tick_times[node.number] = at
+                self._at(at, self._tick, node, at)
 
     # -- what comes due ------------------------------------------------------------------------
 
-    def _arrive(self, about: tuple[Parcel, Action]) -> None:
-        parcel, action = about
-        place = self.world.network.place_of(parcel)
-        if place is not None:
-            crash = NEVER if action is Action.LOSE else self._crash_in()
-            step = Step(self.world.now, action, parcel.receiver, parcel.sender, place, crash)
-            self.take(step)
+    def _arrive(self, parcel: Parcel, action: Action) -> None:
+        index = self.world.network.index_of(parcel)
+        if index is not None:
+            crash = NEVER if action is Action.LOSE else self._crash_after()
+            now = self.world.now
+            self.apply(Step(now, action, parcel.receiver, parcel.sender, index, crash))
 
-    def _confirm(self, about: tuple[int, int]) -> None:
-        number, life = about
-        if self.world.nodes[number].life == life:
-            self.take(Step(self.world.now, Action.FLUSHED, number, crash=self._crash_in()))
+    def _confirm_flush(self, node: SimulatedNode, incarnation: int) -> None:
+        if node.incarnation == incarnation:
+            self._take(Action.FLUSHED, node.number, crash=self._crash_after())
 
-    def _tick(self, about: tuple[int, int]) -> None:
-        number, at = about
-        now, node = self.world.now, self.world.nodes[number]
-        if self._ticks.get(number) != at:
-            return  # an earlier look has been asked for since
-        del self._ticks[number]
+    def _tick(self, node: SimulatedNode, at: int) -> None:
+        if self._tick_times.get(node.number) != at:
+            return  # an earlier check was scheduled since
+        del self._tick_times[node.number]
         if node.replica is None:
             return
         deadline = node.replica.next_deadline()
-        if deadline is not None and node.true_time(deadline) <= now:
-            self.take(Step(now, Action.TICK, number, crash=self._crash_in()))
-            self._look_for_a_loop(node)
+        if deadline is not None and node.true_time(deadline) <= self.world.now:
+            self._take(Action.TICK, node.number, crash=self._crash_after())
+            self._check_progress(node)
         else:
-            self.acted(node)
+            self.on_change(node)
 
-    def _look_for_a_loop(self, node: Node) -> None:
-        """A tick after which the same is due again at once, and again, is no way to wait."""
+    def _check_progress(self, node: SimulatedNode) -> None:
+        """Raise if a node's ticks at the same time never stop."""
         now = self.world.now
-        number, before, times = self._loop
+        number, before, times = self._last_tick
         times = times + 1 if (number, before) == (node.number, now) else 1
-        self._loop = (node.number, now, times)
-        if times > _MOST_TICKS and node.replica is not None:
-            raise Broken("deadlines pass", f"node {node.number}: {node.replica.core.role}")
+        self._last_tick = (node.number, now, times)
+        if times > _MAX_TICKS and node.replica is not None:
+            raise RuleViolation("deadlines pass", f"node {node.number}: {node.replica.core.role}")
 
     def _start(self, number: int) -> None:
         if self.world.nodes[number].replica is None:
-            self.take(Step(self.world.now, Action.START, number, crash=self._crash_in()))
+            self._take(Action.START, number, crash=self._crash_after())
 
-    def _work(self, _: None) -> None:
-        step = work_step(self.world, self.chance, self._crash_in())
+    def _work(self) -> None:
+        step = next_request(self.world, self.rng, self._crash_after())
         if step is not None:
-            self.take(step)
-        mean = self.scenario.work_ms or _USUAL_WORK_MS
-        pause = self._pause(mean if step is not None else max(mean, _PATIENCE_MS))
-        self._at(self.world.now + pause, self._work, None)
+            self.apply(step)
+        mean = self.scenario.work_ms or _QUIET_WORK_MS
+        pause = self._pause(mean if step is not None else max(mean, _RETRY_MS))
+        self._at(self.world.now + pause, self._work)
 
-    def _visit(self, _: None) -> None:
-        """Let a stranger ask a node something; in quiet it is silent."""
-        if self.is_calm:
+    def _send_forged_request(self) -> None:
+        if self.is_quiet:
             return
-        chance, now = self.chance, self.world.now
-        self._at(now + self._pause(self.scenario.stranger_ms), self._visit, None)
-        number, draw = chance.choice(self.scenario.nodes), chance.randrange(MOST_DRAWS)
-        self.take(Step(now, Action.STRANGER, number, place=draw, crash=self._crash_in()))
+        pause = self._pause(self.scenario.stranger_ms)
+        self._at(self.world.now + pause, self._send_forged_request)
+        number, seed = self.rng.choice(self.scenario.nodes), self.rng.randrange(DRAWS)
+        self._take(Action.STRANGER, number, value=seed, crash=self._crash_after())
 
-    def _strike(self, _: None) -> None:
-        if self.is_calm:
+    # -- faults --------------------------------------------------------------------------------
+
+    def _strike(self) -> None:
+        if self.is_quiet:
             return
-        chance, now = self.chance, self.world.now
-        self._at(now + self._pause(self.scenario.faults.pause_ms), self._strike, None)
-        nodes = list(self.scenario.nodes)
-        number, other = chance.choice(nodes), chance.choice(nodes)
-        kind = chance.choice(_FAULTS)
-        if kind in (Action.CRASH, Action.FAIL):
-            self.take(Step(now, kind, number))
-        elif kind in (Action.WIPE, Action.FLIP):
-            self._spoil(number, kind)
-        elif kind is Action.MEND:
-            self._mend_some()
-        elif number != other and kind is Action.RESET:
-            self.take(Step(now, kind, number, other))
-        elif kind is Action.CUT:
+        rng = self.rng
+        self._at(self.world.now + self._pause(self.scenario.faults.pause_ms), self._strike)
+        number, other = rng.choice(self.scenario.nodes), rng.choice(self.scenario.nodes)
+        action = rng.choice(_FAULTS)
+        if action in (Action.CRASH, Action.FAIL):
+            self._take(action, number)
+        elif action in (Action.WIPE, Action.FLIP):
+            self._damage_disk(number, action)
+        elif action is Action.MEND:
+            self._mend_all()
+        elif number != other and action is Action.RESET:
+            self._take(action, number, other)
+        elif action is Action.CUT:
             self._cut_some(number)
 
-    def _spoil(self, number: int, kind: Action) -> None:
-        """Take a disk, or a bit of it, where enough others are left."""
+    def _damage_disk(self, number: int, action: Action) -> None:
+        """Wipe a disk or flip a bit of it, if the cluster survives that."""
         node = self.world.nodes[number]
         if node.is_damaged:
-            self.take(Step(self.world.now, Action.WIPE, number))
-        elif may_lose(self.world, node):
-            bit = self.chance.randrange(_MOST_BITS) if kind is Action.FLIP else 0
-            self.take(Step(self.world.now, kind, number, place=bit))
+            self._take(Action.WIPE, number)
+        elif can_lose_disk(self.world, node):
+            bit = self.rng.randrange(_BITS) if action is Action.FLIP else 0
+            self._take(action, number, value=bit)
 
     def _cut_some(self, number: int) -> None:
-        """Cut one link, all to a node, all from it, or the cluster in two."""
-        chance, now = self.chance, self.world.now
+        """Cut one link, all to a node, all from it, or the cluster in two; mend them later."""
+        rng = self.rng
         others = [other for other in self.scenario.nodes if other != number]
         if not others:
             return
-        kind = chance.randrange(4)
+        kind = rng.randrange(4)
         if kind == 0:
-            links = [(number, chance.choice(others))]
+            links = [(number, rng.choice(others))]
         elif kind == 1:
             links = [(number, other) for other in others]
         elif kind == 2:
             links = [(other, number) for other in others]
         else:
-            side = {number, *chance.sample(others, chance.randrange(len(others)))}
+            side = {number, *rng.sample(others, rng.randrange(len(others)))}
             across = [(one, two) for one in side for two in others if two not in side]
             links = sorted([*across, *((two, one) for one, two in across)])
         for receiver, sender in links:
-            self.take(Step(now, Action.CUT, receiver, sender))
-        self._at(now + chance.choice((_LATE_MS, _LONG_MS)), self._mend, links)
+            self._take(Action.CUT, receiver, sender)
+        self._at(self.world.now + rng.choice((_LATE_MS, _LONG_MS)), self._mend, links)
 
     def _mend(self, links: list[tuple[int, int]]) -> None:
         for receiver, sender in links:
-            self.take(Step(self.world.now, Action.MEND, receiver, sender))
+            self._take(Action.MEND, receiver, sender)
 
-    def _mend_some(self) -> None:
+    def _mend_all(self) -> None:
         self._mend([(receiver, sender) for sender, receiver in self.world.network.cuts])
 
     # -- helpers -------------------------------------------------------------------------------
 
-    def _go_on(self) -> None:
-        """Do what is due next."""
-        at, _, what, about = heappop(self._due)
+    def _advance(self) -> None:
+        at, _, action, arguments = heappop(self._due)
         self.world.now = max(self.world.now, at)
-        what(about)
+        action(*arguments)
 
-    def _at(self, at: int, what: Callable[..., None], about: Any) -> None:
-        heappush(self._due, (at, next(self._numbers), what, about))
+    def _at(self, at: int, action: Callable[..., None], *arguments: Any) -> None:
+        heappush(self._due, (at, next(self._numbers), action, arguments))
 
-    def _crash_in(self) -> int:
-        if self.is_calm or self.chance.random() >= self.scenario.faults.crash:
+    def _take(
+        self, action: Action, node: int, other: int = 0, value: int = 0, crash: int = NEVER
+    ) -> None:
+        self.apply(Step(self.world.now, action, node, other, value, crash))
+
+    def _crash_after(self) -> int:
+        if self.is_quiet or self.rng.random() >= self.scenario.faults.crash:
             return NEVER
-        return self.chance.randrange(_MOST_EFFECTS)
+        return self.rng.randrange(_MAX_EFFECTS)
 
     def _pause(self, mean: int) -> int:
-        return 1 + int(self.chance.expovariate(1 / mean))
+        return 1 + int(self.rng.expovariate(1 / mean))

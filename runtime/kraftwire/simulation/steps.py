@@ -1,12 +1,12 @@
-"""What happens in a run, one step at a time, and the line of text that says it.
+"""What happens in a run, one step at a time, and each step as a line of text.
 
-A line is `TIME ACTION NODE [OTHER] [#PLACE] [crash N]`, such as
+A line is `TIME ACTION NODE [<OTHER] [#VALUE] [crash N]`. For example
 
     2210 deliver 1<3 #0 crash 2
 
-At 2,210 ms node 1 gets the first message on its way from node 3, and crashes when two effects
-of it are done. A step that cannot be done, since what it is about is not there, changes nothing:
-so steps can be left out of a run, and the rest still says something.
+At 2,210 ms node 1 receives the first message in flight from node 3, and crashes after it has
+carried out two effects. A step that is not possible changes nothing. So any steps can be left out
+of a run, and the rest can still be replayed.
 """
 
 from __future__ import annotations
@@ -21,88 +21,66 @@ NEVER = -1
 
 
 class Action(StrEnum):
-    """What happens."""
+    """What a step does; the names are part of the transcript format."""
 
-    DELIVER = "deliver"
-    """A node gets a message; `place` is its place among those on their way."""
-    REPEAT = "repeat"
-    """It gets the message, and the message stays on its way."""
-    LOSE = "lose"
-    """The message is lost."""
-    TICK = "tick"
-    """A deadline of the node has come."""
-    FLUSHED = "flushed"
-    """The node learns that its disk has what was flushed."""
-    PROPOSE = "propose"
-    """The state machine of a node asks for `place` records."""
-    ADD = "add"
-    """A client asks a node, which should lead, to make the other node a voter."""
-    REMOVE = "remove"
-    """A client asks a node to make voter number `place` of its voter set an observer."""
-    UPGRADE = "upgrade"
-    """A client asks a node to raise kraft.version to 1."""
-    RESIGN = "resign"
-    """A node is asked to give up the leadership."""
-    SHUT_DOWN = "shutdown"
-    """A node is asked to stop in good order."""
-    MOVE = "move"
-    """A node that does not run will listen on another port."""
-    SNAPSHOT = "snapshot"
-    """The state machine of a node takes a snapshot, with `place` records."""
-    STRANGER = "stranger"
-    """Somebody who is no part of the cluster asks a node what the number `place` stands for."""
-    CRASH = "crash"
-    """A node stops, and what it has not flushed is lost, or a part of it."""
-    START = "start"
-    """It starts again."""
-    FAIL = "fail"
-    """The next flush of a node fails, and stops it."""
-    CUT = "cut"
-    """What the other node sends does not reach the node any more."""
-    MEND = "mend"
-    """It does again."""
-    RESET = "reset"
-    """The connections between two nodes are closed; what was asked over them has failed."""
-    WIPE = "wipe"
-    """The node stops, and gets an empty disk, with a new directory id."""
-    FLIP = "flip"
-    """The bit with number `place` of the node's log changes."""
+    DELIVER = "deliver"  # the node receives the message at index `value` of the link from `other`
+    REPEAT = "repeat"  # as `deliver`, and the message also stays in flight
+    LOSE = "lose"  # the message is lost
+    TICK = "tick"  # a deadline of the node has passed
+    FLUSHED = "flushed"  # the node learns that its oldest unconfirmed flush is complete
+    PROPOSE = "propose"  # the state machine of the node proposes `value` records
+    ADD = "add"  # a client asks the node to make `other` a voter
+    REMOVE = "remove"  # a client asks the node to remove the voter at index `value` of its set
+    UPGRADE = "upgrade"  # a client asks the node to raise kraft.version to 1
+    RESIGN = "resign"  # the node is asked to give up leadership
+    SHUT_DOWN = "shutdown"  # the node is asked to shut down cleanly
+    MOVE = "move"  # the node, which is stopped, will listen on another port
+    SNAPSHOT = "snapshot"  # the state machine of the node takes a snapshot with `value` records
+    STRANGER = "stranger"  # a stranger sends the forged request that is drawn from seed `value`
+    CRASH = "crash"  # the node stops, and all or a part of the unflushed data is lost
+    START = "start"  # the node starts
+    FAIL = "fail"  # the node's next flush fails, which stops it
+    CUT = "cut"  # the link from `other` to the node is cut
+    MEND = "mend"  # that link is restored
+    RESET = "reset"  # the connections between two nodes close, and pending requests fail
+    WIPE = "wipe"  # the node stops and gets an empty disk, with a new directory id
+    FLIP = "flip"  # bit number `value` of the node's log flips
 
 
 class Step(NamedTuple):
-    """One thing that happens, at a time in ms of true time."""
+    """One thing that happens, at a true time in ms."""
 
     at: int
     action: Action
     node: int
     other: int = 0
-    place: int = 0
+    value: int = 0
     crash: int = NEVER
-    """How many effects of an input are done before the node crashes."""
+    """After how many effects the node crashes."""
 
 
 _LINE = re.compile(r"(\d+) (\w+) (\d+)(?:<(\d+))?(?: #(\d+))?(?: crash (\d+))?")
 
 
 def format_step(step: Step) -> str:
-    """The line that says a step."""
+    """Return a step as a line."""
     other = f"<{step.other}" if step.other else ""
-    place = f" #{step.place}" if step.place else ""
+    value = f" #{step.value}" if step.value else ""
     crash = f" crash {step.crash}" if step.crash != NEVER else ""
-    return f"{step.at} {step.action.value} {step.node}{other}{place}{crash}"
+    return f"{step.at} {step.action.value} {step.node}{other}{value}{crash}"
 
 
 def parse_step(line: str) -> Step:
-    """The step that a line says; `KraftwireError` where it says none."""
-    found = _LINE.fullmatch(line)
-    if found is None or found[2] not in set(Action):
-        raise KraftwireError(f"no step of a run: {line!r}")
-    at, action, node, other, place, crash = found.groups()
+    """Parse a line; raise `KraftwireError` if it is not a step."""
+    match = _LINE.fullmatch(line)
+    if match is None or match[2] not in set(Action):
+        raise KraftwireError(f"not a step of a run: {line!r}")
+    at, action, node, other, value, crash = match.groups()
     return Step(
         int(at),
         Action(action),
         int(node),
         int(other or 0),
-        int(place or 0),
+        int(value or 0),
         NEVER if crash is None else int(crash),
     )

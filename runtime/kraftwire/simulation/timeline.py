@@ -1,7 +1,7 @@
-"""A picture of a run: a lane for each node, its states as colours, and what struck it.
+"""Draws a run as SVG: a lane for each node, with its roles as colours and its faults as marks.
 
-Time goes from left to right. Under a lane lie the cuts of the links to its node; above all
-lanes, how much was committed.
+Time goes from left to right. The links to a node that are cut are drawn under its lane. A graph
+above the lanes shows how much is committed.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _MARKS = {
 
 @dataclass
 class _Span:
-    """A time in which something was so, at a node."""
+    """A node's role, or a cut link to it, over some time."""
 
     node: int
-    what: str
+    label: str
     begin: int
     end: int
     epoch: int = 0
 
 
-class _Story:
-    """What the picture shows, gathered while the steps are taken again."""
+class _Timeline:
+    """What the picture shows, collected while the run is replayed."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.spans: list[_Span] = [_Span(node, "stopped", 0, 0) for node in scenario.nodes]
@@ -59,23 +59,25 @@ class _Story:
         self.marks: list[tuple[int, int, str]] = []
         self.committed: list[tuple[int, int]] = [(0, 0)]
         self.voters: list[tuple[int, list[int]]] = []
-        """When a leader had another voter set than was known before, and its ids."""
+        """When a leader had a new voter set, and its ids."""
         self._last = {span.node: span for span in self.spans}
         self._cut: dict[tuple[int, int], _Span] = {}
 
-    def look(self, world: World, step: Step) -> None:
-        """Take in what a step has changed."""
+    def add(self, world: World, step: Step) -> None:
+        """Add what a step has changed."""
         now = world.now
         for number, node in world.nodes.items():
             core = None if node.replica is None else node.replica.core
-            what = "stopped" if core is None else type(core.role).__name__
+            label = "stopped" if core is None else type(core.role).__name__
             epoch = 0 if core is None else core.epoch
             if core is not None and isinstance(core.role, Leader):
-                self._look_at_voters(now, [voter.id for voter in core.voters])
+                ids = [voter.id for voter in core.voters]
+                if not self.voters or self.voters[-1][1] != ids:
+                    self.voters.append((now, ids))
             last = self._last[number]
             last.end = now
-            if (what, epoch) != (last.what, last.epoch):
-                self._last[number] = _Span(number, what, now, now, epoch)
+            if (label, epoch) != (last.label, last.epoch):
+                self._last[number] = _Span(number, label, now, now, epoch)
                 self.spans.append(self._last[number])
         end = world.ledger.end.offset
         if end != self.committed[-1][1]:
@@ -84,13 +86,9 @@ class _Story:
             self.marks.append((step.node, now, _MARKS[step.action]))
         elif step.crash >= 0:
             self.marks.append((step.node, now, _MARKS[Action.CRASH]))
-        self._look_at_cuts(step, now)
+        self._add_cuts(step, now)
 
-    def _look_at_voters(self, now: int, ids: list[int]) -> None:
-        if not self.voters or self.voters[-1][1] != ids:
-            self.voters.append((now, ids))
-
-    def _look_at_cuts(self, step: Step, now: int) -> None:
+    def _add_cuts(self, step: Step, now: int) -> None:
         link = (step.other, step.node)
         if step.action is Action.CUT:
             self._cut[link] = _Span(step.node, f"from {step.other}", now, now)
@@ -102,19 +100,19 @@ class _Story:
 
 
 def draw_timeline(scenario: Scenario, steps: Sequence[Step]) -> str:
-    """The picture of a run, as SVG."""
-    story = _Story(scenario)
-    found = replay(scenario, steps, codecs=False, seen=story.look)
+    """Replay a run and return its picture, as SVG."""
+    timeline = _Timeline(scenario)
+    violation = replay(scenario, steps, codecs=False, on_step=timeline.add).violation
     until = max(steps[-1].at if steps else 0, 1)
     height = _TOP + _LANE * len(scenario.nodes) + 90
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
         f'font-family="sans-serif" font-size="12" fill="{_INK}">',
         f'<rect width="{_WIDTH}" height="{height}" fill="#fbfbf9"/>',
-        *_head(scenario, until, found.broken),
-        *_graph(story, until),
-        *_voter_changes(story, until, height),
-        *_lanes(scenario, story, until),
+        *_head(scenario, until, violation),
+        *_graph(timeline, until),
+        *_voter_changes(timeline, until, height),
+        *_lanes(scenario, timeline, until),
         *_axis(until, height),
         *_legend(height),
         "</svg>",
@@ -130,84 +128,84 @@ def _y(node: int) -> int:
     return _TOP + _LANE * (node - 1)
 
 
-def _text(x: float, y: float, text: str, more: str = "") -> str:
-    return f'<text x="{x}" y="{y}" {more}>{escape(text)}</text>'
+def _text(x: float, y: float, text: str, attributes: str = "") -> str:
+    return f'<text x="{x}" y="{y}" {attributes}>{escape(text)}</text>'
 
 
-def _head(scenario: Scenario, until: int, broken: Exception | None) -> list[str]:
+def _head(scenario: Scenario, until: int, violation: Exception | None) -> list[str]:
     title = (
         f"seed {scenario.seed}: {count_of(scenario.voters, 'voter')}, "
         f"{count_of(scenario.observers, 'observer')}, "
         f"{scenario.bootstrap.value}, {until / 1000:,.1f} s"
     )
     lines = [_text(_LEFT, 26, title, 'font-size="16" font-weight="bold"')]
-    outcome = "every rule held" if broken is None else f"broken: {broken}"[:150]
-    colour = _INK if broken is None else _CUT
+    outcome = "every rule held" if violation is None else f"broken: {violation}"[:150]
+    colour = _INK if violation is None else _CUT
     return [*lines, _text(_LEFT, 44, outcome, f'fill="{colour}"')]
 
 
-def _graph(story: _Story, until: int) -> list[str]:
-    """How much is committed, over time."""
-    most = max(story.committed[-1][1], 1)
+def _graph(timeline: _Timeline, until: int) -> list[str]:
+    """Draw the committed offset over time."""
+    top = max(timeline.committed[-1][1], 1)
     bottom = _TOP - 12
     points = [(_LEFT, bottom)]
     level = bottom
-    for at, end in [*story.committed, (until, story.committed[-1][1])]:
+    for at, end in [*timeline.committed, (until, timeline.committed[-1][1])]:
         x = int(_x(at, until))
         points.append((x, level))
-        level = bottom - _GRAPH * end // most
+        level = bottom - _GRAPH * end // top
         points.append((x, level))
     line = " ".join(f"{x},{y}" for x, y in points)
     return [
         f'<polyline points="{line}" fill="none" stroke="{_COLOURS["Leader"]}" stroke-width="1.5"/>',
-        _text(_LEFT - 8, bottom - _GRAPH + 8, f"{most:,}", 'text-anchor="end"'),
+        _text(_LEFT - 8, bottom - _GRAPH + 8, f"{top:,}", 'text-anchor="end"'),
         _text(_LEFT - 8, bottom, "committed", 'text-anchor="end"'),
     ]
 
 
-def _voter_changes(story: _Story, until: int, height: int) -> list[str]:
-    """A line through all lanes where the voter set changes, and the ids that it has then."""
+def _voter_changes(timeline: _Timeline, until: int, height: int) -> list[str]:
+    """Draw a line through all lanes at each change of the voter set, with the new ids."""
     parts = []
     free = 0.0
-    for at, ids in story.voters[1:]:
+    for at, ids in timeline.voters[1:]:
         x = _x(at, until)
         parts.append(
             f'<line x1="{x}" x2="{x}" y1="58" y2="{height - 90}" stroke="{_VOTERS}" '
             f'stroke-width="0.8" stroke-dasharray="2 3"><title>voters {ids}, {at} ms</title></line>'
         )
         text = ",".join(map(str, ids))
-        if x >= free:  # labels that would lie on others are left to the lines' titles
+        if x >= free:  # a label that would overlap is only the title of its line
             parts.append(_text(x + 2, 66, text, f'fill="{_VOTERS}" font-size="10"'))
             free = x + 6 * len(text) + 8
     return parts
 
 
-def _lanes(scenario: Scenario, story: _Story, until: int) -> list[str]:
+def _lanes(scenario: Scenario, timeline: _Timeline, until: int) -> list[str]:
     parts = []
     for node in scenario.nodes:
         kind = "voter" if node in scenario.formatted else "observer"
         parts.append(_text(_LEFT - 8, _y(node) + 15, f"{kind} {node}", 'text-anchor="end"'))
-    for span in story.spans:
+    for span in timeline.spans:
         x, width = _x(span.begin, until), _x(span.end, until) - _x(span.begin, until)
         parts.append(
             f'<rect x="{x}" y="{_y(span.node)}" width="{max(width, 0.6):.1f}" height="{_BAR}" '
-            f'fill="{_COLOURS[span.what]}" stroke="#9aa1ab" stroke-width="0.3">'
-            f"<title>{span.what}, epoch {span.epoch}, {span.begin} to {span.end} ms</title></rect>"
+            f'fill="{_COLOURS[span.label]}" stroke="#9aa1ab" stroke-width="0.3">'
+            f"<title>{span.label}, epoch {span.epoch}, {span.begin} to {span.end} ms</title></rect>"
         )
-        if span.what == "Leader" and width > 14:
+        if span.label == "Leader" and width > 14:
             centre = 'text-anchor="middle" fill="#ffffff" font-size="11"'
             parts.append(_text(x + width / 2, _y(span.node) + 14, str(span.epoch), centre))
-    for cut in story.cuts:
+    for cut in timeline.cuts:
         x, width = _x(cut.begin, until), _x(cut.end, until) - _x(cut.begin, until)
-        sender = int(cut.what.split()[1])
+        sender = int(cut.label.split()[1])
         y = _y(cut.node) + _BAR + 3 + 2 * (sender % 6)
         parts.append(
             f'<rect x="{x}" y="{y}" width="{max(width, 0.6):.1f}" height="1.4" fill="{_CUT}">'
-            f"<title>nothing {cut.what}, {cut.begin} to {cut.end} ms</title></rect>"
+            f"<title>nothing {cut.label}, {cut.begin} to {cut.end} ms</title></rect>"
         )
-    for node, at, mark in story.marks:
-        place = f'text-anchor="middle" font-weight="bold" fill="{_MARK}"'
-        parts.append(_text(_x(at, until), _y(node) - 2, mark, place))
+    for node, at, mark in timeline.marks:
+        style = f'text-anchor="middle" font-weight="bold" fill="{_MARK}"'
+        parts.append(_text(_x(at, until), _y(node) - 2, mark, style))
     return parts
 
 

@@ -1,13 +1,16 @@
-"""A run as a page of text that a person can read, and that can be replayed.
+"""A run as text that a person can read and `kraftwire simulate` can replay.
 
-# why it is kept
-seed = 0                            the scenario, a line for each of its values
+# title                             why the run is kept
+seed = 0                            the scenario, a line for each field
 ...
-2210 deliver 1<3                    a step, and behind it what came of that
-    VoteResponse(granted)           what was handed over
-    1 Candidate 2 -> Leader 2       changes of state
-    1 committed 7
-holds                               or the rule that did not
+2210 deliver 1<3                    a step
+    VoteResponse(granted)           the message that it delivered
+    1 Candidate 2 -> Leader 2       the nodes whose role or epoch it changed
+    1 committed 7                   the nodes whose high watermark it changed
+quiet                               if the cluster must recover afterwards
+holds                               or `breaks` and the rule
+
+Replay reads the scenario, the steps and `quiet`; the indented lines are for people.
 """
 
 from __future__ import annotations
@@ -38,43 +41,43 @@ from kraftwire_wire.numbers import ErrorCode
 
 _INDENT = "    "
 HOLDS = "holds"
-QUIET = "quiet"
+_QUIET = "quiet"
 
 
 class Transcript(NamedTuple):
-    """What a page says; `end` is its last line."""
+    """A parsed transcript; `end` is its last line."""
 
     title: str
     scenario: Scenario
     steps: list[Step]
     in_quiet: bool
-    """Whether the cluster is left in quiet behind the steps, and must recover."""
+    """Whether a quiet period follows the steps, in which the cluster must recover."""
     end: str
 
 
 def format_transcript(
     title: str, scenario: Scenario, steps: Sequence[Step], *, in_quiet: bool = False
 ) -> str:
-    """The page of a run, made by running it."""
-    teller = _Teller()
+    """Replay a run and return its transcript."""
+    observer = _Observer()
     lines = [f"# {line}".rstrip() for line in title.splitlines()]
     lines += [f"{name} = {json.dumps(value)}" for name, value in _values(scenario)]
-    said: list[str] = []
 
-    def seen(world: World, step: Step) -> None:
-        said.append(format_step(step))
-        said.extend(_INDENT + line for line in teller.told(world, step))
+    def add(world: World, step: Step) -> None:
+        lines.append(format_step(step))
+        lines.extend(_INDENT + line for line in observer.changes(world, step))
 
-    found = replay(scenario, steps, in_quiet=in_quiet, seen=seen)
-    if found.broken is not None and not in_quiet:
-        said.append(format_step(found.steps[-1]))
-    quiet = [QUIET] if in_quiet else []
-    end = HOLDS if found.broken is None else f"breaks {found.broken}"
-    return "\n".join([*lines, *said, *quiet, end, ""])
+    result = replay(scenario, steps, in_quiet=in_quiet, on_step=add)
+    if in_quiet:
+        lines.append(_QUIET)
+    elif result.violation is not None:
+        lines.append(format_step(result.steps[-1]))
+    lines.append(HOLDS if result.violation is None else f"breaks {result.violation}")
+    return "\n".join([*lines, ""])
 
 
 def parse_transcript(text: str, file: str = "<text>") -> Transcript:
-    """What a page says; `KraftwireError` where it is none."""
+    """Parse a transcript; raise `KraftwireError` if it is not one."""
     title: list[str] = []
     steps: list[Step] = []
     values: dict[str, Any] = {}
@@ -95,14 +98,14 @@ def parse_transcript(text: str, file: str = "<text>") -> Transcript:
     try:
         scenario = _scenario(values)
     except (KeyError, TypeError, ValueError) as error:
-        raise KraftwireError(f"{file}: no scenario: {error}") from None
-    return Transcript("\n".join(title), scenario, steps, QUIET in rest, rest[-1] if rest else "")
+        raise KraftwireError(f"{file}: not a scenario: {error}") from None
+    return Transcript("\n".join(title), scenario, steps, _QUIET in rest, rest[-1] if rest else "")
 
 
 def _values(scenario: Scenario) -> Iterable[tuple[str, Any]]:
     for name, value in asdict(scenario).items():
         if name == "stranger_ms" and not value:
-            continue  # most pages have none
+            continue  # transcripts from before this field stay the same
         yield name, sorted(value) if isinstance(value, frozenset) else value
 
 
@@ -118,47 +121,44 @@ def _scenario(values: dict[str, Any]) -> Scenario:
     )
 
 
-class _Teller:
-    """Tells what has changed since it was asked last."""
+class _Observer:
+    """Compares nodes with what they were after the step before."""
 
     def __init__(self) -> None:
         self._states: dict[int, str] = {}
         self._committed: dict[int, int] = {}
 
-    def told(self, world: World, step: Step) -> list[str]:
-        lines = [] if world.handed is None else [describe(world.handed)]
+    def changes(self, world: World, step: Step) -> list[str]:
+        """Return the delivered message and the changes of all nodes, as lines."""
+        lines = [] if world.last_message is None else [_describe(world.last_message)]
         if step.action in (Action.DELIVER, Action.REPEAT) and not lines:
             lines = ["no response"]
-        for node in world.nodes.values():
+        for number, node in world.nodes.items():
             core = None if node.replica is None else node.replica.core
             state = "stopped" if core is None else f"{type(core.role).__name__} {core.epoch}"
-            before = self._states.get(node.number, "stopped")
+            before = self._states.get(number, "stopped")
             if state != before:
-                lines.append(f"{node.number} {before} -> {state}")
-            self._states[node.number] = state
+                lines.append(f"{number} {before} -> {state}")
+            self._states[number] = state
             committed = 0 if core is None else core.committed
-            if core is not None and committed != self._committed.get(node.number, 0):
-                lines.append(f"{node.number} committed {committed}")
-            self._committed[node.number] = committed
+            if core is not None and committed != self._committed.get(number, 0):
+                lines.append(f"{number} committed {committed}")
+            self._committed[number] = committed
         return lines
 
 
-def describe(message: Message) -> str:
-    """A message in a few words."""
+def _describe(message: Message) -> str:
     kind = type(message).__name__
-    partition = partition_of(message) if type(message) in _WORDS else None
-    words = "" if partition is None else _WORDS[type(message)](partition)
+    partition = partition_of(message) if type(message) in _SUMMARIES else None
+    summary = "" if partition is None else _SUMMARIES[type(message)](partition)
     error = getattr(message, "error_code", 0) or getattr(partition, "error_code", 0)
-    return f"{kind}({ErrorCode(error).name if error else words})"
+    return f"{kind}({ErrorCode(error).name if error else summary})"
 
 
 def _vote(one: VoteRequest.PartitionData) -> str:
     kind = "pre-vote, " if one.pre_vote else ""
-    return f"{kind}{one.replica_id}, epoch {one.replica_epoch}, log {_end(one)}"
-
-
-def _end(one: VoteRequest.PartitionData) -> str:
-    return f"{one.last_offset}/{one.last_offset_epoch}"
+    log = f"{one.last_offset}/{one.last_offset_epoch}"
+    return f"{kind}{one.replica_id}, epoch {one.replica_epoch}, log {log}"
 
 
 def _leader(one: Any) -> str:
@@ -174,7 +174,7 @@ def _fetched(one: FetchResponse.PartitionData) -> str:
     return f"{size} bytes, high watermark {one.high_watermark}"
 
 
-_WORDS: dict[type[Message], Any] = {
+_SUMMARIES: dict[type[Message], Any] = {
     VoteRequest: _vote,
     VoteResponse: lambda one: f"{'granted' if one.vote_granted else 'refused'}, {_leader(one)}",
     BeginQuorumEpochRequest: _leader,

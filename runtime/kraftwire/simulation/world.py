@@ -1,4 +1,4 @@
-"""Nodes and what lies between them: one step at a time, and the rules checked behind each."""
+"""The nodes and the network of a run. `World.apply` takes one step and checks the rules."""
 
 from __future__ import annotations
 
@@ -20,251 +20,244 @@ from kraftwire.raft.core.messages import (
     remove_raft_voter_request,
 )
 from kraftwire.raft.core.snapshots import begin_snapshot
+from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.config import Membership
 from kraftwire.raft.state.voters import Voter
 from kraftwire.simulation.executor import Executor, Watcher
-from kraftwire.simulation.ledger import Broken, Ledger
-from kraftwire.simulation.network import CLIENT, STRANGER, Network, Token, through_codecs
-from kraftwire.simulation.node import Node
+from kraftwire.simulation.forged_requests import draw_request
+from kraftwire.simulation.ledger import Ledger, RuleViolation
+from kraftwire.simulation.network import CLIENT, STRANGER, Network, Token, transcode
+from kraftwire.simulation.node import SimulatedNode
 from kraftwire.simulation.scenario import CLUSTER, LISTENER, Scenario
 from kraftwire.simulation.steps import Action, Step
-from kraftwire.simulation.stranger import draw_request
 from kraftwire_messages.kafka import NoOpRecord
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 
 _STATE = NoOpRecord()
-"""What snapshots have of the state machine; only how much of it matters here."""
+"""The state machine's records in a snapshot; only their number matters here."""
 
 
 class World:
-    """All of a run."""
+    """A cluster in the middle of a run."""
 
     def __init__(self, scenario: Scenario, watcher: Watcher, *, codecs: bool = True) -> None:
-        """`codecs` has every message encoded and decoded on its way."""
+        """With `codecs`, every message is encoded and decoded on delivery."""
         self.scenario = scenario
         self.watcher = watcher
         self.codecs = codecs
         self.now = 0
         self.events = 0
-        """Inputs that were handed to nodes, and faults."""
-        self.nodes = {number: Node(number, scenario) for number in scenario.nodes}
+        """How many steps have changed something."""
+        self.nodes = {number: SimulatedNode(number, scenario) for number in scenario.nodes}
         self.network = Network()
         self.ledger = Ledger(self.nodes)
         self.executor = Executor(self.nodes, self.network, self.ledger, watcher)
-        self.handed: Message | None = None
-        """The message that the last step was about."""
-        self._proposed = 0
-        self._take: dict[Action, Callable[[Step], bool]] = {
+        self.last_message: Message | None = None
+        """The message that the last step delivered."""
+        self._proposals = 0
+        self._handlers: dict[Action, Callable[[Step, SimulatedNode], bool]] = {
             Action.DELIVER: self._deliver,
             Action.REPEAT: self._deliver,
             Action.LOSE: self._lose,
-            Action.TICK: lambda step: self._hand(step, Tick()),
-            Action.FLUSHED: self._confirm,
-            Action.PROPOSE: self._propose,
-            Action.ADD: self._add,
-            Action.REMOVE: self._remove,
-            Action.UPGRADE: self._upgrade,
-            Action.RESIGN: lambda step: self._hand(step, Resign()),
-            Action.SHUT_DOWN: lambda step: self._hand(step, ShutDown()),
             Action.MOVE: self._move,
-            Action.SNAPSHOT: self._snapshot,
-            Action.STRANGER: self._visit,
-            Action.CRASH: self._crash,
             Action.START: self._start,
-            Action.FAIL: self._fail,
-            Action.CUT: lambda step: self.network.cut(step.other, step.node),
-            Action.MEND: lambda step: self.network.mend(step.other, step.node),
+            Action.CUT: lambda step, _: self.network.cut(step.other, step.node),
+            Action.MEND: lambda step, _: self.network.mend(step.other, step.node),
             Action.RESET: self._reset,
             Action.WIPE: self._wipe,
             Action.FLIP: self._flip,
         }
+        self._running_handlers: dict[Action, Callable[[Step, SimulatedNode, Replica], bool]] = {
+            Action.TICK: lambda step, node, _: self._pass(step, node, Tick()),
+            Action.FLUSHED: self._confirm_flush,
+            Action.PROPOSE: self._propose,
+            Action.ADD: self._add_voter,
+            Action.REMOVE: self._remove_voter,
+            Action.UPGRADE: self._upgrade,
+            Action.RESIGN: lambda step, node, _: self._pass(step, node, Resign()),
+            Action.SHUT_DOWN: lambda step, node, _: self._pass(step, node, ShutDown()),
+            Action.SNAPSHOT: self._take_snapshot,
+            Action.STRANGER: self._send_forged_request,
+            Action.CRASH: self._crash,
+            Action.FAIL: self._fail_next_flush,
+        }
 
-    def take(self, step: Step) -> bool:
-        """Do a step; whether there was something to do. `Broken` where a rule does not hold."""
+    def apply(self, step: Step) -> bool:
+        """Take a step; return False if it is not possible, raise `RuleViolation` if it breaks one.
+
+        Steps that need a running node are not possible for a stopped one.
+        """
         self.now = max(self.now, step.at)
-        self.handed = None
-        done = self._take[step.action](step)
+        self.last_message = None
+        node = self.nodes[step.node]
+        if step.action in self._handlers:
+            done = self._handlers[step.action](step, node)
+        elif node.replica is None:
+            done = False
+        else:
+            done = self._running_handlers[step.action](step, node, node.replica)
         self.events += done
         return done
 
-    # -- steps ---------------------------------------------------------------------------------
+    # -- messages ------------------------------------------------------------------------------
 
-    def _deliver(self, step: Step) -> bool:
+    def _deliver(self, step: Step, node: SimulatedNode) -> bool:
         keep = step.action is Action.REPEAT
-        parcel = self.network.take(step.other, step.node, step.place, keep=keep)
+        parcel = self.network.take(step.other, step.node, step.value, keep=keep)
         if parcel is None:
             return False
-        node = self.nodes[step.node]
         if keep:
-            self.watcher.sent(parcel)
+            self.watcher.on_send(parcel)
         if node.replica is None:
-            self.handed = parcel.message
+            self.last_message = parcel.message
             if parcel.is_request:
                 self.executor.refuse(parcel)
             return True
-        if not self.executor.read(parcel):
-            parcel.message = None
+        self.executor.read_content(parcel)
         if parcel.message is not None:
-            parcel.message = self._sent(parcel.message, parcel.version)
-        self.handed = parcel.message
-        what = parcel.input_for(node.life)
-        if not parcel.is_request and parcel.life == node.life:
-            node.waiting.pop(parcel.number, None)
-        return True if what is None else self._hand(step, what)
+            parcel.message = self._transcode(parcel.message, parcel.version)
+        self.last_message = parcel.message
+        what = parcel.input_for(node.incarnation)
+        if not parcel.is_request and parcel.token.incarnation == node.incarnation:
+            node.pending.pop(parcel.token.number, None)
+        return what is None or self._pass(step, node, what)
 
-    def _sent(self, message: Message, version: int) -> Message:
-        """Return what a receiver decodes."""
+    def _transcode(self, message: Message, version: int) -> Message:
         if not self.codecs:
             return message
         try:
-            return through_codecs(message, version)
+            return transcode(message, version)
         except KraftwireError as error:
-            raise Broken("messages survive their codecs", str(error)) from None
+            raise RuleViolation("messages survive their codecs", str(error)) from None
 
-    def _lose(self, step: Step) -> bool:
-        return self.network.take(step.other, step.node, step.place) is not None
+    def _lose(self, step: Step, node: SimulatedNode) -> bool:
+        return self.network.take(step.other, step.node, step.value) is not None
 
-    def _confirm(self, step: Step) -> bool:
-        node = self.nodes[step.node]
-        if node.replica is None or not node.unconfirmed:
-            return False
-        return self._hand(step, Flushed(node.unconfirmed.pop(0)))
+    def _reset(self, step: Step, node: SimulatedNode) -> bool:
+        other = self.nodes[step.other]
+        directions = ((node, other), (other, node))
+        for sender, receiver in directions:
+            self.network.clear(sender.number, receiver.number)
+        for sender, receiver in directions:
+            requests = [one for one in sender.pending.values() if one.receiver == receiver.number]
+            for request in requests:
+                del sender.pending[request.token.number]
+                self.executor.refuse(request)
+        return True
 
-    def _propose(self, step: Step) -> bool:
-        self._proposed += 1
-        values = [b"%d.%d" % (self._proposed, number) for number in range(step.place)]
-        return self._hand(step, Propose(self._proposed, values))
+    # -- requests of clients -------------------------------------------------------------------
 
-    def _add(self, step: Step) -> bool:
+    def _propose(self, step: Step, node: SimulatedNode, replica: Replica) -> bool:
+        self._proposals += 1
+        values = [b"%d.%d" % (self._proposals, number) for number in range(step.value)]
+        return self._pass(step, node, Propose(self._proposals, values))
+
+    def _add_voter(self, step: Step, node: SimulatedNode, replica: Replica) -> bool:
         other = self.nodes[step.other]
         if other.replica is None:
             return False
         is_shipped = self.scenario.membership is Membership.SHIPPED
-        # Under KIP-856 the configuration says where voters listen.
+        # Under KIP-856 the configuration has the listeners of voters.
         voter = Voter(other.config.key, other.config.listeners if is_shipped else ())
         request = add_raft_voter_request(CLUSTER, voter, timeout_ms=0, ack_when_committed=True)
-        return self._ask(step, request)
+        return self._request(step, node, request)
 
-    def _remove(self, step: Step) -> bool:
-        replica = self.nodes[step.node].replica
-        voters = [] if replica is None else [voter.key for voter in replica.core.voters]
-        if step.place >= len(voters):
+    def _remove_voter(self, step: Step, node: SimulatedNode, replica: Replica) -> bool:
+        voters = replica.core.voters.voters
+        if step.value >= len(voters):
             return False
-        return self._ask(step, remove_raft_voter_request(CLUSTER, voters[step.place]))
+        request = remove_raft_voter_request(CLUSTER, voters[step.value].key)
+        return self._request(step, node, request)
 
-    def _ask(self, step: Step, message: Message) -> bool:
-        """Hand a node what a client asks for."""
-        self.handed = message
+    def _request(
+        self, step: Step, node: SimulatedNode, message: Message, sender: int = CLIENT
+    ) -> bool:
+        self.last_message = message
         newest = message.VALID_VERSIONS[-1]
-        token = Token(CLIENT, 0, self.events, message)
-        return self._hand(step, Request(token, message, newest, LISTENER))
+        token = Token(sender, 0, self.events, message)
+        return self._pass(step, node, Request(token, message, newest, LISTENER))
 
-    def _visit(self, step: Step) -> bool:
-        """Hand a node what a stranger asks, and check how far that takes its epoch."""
-        replica = self.nodes[step.node].replica
-        if replica is None:
-            return False
-        before = replica.core.epoch
-        message = draw_request(step.place, replica.core, self.scenario.nodes)
-        version = message.VALID_VERSIONS[-1]
-        self.handed = message = self._sent(message, version)
-        self.ledger.asked_by_stranger(message)
-        token = Token(STRANGER, 0, self.events, message)
-        self._hand(step, Request(token, message, version, LISTENER))
-        self.ledger.look_at_jump(message, before, replica.core.epoch)
+    def _send_forged_request(self, step: Step, node: SimulatedNode, replica: Replica) -> bool:
+        """Send what a stranger asks, and check how far it raises the node's epoch."""
+        epoch = replica.core.epoch
+        message = draw_request(step.value, replica.core, self.scenario.nodes)
+        message = self._transcode(message, message.VALID_VERSIONS[-1])
+        self.ledger.note_forged_request(message)
+        self._request(step, node, message, STRANGER)
+        self.ledger.check_jump(message, epoch, replica.core.epoch)
         return True
 
-    def _upgrade(self, step: Step) -> bool:
-        replica = self.nodes[step.node].replica
-        if replica is None:
-            return False
-        return self._hand(step, UpgradeKRaftVersion(self.events, replica.core.epoch, 1))
+    def _upgrade(self, step: Step, node: SimulatedNode, replica: Replica) -> bool:
+        return self._pass(step, node, UpgradeKRaftVersion(self.events, replica.core.epoch, 1))
 
-    def _move(self, step: Step) -> bool:
-        node = self.nodes[step.node]
-        if node.replica is not None or node.has_moved:
-            return False
-        node.move()
+    # -- nodes ---------------------------------------------------------------------------------
+
+    def _pass(self, step: Step, node: SimulatedNode, what: Input) -> bool:
+        """Pass an input to a running node and carry out the effects."""
+        self.executor.execute(node, node.step(self.now, what), step.crash)
         return True
 
-    def _snapshot(self, step: Step) -> bool:
-        """The state machine of a node takes a snapshot of what it knows to be committed."""
-        node = self.nodes[step.node]
-        if node.replica is None:
-            return False
-        snapshot = node.replica.snapshot_id(node.replica.core.committed)
-        if snapshot is None:
-            return False
-        writer = begin_snapshot(node.replica.core, snapshot, self.now)
-        writer.append([(_STATE, 0)] * step.place, self.now)
-        content = writer.finish(self.now)
-        node.store.write_snapshot(snapshot, 0, content)
-        if step.crash == 0:
-            self.executor.stop(node)
-            return True
-        node.store.finish_snapshot(snapshot)
-        return self._hand(step, SnapshotTaken(snapshot, len(content)))
-
-    def _crash(self, step: Step) -> bool:
-        node = self.nodes[step.node]
-        if node.replica is None:
-            return False
-        self.ledger.reopen(node)
-        self.executor.stop(node)
-        return True
-
-    def _start(self, step: Step) -> bool:
-        node = self.nodes[step.node]
+    def _start(self, step: Step, node: SimulatedNode) -> bool:
         if node.replica is not None:
             return False
         try:
             effects = node.start(self.now)
         except KraftwireError as error:
             if not node.is_damaged:
-                raise Broken("disks read back", f"node {node.number}: {error}") from None
+                seen = f"node {node.number}: {error}"
+                raise RuleViolation("disks read back", seen) from None
             return False
         if node.is_damaged:
-            raise Broken("damage is noticed", f"node {node.number} starts")
-        self.executor.do(node, effects, step.crash)
+            raise RuleViolation("damage is noticed", f"node {node.number} starts")
+        self.executor.execute(node, effects, step.crash)
         return True
 
-    def _fail(self, step: Step) -> bool:
-        node = self.nodes[step.node]
-        if node.replica is None or node.fails_flush:
+    def _crash(self, step: Step, node: SimulatedNode, replica: Replica) -> bool:
+        self.ledger.check_disk(node)
+        self.executor.stop(node)
+        return True
+
+    def _move(self, step: Step, node: SimulatedNode) -> bool:
+        if node.replica is not None or node.has_moved:
+            return False
+        node.move()
+        return True
+
+    # -- disks ---------------------------------------------------------------------------------
+
+    def _confirm_flush(self, step: Step, node: SimulatedNode, replica: Replica) -> bool:
+        return bool(node.unconfirmed) and self._pass(step, node, Flushed(node.unconfirmed.pop(0)))
+
+    def _fail_next_flush(self, step: Step, node: SimulatedNode, replica: Replica) -> bool:
+        if node.fails_flush:
             return False
         node.fails_flush = True
         return True
 
-    def _reset(self, step: Step) -> bool:
-        one, two = self.nodes[step.node], self.nodes[step.other]
-        for sender, receiver in ((one, two), (two, one)):
-            self.network.clear(sender.number, receiver.number)
-        for sender, receiver in ((one, two), (two, one)):
-            for number in [key for key, to in sender.waiting.items() if to == receiver.number]:
-                del sender.waiting[number]
-                self.executor.fail(receiver.number, sender.number, number, sender.life)
-        return True
+    def _take_snapshot(self, step: Step, node: SimulatedNode, replica: Replica) -> bool:
+        """Snapshot what the node knows to be committed."""
+        snapshot = replica.snapshot_id(replica.core.committed)
+        if snapshot is None:
+            return False
+        writer = begin_snapshot(replica.core, snapshot, self.now)
+        writer.append([(_STATE, 0)] * step.value, self.now)
+        content = writer.finish(self.now)
+        node.store.write_snapshot(snapshot, 0, content)
+        if step.crash == 0:
+            self.executor.stop(node)
+            return True
+        node.store.finish_snapshot(snapshot)
+        return self._pass(step, node, SnapshotTaken(snapshot, len(content)))
 
-    def _wipe(self, step: Step) -> bool:
-        node = self.nodes[step.node]
+    def _wipe(self, step: Step, node: SimulatedNode) -> bool:
         if node.replica is not None:
             self.executor.stop(node)
         node.wipe()
         return True
 
-    def _flip(self, step: Step) -> bool:
-        node = self.nodes[step.node]
-        if node.is_damaged or not node.flip(step.place):
+    def _flip(self, step: Step, node: SimulatedNode) -> bool:
+        if node.is_damaged or not node.flip(step.value):
             return False
         node.is_damaged = True
-        return True
-
-    # -- nodes ---------------------------------------------------------------------------------
-
-    def _hand(self, step: Step, what: Input) -> bool:
-        node = self.nodes[step.node]
-        if node.replica is None:
-            return False
-        self.executor.do(node, node.step(self.now, what), step.crash)
         return True
