@@ -167,7 +167,7 @@ class Executor:
             return
         kind = type(message)
         version = min(node.newest_version(kind), receiver.newest_version(kind))
-        parcel = Parcel(node.number, number, token, version, message)
+        parcel = Parcel(node.number, number, token, version, message, is_request=True)
         node.pending[effect.number] = parcel
         # Address 0 is the configured one, which always works. In the quiet period all do:
         # otherwise a cluster whose voters have all moved at the same time never recovers.

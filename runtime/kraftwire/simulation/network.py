@@ -46,12 +46,8 @@ class Parcel:
     message: Message | None
     content: LogSlice | SnapshotSlice | None = None
     """Which bytes the response carries; they are read on delivery."""
+    is_request: bool = False  # a deceived node may send to itself, so the sender does not say it
     is_unsupported: bool = False
-
-    @property
-    def is_request(self) -> bool:
-        """Whether it is on the way to the node that shall answer."""
-        return self.sender == self.token.node
 
     def input_for(self, incarnation: int) -> Input | None:
         """Return the receiver's input; None if an earlier incarnation sent the request."""
