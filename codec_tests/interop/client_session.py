@@ -1,14 +1,13 @@
-"""Real clients write records of every kind to several partitions: for tests of the Spark source.
+"""Writes records of every kind with real clients, for the tests of the Spark source.
 
-Names of topics say what is in them: `tea` has every codec, and segments that were rolled;
-`clocked` has LogAppendTime, `timeless` a record without a timestamp, `cups` what aiokafka
-wrote, `orders` transactions, committed, aborted and one left open.
+Topic names show the content. `tea` has every codec and rolled segments. `clocked` has
+LogAppendTime, `timeless` a record without a timestamp, and `cups` what aiokafka wrote. `orders`
+has committed, aborted and open transactions.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -38,7 +37,7 @@ from kraftwire_messages.kafka import (
 from codec_tests.interop.kafka_connection import Connection
 from codec_tests.interop.kafka_server import KafkaCluster, kafka_cluster
 from codec_tests.interop.kafka_session import QUIET, SECONDS, consume
-from codec_tests.interop.log_session import CODECS
+from codec_tests.interop.log_session import CODECS, record_time, record_value
 
 SETTINGS = {
     "log.initial.task.delay.ms": "100",
@@ -47,13 +46,13 @@ SETTINGS = {
 }
 SEGMENTED = {"segment.ms": "100"}
 TOPICS = {"tea": 3, "clocked": 2, "timeless": 1, "cups": 2, "orders": 2}
-"""The topics by their numbers of partitions."""
+"""Topics with their numbers of partitions."""
 GROUPS = ("classic-drinkers", "new-drinkers", "async-drinkers")
 GONE_TOPIC, GONE_GROUP = "short-lived", "gone-drinkers"
 
 _CONFIGS = {"tea": SEGMENTED, "clocked": {"message.timestamp.type": "LogAppendTime"}}
 _OPEN_MS = 600_000
-"""How long the transaction that is left open may be."""
+"""The timeout of the transaction that stays open."""
 _SHAPES: tuple[list[tuple[str, str | bytes | None]] | None, ...] = (
     None,
     [("shape", b"round"), ("shape", None), ("shape", b"round")],
@@ -65,7 +64,7 @@ _SHAPES: tuple[list[tuple[str, str | bytes | None]] | None, ...] = (
 
 @contextmanager
 def written_cluster() -> Iterator[KafkaCluster]:
-    """A cluster of one node to which all of it was written, and committed by groups."""
+    """Start a cluster of one node with all topics written and offsets of groups committed."""
     with kafka_cluster(settings=SETTINGS) as cluster:
         create_topics(cluster, TOPICS | {GONE_TOPIC: 1}, _CONFIGS)
         for turn, codec in enumerate(CODECS):
@@ -80,14 +79,14 @@ def written_cluster() -> Iterator[KafkaCluster]:
 
 
 def admin_of(cluster: KafkaCluster) -> AdminClient:
-    """The admin client of librdkafka, to be held until what was asked of it is answered."""
+    """Return an admin client of librdkafka; keep a reference until its futures are done."""
     return AdminClient(QUIET | {"bootstrap.servers": cluster.bootstrap})
 
 
 def create_topics(
     cluster: KafkaCluster, topics: dict[str, int], configs: dict[str, dict[str, str]]
 ) -> None:
-    """Make topics, given by their numbers of partitions."""
+    """Create topics with their numbers of partitions."""
     new = [NewTopic(name, count, 1, config=configs.get(name, {})) for name, count in topics.items()]
     admin = admin_of(cluster)
     for future in admin.create_topics(new).values():
@@ -95,7 +94,7 @@ def create_topics(
 
 
 def produce(cluster: KafkaCluster, topic: str, codec: str, turn: int) -> None:
-    """A batch for every partition, or more: all kinds of keys, values and headers."""
+    """Produce keys, values and headers of all kinds to every partition of a topic."""
     settings = {"bootstrap.servers": cluster.bootstrap, "compression.type": codec, "linger.ms": 5}
     producer = Producer(QUIET | settings | {"enable.idempotence": codec != "gzip"})
     produce_records(producer, topic, turn)
@@ -103,29 +102,21 @@ def produce(cluster: KafkaCluster, topic: str, codec: str, turn: int) -> None:
 
 
 def produce_records(producer: Producer, topic: str, turn: int) -> None:
-    """Hand records to a producer; each turn is a second after the one before it."""
+    """Produce records; the timestamps of each turn are a second later."""
     count = TOPICS.get(topic, 2)
     for number in range(20 * count):
         producer.produce(
             topic,
             key=(None, b"", f"cup {number}".encode())[number % 5 % 3],
-            value=_value(turn, number),
+            value=record_value(turn, number),
             headers=_SHAPES[number % 7 % 4],
             partition=number % count,
-            timestamp=int(time.time() * 1000) - 60_000 + 1000 * turn,
+            timestamp=record_time(turn),
         )
 
 
-def _value(turn: int, number: int) -> bytes | None:
-    if number % 11 == 0:
-        return None  # a tombstone, where there is a key
-    if number % 13 == 0:
-        return b""
-    return f"cup {number} of turn {turn}: ".encode() * (number % 4 + 1)
-
-
 def _produce_without_a_timestamp(cluster: KafkaCluster) -> None:
-    """No client leaves the timestamp out, so this request is of our making."""
+    """Send our own request: no client omits timestamps."""
     records = encode_batch([Record(at, -1, b"k", b"when?", ()) for at in range(3)])
     data = ProduceRequest.PartitionProduceData(index=0, records=records)
     topic = ProduceRequest.TopicProduceData(name="timeless", partition_data=[data])
@@ -137,7 +128,7 @@ def _produce_without_a_timestamp(cluster: KafkaCluster) -> None:
 
 
 async def _aiokafka(bootstrap: str) -> None:
-    """Records and offsets of a group: of a transaction that commits, and of one that does not."""
+    """Produce records and group offsets in a committed and in an aborted transaction."""
     async with aiokafka.AIOKafkaProducer(
         bootstrap_servers=bootstrap, transactional_id="kettle", compression_type="gzip"
     ) as producer:
@@ -153,7 +144,7 @@ async def _aiokafka(bootstrap: str) -> None:
 
 
 def _groups(cluster: KafkaCluster) -> None:
-    """Groups that stay and one that is deleted; and a topic is deleted."""
+    """Read in groups; delete one of the groups, and a topic."""
     consume(cluster, "classic-drinkers", 20)
     consume(cluster, "classic-drinkers", 30)
     consume(cluster, "new-drinkers", 20, **{"group.protocol": "consumer"})
@@ -169,7 +160,7 @@ def _groups(cluster: KafkaCluster) -> None:
 
 @contextmanager
 def _transactions(cluster: KafkaCluster) -> Iterator[None]:
-    """Of two producers at once, with plain records among them; one is open while this is."""
+    """Run transactions of two producers at the same time; one stays open in this context."""
     one, other = (transactional_producer(cluster, name) for name in ("till", "other-till"))
     plain = Producer(QUIET | {"bootstrap.servers": cluster.bootstrap})
     for turn in range(4):
@@ -188,14 +179,14 @@ def _transactions(cluster: KafkaCluster) -> Iterator[None]:
     one.begin_transaction()
     one.produce("orders", b"nobody knows yet", partition=1)
     assert one.flush(SECONDS) == 0
-    plain.produce("orders", b"behind it", partition=1)
+    plain.produce("orders", b"after it", partition=1)
     assert plain.flush(SECONDS) == 0
     yield
 
 
 @contextmanager
 def stopped(cluster: KafkaCluster) -> Iterator[None]:
-    """While this is, its one node is stopped; then it is back, and knows its groups."""
+    """Stop the node of a cluster; afterwards wait until it knows its groups again."""
     (node,) = cluster.nodes
     node.stop()
     try:
@@ -207,8 +198,8 @@ def stopped(cluster: KafkaCluster) -> Iterator[None]:
 
 
 def _are_groups_loaded(cluster: KafkaCluster) -> bool:
-    """Asked through our codecs: librdkafka's admin client ends the process where a broker says
-    that it does not coordinate a group, as it does until it has begun to load it (its issue 5040).
+    """Ask through our codecs. librdkafka's admin client aborts the process if a broker answers that
+    it is not the coordinator, as it does while it loads a group (librdkafka issue 5040).
     """
     group = OffsetFetchRequest.OffsetFetchRequestGroup
     groups = [group(group_id=name, topics=None) for name in GROUPS]
@@ -218,7 +209,7 @@ def _are_groups_loaded(cluster: KafkaCluster) -> bool:
 
 
 def committed_offsets(admin: AdminClient, group: str) -> list[TopicPartition]:
-    """What a group has committed, as the admin client reports it."""
+    """Return the committed offsets of a group from the admin client."""
     asked = [ConsumerGroupTopicPartitions(group)]
     answer = admin.list_consumer_group_offsets(asked)[group].result(SECONDS)
     found: list[TopicPartition] = answer.topic_partitions
@@ -226,7 +217,7 @@ def committed_offsets(admin: AdminClient, group: str) -> list[TopicPartition]:
 
 
 def transactional_producer(cluster: KafkaCluster, name: str) -> Producer:
-    """A producer whose transactions may stay open for longer than any test takes."""
+    """Return a producer whose transactions never time out during a test."""
     settings = {"transactional.id": name, "transaction.timeout.ms": _OPEN_MS}
     producer = Producer(QUIET | {"bootstrap.servers": cluster.bootstrap} | settings)
     producer.init_transactions(SECONDS)
@@ -234,7 +225,7 @@ def transactional_producer(cluster: KafkaCluster, name: str) -> Producer:
 
 
 def wait_until_decided(cluster: KafkaCluster, topics: dict[str, int]) -> None:
-    """Wait for the markers of transactions, which a broker writes after it has answered."""
+    """Wait for the markers of transactions, which brokers write after they answer."""
     admin = admin_of(cluster)
     parts = [TopicPartition(topic, at) for topic, count in topics.items() for at in range(count)]
 

@@ -1,6 +1,6 @@
-"""Clusters that tests share; each is started when it is first asked for.
+"""Clusters that tests share; each starts when a test first needs it.
 
-Where a test fails that uses one, its directory stays, and the report has the end of its logs.
+If a test that uses one fails, its directory stays and the report shows the end of its logs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SECONDS = 600
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have time for clusters that start three times on a busy machine."""
+    """Give tests enough time for clusters that start three times on a busy machine."""
     for item in items:
         is_ours = item.get_closest_marker("interop") is not None
         if is_ours and item.get_closest_marker("timeout") is None:

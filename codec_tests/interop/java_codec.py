@@ -1,20 +1,17 @@
-"""Kafka's own message classes, asked in one run of `java/src/CodecOracle.java`."""
+"""Asks Kafka's own message classes, all in one run of `java/src/CodecOracle.java`."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from codec_tests.interop.maven import class_path, joined, tool
-
-_SECONDS = 300
+from codec_tests.interop.kafka_tools import run_oracle
 
 
 class RefusedByKafka(Exception):
-    """Kafka's classes raised; the message says what."""
+    """Kafka's classes raised this message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,41 +28,28 @@ class Task:
 
 
 def encode_task(name: str, version: int, value: object) -> Task:
-    """Have Kafka write a message that is given in its JSON form."""
+    """Return the task that encodes a message, given in Kafka's JSON form."""
     return Task("encode", name, version, json.dumps(value))
 
 
 def decode_task(name: str, version: int, data: bytes) -> Task:
-    """Have Kafka read a message, and write it again."""
+    """Return the task that decodes a message and encodes it again."""
     return Task("decode", name, version, data.hex())
 
 
 def ask(tasks: Iterable[Task]) -> list[str]:
-    """The answer to each task, as `encoded` and `decoded` take it."""
-    return run_oracle([str(task) for task in tasks])
-
-
-def run_oracle(lines: Sequence[str]) -> list[str]:
-    """What the program prints for lines of input."""
-    command = [str(tool("java")), "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    command += ["-cp", joined(class_path()), "CodecOracle"]
-    text = "".join(line + "\n" for line in lines)
-    done = subprocess.run(
-        command, input=text.encode(), capture_output=True, timeout=_SECONDS, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"CodecOracle failed: {done.stderr.decode(errors='replace')[-2000:]}")
-    return done.stdout.decode().splitlines()
+    """Return the answer to each task, for `encoded` and `decoded`."""
+    return run_oracle("CodecOracle", [str(task) for task in tasks], heap="1g")
 
 
 def encoded(answer: str) -> bytes:
-    """The bytes that Kafka wrote."""
+    """Return the bytes that Kafka encoded."""
     (text,) = _parts(answer)
     return bytes.fromhex(text)
 
 
 def decoded(answer: str) -> tuple[Any, bytes]:
-    """The JSON form of what Kafka read, and the bytes that it wrote again."""
+    """Return the JSON form of what Kafka decoded, and the bytes it encoded from that."""
     text, again = _parts(answer)
     return json.loads(text), bytes.fromhex(again)
 

@@ -1,7 +1,7 @@
-"""Kafka's own dump-log tool on many files at once, and the same lines made by us.
+"""Compares Kafka's dump-log tool with `kraftwire.log`, line by line.
 
-The lines for batches and records are rebuilt from what `kraftwire.log` read, so that one
-comparison of text covers every figure. JSON is compared as JSON: it ends a line.
+The lines of batches and records are rebuilt from what `kraftwire.log` read, so that one comparison
+covers every value. JSON at the end of a line is compared as JSON.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kraftwire.cli.log.record_format import timestamp_type
+from kraftwire.log import FileSource, read_batches
 from kraftwire.log.batches.batch import Batch
 from kraftwire.log.batches.record import Record
 from kraftwire.log.queries.typed_records import CONTROL
@@ -39,7 +40,7 @@ DECODERS = {
 _FACTS_AND_CONTENT = re.compile(
     r"^(.*?(?:headerKeys: \[[^\]]*\]|isValid: true))(?: crc: \d+)?(.*)$"
 )
-"""Records of magic 0 and 1 have no headers, but a CRC of their own, which we check and forget."""
+"""Records of magic 0 and 1 have no headers, but a CRC, which our reader checks and drops."""
 
 _CONTROL_WORDS = {
     ControlType.LEADER_CHANGE: "LeaderChange: ",
@@ -51,7 +52,7 @@ _CONTROL_WORDS = {
 
 
 def java_dump(files: list[Path], *options: str) -> dict[Path, list[str]]:
-    """The lines that the tool prints for each file."""
+    """Run the tool and return the lines that it prints for each file."""
     printed = run_tool("DumpLogSegments", *options, "--files", ",".join(map(str, files)))
     found: dict[Path, list[str]] = {}
     lines: list[str] = []
@@ -59,14 +60,25 @@ def java_dump(files: list[Path], *options: str) -> dict[Path, list[str]]:
         if line.startswith("Dumping "):
             lines = found.setdefault(Path(line.removeprefix("Dumping ")), [])
         elif line.startswith("Non-consecutive offsets"):
-            break  # what follows are remarks on all files
+            break  # the rest is about all files
         else:
             lines.append(line)
     return found
 
 
+def compare_dumps(files: list[Path], *options: str, log: str | None = None) -> int:
+    """Check that Kafka's tool prints what we read; return the number of lines compared."""
+    theirs = java_dump(files, *options)
+    compared = 0
+    for file in files:
+        with FileSource(file) as source:
+            ours = list(our_lines(read_batches(source), log))
+        assert ours == list(their_lines(theirs[file])), file
+        compared += len(ours)
+    return compared
+
+
 def batch_line(batch: Batch) -> str:
-    """The line of a batch."""
     header = batch.header
     horizon = header.delete_horizon
     before: dict[str, object] = {
@@ -101,7 +113,7 @@ def _java(value: object) -> str:
 
 
 def record_line(batch: Batch, record: Record, log: str | None) -> tuple[str, object]:
-    """The line of a record: what comes before key and payload, and these, parsed."""
+    """Return the line of a record: the text before key and payload, and these, parsed."""
     header = batch.header
     start = (
         f"| offset: {record.offset} {timestamp_type(header)}: {record.timestamp} "
@@ -149,7 +161,7 @@ _STATES = (
 
 
 def _java_text(typed: TypedRecord) -> str:
-    """A record of remote-log metadata, which the tool prints as Java prints objects."""
+    """Return a record of remote-log metadata as Java's toString prints it."""
     assert typed.value is not None
     record: Any = typed.value.message
     place = record.remote_log_segment_id
@@ -192,7 +204,7 @@ def _java_text(typed: TypedRecord) -> str:
 
 
 def parse_line(line: str) -> tuple[str, object]:
-    """A line of the tool in the form of `record_line`."""
+    """Parse a line of the tool into what `record_line` returns."""
     match = _FACTS_AND_CONTENT.match(line)
     assert match is not None, line
     start, rest = match.group(1), match.group(2).removeprefix(" ")
@@ -216,7 +228,7 @@ def _parse_typed(rest: str) -> tuple[Any, Any]:
 
 
 def our_lines(batches: Iterator[Batch], log: str | None) -> Iterator[object]:
-    """What the tool prints for a file of batches, in the forms of this module."""
+    """Yield what the tool should print for batches."""
     for batch in batches:
         yield batch_line(batch)
         for record in batch.records:
@@ -224,7 +236,7 @@ def our_lines(batches: Iterator[Batch], log: str | None) -> Iterator[object]:
 
 
 def their_lines(lines: list[str]) -> Iterator[object]:
-    """The same, out of the tool's lines."""
+    """Yield the tool's lines in the same form."""
     for line in lines:
         if line.startswith("| "):
             yield parse_line(line)

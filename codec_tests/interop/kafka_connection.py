@@ -1,4 +1,4 @@
-"""A connection to a broker or controller that speaks through our codecs alone."""
+"""A connection to a broker or controller that uses only our codecs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECONDS = 10
 
 
 class Connection:
-    """Sends one request after the other and reads the answer to each."""
+    """Sends requests one at a time and reads each response."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection((HOST, port), _SECONDS)
@@ -28,7 +28,7 @@ class Connection:
         self._socket.close()
 
     def ask(self, message: Message, version: int) -> Any:
-        """The response to a request."""
+        """Send a request and return the response."""
         number = next(self._numbers)
         header = registry.request_header(
             message, version, correlation_id=number, client_id="kraftwire"

@@ -1,12 +1,10 @@
-"""A real Apache Kafka on this machine: one node, or a quorum of controllers with a broker.
+"""Runs Apache Kafka on this machine: one node, or a quorum of controllers with brokers.
 
-Every node is a JVM of its own with its own directory. It listens on 127.0.0.1, is stopped by
-its process id, and ends with this process whatever happens (see Guarded.java). With a
-`RecordingProxy`, every listener advertises a tap of the proxy in place of its own port, so
-that clients, brokers and controllers all speak through the proxy.
+Every node is a JVM with its own directory and listens on 127.0.0.1. It ends with this process,
+whatever happens (see Guarded.java). With a `RecordingProxy`, every listener advertises a port of
+the proxy instead of its own, so that clients, brokers and controllers all connect through it.
 
-Where something fails, the directory with properties and logs stays, and the error says
-where it is.
+If something fails, the directory with properties and logs stays, and the error names it.
 """
 
 from __future__ import annotations
@@ -31,16 +29,15 @@ from kraftwire_messages.kafka import (
 
 from codec_tests.held_ports import held_port
 from codec_tests.interop.kafka_connection import HOST, Connection
-from codec_tests.interop.maven import JAVA_DIRECTORY, class_path, joined, tool
+from codec_tests.interop.kafka_tools import KafkaFailed, jvm_command, run_java, write_properties
+from codec_tests.interop.maven import class_path
 from codec_tests.interop.recording_proxy import RecordingProxy
 
 READY_SECONDS = 60
 DIRECTORY_PREFIX = "kraftwire-kafka-"
 _STOP_SECONDS = 20
-_FORMAT_SECONDS = 60
 _TURN_SECONDS = 0.05
 _ATTEMPTS = 3
-_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 
 PASSWORD = "admin-password"
 SETTINGS = {
@@ -75,24 +72,20 @@ SETTINGS = {
 
 
 def kafka_uuid() -> str:
-    """A random UUID in the form that Kafka prints; none that starts with a dash."""
+    """Return a random UUID as Kafka prints it, without a leading dash."""
     while True:
         text = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not text.startswith("-"):
             return text
 
 
-class KafkaFailed(Exception):
-    """A node or tool of Kafka did not do what it was asked for; the message has its log's end."""
-
-
 class NotReady(KafkaFailed):
-    """Something did not happen in time, though every node runs."""
+    """Something did not happen in time although every node runs."""
 
 
 @dataclass
 class KafkaNode:
-    """One JVM: `ports` are where it listens, `advertised` what others are told."""
+    """One JVM; it listens on `ports`, and others connect to the `advertised` ports."""
 
     number: int
     roles: tuple[str, ...]
@@ -104,16 +97,15 @@ class KafkaNode:
 
     @property
     def log(self) -> Path:
-        """What the node printed."""
         return self.directory / "server.log"
 
     @property
     def controller(self) -> str:
-        """The node as Kafka's settings name a voter."""
+        """The node as a voter in Kafka's settings."""
         return f"{self.number}@{HOST}:{self.advertised['CONTROLLER']}:{self.directory_id}"
 
     def write_properties(self, bootstrap: str, settings: Mapping[str, str]) -> Path:
-        """Write `server.properties`."""
+        """Write `server.properties` and return its path."""
         own = {
             "process.roles": ",".join(self.roles),
             "node.id": str(self.number),
@@ -125,12 +117,11 @@ class KafkaNode:
         if "broker" in self.roles:  # tools that read a controller's settings lack the class
             own["metric.reporters"] = "TelemetrySink"
         file = self.directory / "server.properties"
-        lines = [f"{key}={value}" for key, value in {**SETTINGS, **own, **settings}.items()]
-        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_properties(file, {**SETTINGS, **own, **settings})
         return file
 
     def start(self) -> None:
-        """Start the JVM; it is not ready yet."""
+        """Start the JVM, without waiting until it is ready."""
         command = java_command("Guarded", "kafka.Kafka", str(self.directory / "server.properties"))
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -143,7 +134,7 @@ class KafkaNode:
             )
 
     def stop(self) -> None:
-        """Ask it to stop, and after a while end it."""
+        """Terminate the process, and kill it if it does not stop in time."""
         process, self.process = self.process, None
         if process is None:
             return
@@ -157,17 +148,17 @@ class KafkaNode:
             process.stdin.close()
 
     def kill(self) -> None:
-        """End it at once, as a crash would."""
+        """Kill the process, as a crash would."""
         if self.process is not None:
             self.process.kill()
             self.stop()
 
     def lost_a_port(self) -> bool:
-        """Whether another process took one of its ports before it did."""
+        """Whether another process took one of its ports first."""
         return self.log.is_file() and b"java.net.BindException" in self.log.read_bytes()
 
     def log_end(self) -> str:
-        """The last lines of the log."""
+        """The last 20 lines of the log."""
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
         return "\n".join(lines[-20:])
 
@@ -183,48 +174,40 @@ class KafkaCluster:
 
     @property
     def brokers(self) -> list[KafkaNode]:
-        """The nodes that clients speak to."""
         return [node for node in self.nodes if "broker" in node.roles]
 
     @property
     def controllers(self) -> list[KafkaNode]:
-        """The voters."""
         return [node for node in self.nodes if "controller" in node.roles]
 
     @property
     def bootstrap(self) -> str:
-        """The brokers' addresses, as clients take them."""
+        """The bootstrap servers for clients."""
         return _addresses(self.brokers, "PLAINTEXT")
 
     @property
     def bootstrap_sasl(self) -> str:
-        """The addresses for clients that log in as admin, by PLAIN or SCRAM-SHA-256."""
+        """The bootstrap servers for clients that log in as admin, with PLAIN or SCRAM-SHA-256."""
         return _addresses(self.brokers, "SASL")
 
     @property
     def bootstrap_controllers(self) -> str:
-        """The controllers' addresses."""
+        """The bootstrap servers of the quorum."""
         return _addresses(self.controllers, "CONTROLLER")
 
     def format(self, settings: Mapping[str, str]) -> None:
-        """Write the settings of every node, and prepare its directory."""
+        """Write the settings of every node and format its directory."""
         voters = ",".join(node.controller for node in self.controllers)
         for node in self.nodes:
             file = node.write_properties(self.bootstrap_controllers, settings)
-            command = java_command("kafka.tools.StorageTool", "format", "-c", str(file))
-            command += ["-t", self.cluster_id]
+            options = ["-c", str(file), "-t", self.cluster_id]
             if "controller" in node.roles:
-                command += ["--initial-controllers", voters]
-                command += ["--add-scram", f"SCRAM-SHA-256=[name=admin,password={PASSWORD}]"]
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=_FORMAT_SECONDS, check=False
-            )
-            if done.returncode:
-                printed = (done.stdout + done.stderr)[-2000:]
-                raise KafkaFailed(f"{node.directory} was not formatted: {printed}")
+                options += ["--initial-controllers", voters]
+                options += ["--add-scram", f"SCRAM-SHA-256=[name=admin,password={PASSWORD}]"]
+            run_java(class_path(), "kafka.tools.StorageTool", "format", *options)
 
     def start(self) -> None:
-        """Start every node and wait until the cluster can be used."""
+        """Start every node and wait until the cluster is ready."""
         for node in self.nodes:
             node.start()
         self.wait_for("every node answers and a leader is known", self.is_ready)
@@ -235,7 +218,7 @@ class KafkaCluster:
             node.stop()
 
     def wait_for(self, what: str, happened: Callable[[], bool]) -> None:
-        """Look again and again, for a bounded time; errors of connections are a no."""
+        """Wait until `happened` returns true; connection errors count as false."""
         end = time.monotonic() + READY_SECONDS
         while time.monotonic() < end:
             for node in self.nodes:
@@ -251,7 +234,7 @@ class KafkaCluster:
         raise NotReady(f"not within {READY_SECONDS} seconds: {what}\n{ends}")
 
     def is_ready(self) -> bool:
-        """Whether every node answers, all brokers are known, and a controller leads."""
+        """Whether every node answers, all brokers are registered, and a controller leads."""
         for node in self.nodes:
             for name, port in node.ports.items():
                 if name != "SASL":
@@ -265,7 +248,7 @@ class KafkaCluster:
         return self.leader() is not None
 
     def leader(self) -> int | None:
-        """The node id of the active controller; None while there is none."""
+        """Return the node id of the active controller; None if no controller leads."""
         for node in self.controllers:
             if node.process is not None:
                 with Connection(node.ports["CONTROLLER"]) as connection:
@@ -275,7 +258,7 @@ class KafkaCluster:
         return None
 
     def wait_for_leader(self) -> KafkaNode:
-        """The active controller, as soon as there is one."""
+        """Wait for an active controller and return it."""
         found: list[KafkaNode] = []
 
         def leads() -> bool:
@@ -288,7 +271,7 @@ class KafkaCluster:
 
 
 def describe_quorum(connection: Connection) -> DescribeQuorumResponse.PartitionData:
-    """What a controller knows of the metadata partition."""
+    """Return what a controller reports about the metadata partition."""
     partition = DescribeQuorumRequest.PartitionData()
     topic = DescribeQuorumRequest.TopicData(topic_name="__cluster_metadata", partitions=[partition])
     response = connection.ask(DescribeQuorumRequest(topics=[topic]), 2)
@@ -304,7 +287,7 @@ def kafka_cluster(
     proxy: RecordingProxy | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[KafkaCluster]:
-    """A running cluster: without `controllers`, its one broker is its controller too."""
+    """Run a cluster; without `controllers`, its one broker is also the controller."""
     directory = Path(tempfile.mkdtemp(prefix=DIRECTORY_PREFIX))
     try:
         for attempt in range(1, _ATTEMPTS + 1):
@@ -324,10 +307,10 @@ def kafka_cluster(
 
 
 def _started(cluster: KafkaCluster, settings: Mapping[str, str], *, last: bool) -> bool:
-    """Start a cluster; False where it is to be tried again, and its directories are gone.
+    """Start a cluster; return False and delete its directories if another attempt may help.
 
-    Others may take its ports. A broker that comes up while the first leader is elected now and
-    then never finds out who it is, and asks in vain until it is started anew.
+    Other processes may take its ports. And sometimes a broker that starts during the first
+    election never learns who leads, until it is restarted.
     """
     try:
         cluster.format(settings)
@@ -360,9 +343,8 @@ def _nodes(
 
 
 def java_command(*arguments: str) -> list[str]:
-    """What runs a class with Kafka's jars and our own programs."""
-    config = f"-Dlog4j2.configurationFile={JAVA_DIRECTORY / 'log4j2.properties'}"
-    return [str(tool("java")), *_JVM, config, "-cp", joined(class_path()), *arguments]
+    """Return the command that runs a class with Kafka's jars and our own programs."""
+    return jvm_command(class_path(), *arguments, heap="512m")
 
 
 def _listeners(ports: Mapping[str, int]) -> str:

@@ -1,7 +1,7 @@
-"""Traffic of every kind for a cluster: clients in C and Python, and Kafka's own tools.
+"""Drives every kind of traffic through a cluster: C and Python clients, and Kafka's own tools.
 
-Each function drives a group of APIs; `drive` runs them all. Names of topics and groups are
-fixed, so that a recording says what was done.
+Each function uses a group of APIs; `drive` calls them all. The names of topics and groups are
+fixed, so that a recording shows what was done.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from codec_tests.interop.kafka_tools import run_tool, write_config
 TOPIC = "tea"
 SECONDS = 30
 QUIET: dict[str, Any] = {"log_level": 0}
-"""Coordinators that are still loading are no news."""
+"""Without the warnings about coordinators that are still loading."""
 
 Step = Callable[[KafkaCluster], None]
 
 
 def topics(cluster: KafkaCluster) -> None:
-    """Topics come, grow and go."""
+    """Create, alter and delete topics."""
     at = ("--bootstrap-server", cluster.bootstrap)
     copies = str(min(2, len(cluster.brokers)))
     command = "TopicCommand"
@@ -49,7 +49,7 @@ def topics(cluster: KafkaCluster) -> None:
 
 
 def plain_clients(cluster: KafkaCluster) -> None:
-    """librdkafka produces, and consumes in a group of the classic protocol."""
+    """Produce with librdkafka and consume in a classic group."""
     producer = Producer(
         QUIET | {"bootstrap.servers": cluster.bootstrap, "enable.idempotence": True}
     )
@@ -60,7 +60,7 @@ def plain_clients(cluster: KafkaCluster) -> None:
 
 
 def consume(cluster: KafkaCluster, group: str, count: int, **settings: Any) -> None:
-    """A group reads `count` records of the topic, commits, and asks for what it committed."""
+    """Read `count` records of the topic in a group, commit, and query the committed offsets."""
     common = QUIET | {"bootstrap.servers": cluster.bootstrap, "auto.offset.reset": "earliest"}
     consumer = Consumer(common | {"group.id": group, "enable.auto.commit": False} | settings)
     consumer.subscribe([TOPIC])
@@ -75,12 +75,12 @@ def consume(cluster: KafkaCluster, group: str, count: int, **settings: Any) -> N
 
 
 def new_protocol(cluster: KafkaCluster) -> None:
-    """librdkafka consumes in a group of the protocol of KIP-848."""
+    """Consume with librdkafka in a KIP-848 group."""
     consume(cluster, "new-drinkers", 10, **{"group.protocol": "consumer"})
 
 
 def transactions(cluster: KafkaCluster) -> None:
-    """A transaction commits with offsets of a group, another one is given up."""
+    """Commit a transaction with group offsets, and abort another."""
     settings = QUIET | {"bootstrap.servers": cluster.bootstrap, "transactional.id": "teapot"}
     producer = Producer(settings)
     producer.init_transactions(SECONDS)
@@ -117,7 +117,7 @@ def _broker(cluster: KafkaCluster) -> int:
 
 
 def python_client(cluster: KafkaCluster) -> None:
-    """aiokafka produces in a transaction and consumes in a group."""
+    """Produce in a transaction and consume in a group with aiokafka."""
     asyncio.run(asyncio.wait_for(_aiokafka(cluster.bootstrap), 2 * SECONDS))
 
 
@@ -148,7 +148,7 @@ async def _aiokafka(bootstrap: str) -> None:
 
 
 def groups(cluster: KafkaCluster) -> None:
-    """Groups are looked at, moved back and deleted."""
+    """Describe groups, reset their offsets and delete them."""
     at = ("--bootstrap-server", cluster.bootstrap)
     command = "consumer.group.ConsumerGroupCommand"
     run_tool(command, *at, "--list", "--state")
@@ -161,13 +161,19 @@ def groups(cluster: KafkaCluster) -> None:
     run_tool("GroupsCommand", *at, "--list")
 
 
-def share_groups(cluster: KafkaCluster) -> None:
-    """A share group consumes; its offsets are looked at, moved and deleted."""
-    at = ("--bootstrap-server", cluster.bootstrap)
+def read_in_share_group(bootstrap: str, topic: str, group: str, count: int) -> str:
+    """Read records from the start of a topic in a share group (KIP-932); return the output."""
+    at = ("--bootstrap-server", bootstrap)
     setting = ("--alter", "--add-config", "share.auto.offset.reset=earliest")
-    run_tool("kafka.admin.ConfigCommand", *at, "--group", "sharers", *setting)
-    limits = ("--max-messages", "5", "--timeout-ms", "20000", "--group", "sharers")
-    run_tool("consumer.ConsoleShareConsumer", *at, "--topic", TOPIC, *limits)
+    run_tool("kafka.admin.ConfigCommand", *at, "--group", group, *setting)
+    limits = ("--max-messages", str(count), "--timeout-ms", "20000", "--group", group)
+    return run_tool("consumer.ConsoleShareConsumer", *at, "--topic", topic, *limits)
+
+
+def share_groups(cluster: KafkaCluster) -> None:
+    """Consume in a share group; describe, reset and delete its offsets."""
+    at = ("--bootstrap-server", cluster.bootstrap)
+    read_in_share_group(cluster.bootstrap, TOPIC, "sharers", 5)
     command = "consumer.group.ShareGroupCommand"
     run_tool(command, *at, "--list")
     run_tool(command, *at, "--describe", "--offsets", "--group", "sharers")
@@ -179,7 +185,7 @@ def share_groups(cluster: KafkaCluster) -> None:
 
 
 def configs(cluster: KafkaCluster) -> None:
-    """Configurations, quotas, users and client metrics."""
+    """Change configurations, quotas, users and client metrics."""
     at = ("--bootstrap-server", cluster.bootstrap)
     config = "kafka.admin.ConfigCommand"
     topic = ("--entity-type", "topics", "--entity-name", TOPIC)
@@ -199,7 +205,7 @@ def configs(cluster: KafkaCluster) -> None:
 
 
 def older_admin(cluster: KafkaCluster) -> None:
-    """What librdkafka's admin client still asks in older ways."""
+    """Use the older request types of librdkafka's admin client."""
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     created = admin.create_topics([NewTopic("saucers", 1)])
     created |= admin.create_partitions([NewPartitions(TOPIC, 4)])
@@ -218,7 +224,7 @@ def older_admin(cluster: KafkaCluster) -> None:
 
 
 def acls(cluster: KafkaCluster) -> None:
-    """Access rules."""
+    """Add, list and remove ACLs."""
     at = ("--bootstrap-server", cluster.bootstrap)
     rule = ("--allow-principal", "User:guest", "--operation", "Read", "--topic", TOPIC)
     run_tool("AclCommand", *at, "--add", *rule)
@@ -227,7 +233,7 @@ def acls(cluster: KafkaCluster) -> None:
 
 
 def tokens(cluster: KafkaCluster) -> None:
-    """A client that logs in by password takes a delegation token."""
+    """Log in with a password and create, renew and expire a delegation token."""
     module = "org.apache.kafka.common.security.plain.PlainLoginModule"
     login = write_config(
         cluster.directory,
@@ -246,7 +252,7 @@ def tokens(cluster: KafkaCluster) -> None:
 
 
 def logs(cluster: KafkaCluster) -> None:
-    """Records, replicas and leaders, as operators move them."""
+    """Delete records, and move replicas and leaders."""
     at = ("--bootstrap-server", cluster.bootstrap)
     directory: Path = cluster.directory
     cut = {"version": 1, "partitions": [{"topic": TOPIC, "partition": 0, "offset": 2}]}
@@ -272,7 +278,7 @@ def _write(file: Path, value: object) -> None:
 
 
 def features(cluster: KafkaCluster) -> None:
-    """The cluster and its features."""
+    """Query the cluster and change its features."""
     at = ("--bootstrap-server", cluster.bootstrap)
     run_tool("ClusterTool", "cluster-id", *at)
     run_tool("ClusterTool", "list-endpoints", *at)
@@ -284,7 +290,7 @@ def features(cluster: KafkaCluster) -> None:
 
 
 def quorum(cluster: KafkaCluster) -> None:
-    """The quorum is looked at, through a broker and directly."""
+    """Describe the quorum, through a broker and directly."""
     for option, address in (
         ("--bootstrap-server", cluster.bootstrap),
         ("--bootstrap-controller", cluster.bootstrap_controllers),
@@ -294,7 +300,7 @@ def quorum(cluster: KafkaCluster) -> None:
 
 
 def quorum_changes(cluster: KafkaCluster) -> None:
-    """A controller leaves the voters and comes back, where there are enough of them."""
+    """Remove a controller from the voters and add it again, if there are at least three."""
     if len(cluster.controllers) < 3:
         return
     at = ("--bootstrap-controller", cluster.bootstrap_controllers)
@@ -307,7 +313,7 @@ def quorum_changes(cluster: KafkaCluster) -> None:
 
 
 def leader_resigns(cluster: KafkaCluster) -> None:
-    """The active controller stops in good order, another one leads, and it comes back."""
+    """Stop the active controller, wait for another leader, and start it again."""
     if len(cluster.controllers) < 3:
         return
     leader = next(node for node in cluster.controllers if node.number == cluster.leader())
@@ -338,6 +344,6 @@ STEPS: tuple[Step, ...] = (
 
 
 def drive(cluster: KafkaCluster) -> None:
-    """All steps, one after the other."""
+    """Call all steps in order."""
     for step in STEPS:
         step(cluster)

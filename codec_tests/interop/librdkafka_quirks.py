@@ -1,4 +1,4 @@
-"""Where librdkafka and its mock brokers do not write what Kafka's protocol says.
+"""Frames of librdkafka and its mock brokers that break Kafka's protocol.
 
 Seen with librdkafka 2.16.0; the reasons given are from the source of its master branch of
 July 2026 (commit 4c3b017c3), which may differ from that release elsewhere. Every frame of a
@@ -6,9 +6,9 @@ session decodes and encodes back to the same bytes, or is one of these and nothi
 
 `all-topics`
     The client's Metadata request for all topics, version 9 and later. The null array is one
-    zero byte; librdkafka leaves the four bytes in place that it had reserved for a count
+    zero byte; librdkafka keeps the four bytes that it reserved for a count
     (rd_kafka_MetadataRequest0 never calls rd_kafka_buf_finalize_arraycnt), so everything
-    behind it moves and three bytes are left over. Kafka reads it because it never looks
+    after it moves and three bytes are left over. Kafka reads it because it never looks
     for left-over bytes, but misses the flags that the client meant to send.
 `api-versions`
     The mock's answer to an ApiVersions request of a version that it does not know. KIP-511
@@ -20,8 +20,8 @@ session decodes and encodes back to the same bytes, or is one of these and nothi
     their handlers write the empty tag section at the end, and the function that sends them
     (rd_kafka_mock_connection_send_response) writes it again.
 `null-in-error`
-    Where the mock refuses a JoinGroup or SyncGroup request, which depends on timing, it
-    writes null for texts and bytes that may not be null; Kafka writes empty ones.
+    If the mock refuses a JoinGroup or SyncGroup request, which depends on timing, it
+    writes null for strings and bytes that may not be null; Kafka writes empty ones.
 `acks-0`
     The mock answers Produce requests with acks=0; a broker of Kafka does not. (The client
     does not wait for the answer, and may be gone before it.)
@@ -43,7 +43,7 @@ PRODUCE, METADATA, API_VERSIONS, SHARE_GROUP_HEARTBEAT = 0, 3, 18, 76
 
 
 def find_quirks(frames: Sequence[DecodedFrame]) -> dict[int, str]:
-    """The names of the quirks above, by the number of the frame."""
+    """Return the quirk of each frame that has one, by frame number."""
     unanswerable = {
         (decoded.frame.connection, decoded.header.correlation_id)
         for decoded in frames
@@ -113,7 +113,7 @@ def _has_null_in_error(decoded: DecodedFrame) -> bool:
 
 
 def _empty_for_null(data: bytes, offset: int, is_bytes: bool) -> bytes:
-    """The data with an empty text, or empty bytes, where null is."""
+    """Replace the null at an offset by an empty string or empty bytes."""
     if data[offset] == 0:  # compact
         return data[:offset] + b"\x01" + data[offset + 1 :]
     size = 4 if is_bytes else 2
@@ -125,11 +125,11 @@ def _asks_for_all_topics(decoded: DecodedFrame) -> bool:
         return False
     data = decoded.frame.data
     _, start = registry.decode_request_header(data)
-    mended = data[:start] + data[start + 3 :]
+    fixed = data[:start] + data[start + 3 :]
     try:
-        header, message = registry.decode_request(mended)
+        header, message = registry.decode_request(fixed)
     except KraftwireError:
         return False
     asked: Any = message
     again = registry.encode_request(header, message)
-    return data[start : start + 4] == bytes(4) and asked.topics is None and again == mended
+    return data[start : start + 4] == bytes(4) and asked.topics is None and again == fixed

@@ -1,13 +1,13 @@
 """A session of librdkafka with its own mock brokers, through a recording proxy.
 
 One client owns a mock cluster of three brokers (`test.mock.num.brokers`). Others produce,
-consume, join groups, run transactions and administer it, all at once, each scenario with
-topics and groups of its own, so that the order in which threads run changes no outcome.
+consume, join groups, run transactions and administer it at the same time. Each scenario has its own
+topics and groups, so that the order of threads does not matter.
 The scenarios of `LEVELS` do the same things in older and older versions.
 
-Nothing sleeps to wait for something: scenarios poll until what they wait for is there, and
-fail at a deadline. Most of the session's seconds are the mock's fixed delay of three
-seconds before the first rebalance of a classic group.
+Scenarios never sleep; they poll until a condition holds, and fail at a deadline. Most of the
+session's time is the mock's fixed delay of three seconds before the first rebalance of a classic
+group.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ QUIET = {"log_level": 0, "enable.metrics.push": False}
 
 
 def record_session() -> list[Frame]:
-    """Run the whole session; returns what was sent, in the order in which it was."""
+    """Run the whole session and return the recorded frames in order."""
     with mock_cluster() as brokers, RecordingProxy(brokers) as proxy:
         drive(proxy)
         frames = list(proxy.frames)
@@ -61,7 +61,7 @@ def record_session() -> list[Frame]:
 
 @contextmanager
 def mock_cluster() -> Iterator[list[tuple[str, int]]]:
-    """The addresses of mock brokers, which live as long as the client that owns them."""
+    """Start mock brokers, which live as long as their client, and yield their addresses."""
     owner = Producer({**QUIET, "test.mock.num.brokers": BROKERS})
     brokers = owner.list_topics(timeout=DEADLINE_SECONDS).brokers
     yield [(broker.host, broker.port) for _, broker in sorted(brokers.items())]
@@ -69,7 +69,7 @@ def mock_cluster() -> Iterator[list[tuple[str, int]]]:
 
 
 def drive(proxy: RecordingProxy) -> None:
-    """Run every scenario; the first that fails is raised."""
+    """Run every scenario at the same time; raise the first failure."""
     scenarios: list[Callable[[], None]] = [
         *(partial(drive_level, proxy, level) for level in LEVELS),
         *(partial(drive_transactions, proxy, level) for level in TRANSACTION_LEVELS),
@@ -89,7 +89,7 @@ def drive(proxy: RecordingProxy) -> None:
 
 
 def drive_level(proxy: RecordingProxy, level: int) -> None:
-    """Produce, consume in a classic group, look up and commit offsets, in older versions."""
+    """Produce, consume in a classic group, and query and commit offsets in older versions."""
     exceptions = {
         PRODUCE: produce_level(level),
         METADATA: level if level < 9 else level + 1,  # Fetch 13 needs topic ids: Metadata 10
@@ -112,7 +112,7 @@ def drive_level(proxy: RecordingProxy, level: int) -> None:
 
 
 def validate_position(consumer: Consumer, message: Message) -> None:
-    """Go back to a message by offset and leader epoch, which the client first validates."""
+    """Seek to a message by offset and leader epoch, which the client validates first."""
     epoch = message.leader_epoch()  # None before Metadata 7
     where: Any = message.topic(), message.partition(), message.offset(), ""
     place: Callable[..., TopicPartition] = TopicPartition  # its stub lacks the epoch
@@ -121,7 +121,7 @@ def validate_position(consumer: Consumer, message: Message) -> None:
 
 
 def drive_transactions(proxy: RecordingProxy, level: int) -> None:
-    """A transaction that commits messages and offsets, and one that is aborted."""
+    """Commit a transaction with messages and offsets, and abort another."""
     newest = level == TRANSACTION_LEVELS[-1]
     # FindCoordinator 0 cannot ask for the coordinator of a transaction.
     exceptions = {
@@ -151,7 +151,7 @@ def drive_transactions(proxy: RecordingProxy, level: int) -> None:
 
 
 def drive_rebalance(proxy: RecordingProxy, strategy: str, more: dict[str, Any]) -> None:
-    """A second member joins a classic group and leaves it again."""
+    """Let a second member join a classic group and leave it."""
     route = proxy.listen(exceptions=PLAIN_METADATA)
     topic = f"sensors-{strategy}"
     produce(route, topic, 4)
@@ -171,7 +171,7 @@ def drive_rebalance(proxy: RecordingProxy, strategy: str, more: dict[str, Any]) 
 
 
 def drive_consumer_protocol(proxy: RecordingProxy) -> None:
-    """A member of a group of the protocol of KIP-848."""
+    """Consume in a KIP-848 group."""
     route = proxy.listen()
     produce(route, "clicks", 4)
     consumer = Consumer(
@@ -189,7 +189,7 @@ def drive_consumer_protocol(proxy: RecordingProxy) -> None:
 
 
 def drive_share_group(proxy: RecordingProxy) -> None:
-    """A member of a share group (KIP-932); it reads what is produced after it has joined."""
+    """Consume in a share group (KIP-932); members read only what is produced after they join."""
     route = proxy.listen()
     produce(route, "jobs", 1)
     consumer = ShareConsumer(
@@ -207,7 +207,9 @@ def drive_share_group(proxy: RecordingProxy) -> None:
 
 
 def drive_producers(proxy: RecordingProxy) -> None:
-    """Every compression, large and small messages, headers, and no acknowledgements."""
+    """Produce with every compression, large and small messages, headers, and without
+    acknowledgements.
+    """
     route = proxy.listen(exceptions=PLAIN_METADATA)
     for compression in COMPRESSIONS:
         produce(route, f"logs-{compression}", 300, {"compression.type": compression})
@@ -215,7 +217,7 @@ def drive_producers(proxy: RecordingProxy) -> None:
 
 
 def drive_admin(proxy: RecordingProxy) -> None:
-    """What an administrator can ask of the mock."""
+    """Send the admin requests that the mock supports."""
     route = proxy.listen(exceptions={METADATA: 9})
     produce(route, "inventory", 4)
     admin = AdminClient(settings(route))
@@ -235,7 +237,7 @@ def drive_admin(proxy: RecordingProxy) -> None:
 
 
 def drive_telemetry(proxy: RecordingProxy) -> None:
-    """A client that pushes its metrics (KIP-714)."""
+    """Push client metrics (KIP-714)."""
     route = proxy.listen(exceptions=PLAIN_METADATA)
     producer = Producer({**settings(route), "enable.metrics.push": True})
     producer.produce("measured", b"metrics follow")
@@ -247,24 +249,26 @@ def drive_telemetry(proxy: RecordingProxy) -> None:
 
 
 def drive_without_api_versions(proxy: RecordingProxy) -> None:
-    """A client that takes the brokers for Kafka 0.9, which has no ApiVersions."""
+    """Connect a client that assumes Kafka 0.9, which has no ApiVersions."""
     legacy = {"api.version.request": False, "broker.version.fallback": "0.9.0"}
     client = Producer({**settings(proxy.listen()), **legacy})
     client.list_topics(timeout=DEADLINE_SECONDS)
 
 
 def produce_level(level: int) -> int:
-    """Levels of Produce leave version 5 out: nobody can read the mock's response."""
+    """Map a level to Produce versions without 5: nobody can read the mock's response."""
     return level if level < 2 else level + 1
 
 
 def settings(route: Route) -> dict[str, Any]:
-    """What all clients have in common."""
+    """Return the settings of all clients."""
     return {**QUIET, "bootstrap.servers": route.bootstrap}
 
 
 def group_settings(route: Route, group: str) -> dict[str, Any]:
-    """A member of a classic group that reads from the beginning and commits when told to."""
+    """Return the settings of a classic group member that reads from the start and commits
+    explicitly.
+    """
     return {
         **settings(route),
         "group.id": group,
@@ -276,7 +280,7 @@ def group_settings(route: Route, group: str) -> dict[str, Any]:
 
 
 def produce(route: Route, topic: str, count: int, more: dict[str, Any] | None = None) -> None:
-    """Produce messages to the partitions of a topic in turn, and wait for them."""
+    """Produce messages round robin to the partitions of a topic, and wait for delivery."""
     producer = Producer({**settings(route), "linger.ms": 20, **(more or {})})
     failures: list[Any] = []
 
@@ -299,7 +303,7 @@ def produce(route: Route, topic: str, count: int, more: dict[str, Any] | None = 
 
 
 def consume(consumer: Consumer, count: int) -> list[Message]:
-    """The next messages."""
+    """Return the next messages."""
     messages: list[Message] = []
 
     def take(message: Message) -> None:
@@ -314,10 +318,10 @@ def consume(consumer: Consumer, count: int) -> list[Message]:
 def poll_until(
     consumer: Consumer, done: Callable[[], bool], take: Callable[[Message], None] | None = None
 ) -> None:
-    """Poll a consumer until something is so."""
+    """Poll a consumer until a condition holds."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not done():
-        assert time.monotonic() < deadline, "a consumer waited in vain"
+        assert time.monotonic() < deadline, "a consumer waited too long"
         message = consumer.poll(0.05)
         if message is not None and take is not None:
             take(message)

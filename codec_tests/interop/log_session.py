@@ -1,11 +1,10 @@
-"""Makes a real Kafka write everything it can store: for tests of `kraftwire.log`.
+"""Makes a real Kafka write every kind of file, for the tests of `kraftwire.log`.
 
-`stored_logs` starts a controller and two brokers, drives them, and ends with one broker
-stopped in good order and the other killed. What it gives back are their data directories.
+`stored_logs` runs a controller and two brokers. At the end one broker is stopped cleanly and the
+other killed, and the tests get their data directories.
 
-Names of topics say what is in them: `codec-lz4` has batches of that codec, `orders`
-transactions (committed, aborted and one left open), `temperatures` is compacted, `clocked`
-has LogAppendTime.
+Topic names show the content: `codec-lz4` has batches with that codec, `orders` transactions
+(committed, aborted and open), `temperatures` is compacted, and `clocked` has LogAppendTime.
 """
 
 from __future__ import annotations
@@ -26,7 +25,14 @@ from kraftwire.log.queries.summary import scan_partition
 
 from codec_tests.interop.kafka_connection import Connection
 from codec_tests.interop.kafka_server import KafkaCluster, KafkaNode, describe_quorum, kafka_cluster
-from codec_tests.interop.kafka_session import QUIET, SECONDS, consume, share_groups, tokens
+from codec_tests.interop.kafka_session import (
+    QUIET,
+    SECONDS,
+    consume,
+    read_in_share_group,
+    share_groups,
+    tokens,
+)
 from codec_tests.interop.kafka_tools import run_program, run_tool
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -56,7 +62,7 @@ _TIERED = {"remote.storage.enable": "true", "local.retention.ms": "1"} | _SEGMEN
 
 
 class Described(NamedTuple):
-    """What Kafka's own tools said of the cluster before it ended."""
+    """What Kafka's own tools printed about the cluster before it stopped."""
 
     offset: int
     """The high watermark of the metadata log, when the topics were described."""
@@ -67,7 +73,7 @@ class Described(NamedTuple):
 
 
 class StoredLogs(NamedTuple):
-    """The data directories of the nodes, all of which have ended."""
+    """The data directories of the stopped nodes."""
 
     controller: Path
     stopped: Path
@@ -79,7 +85,7 @@ class StoredLogs(NamedTuple):
 
 @contextmanager
 def stored_logs() -> Iterator[StoredLogs]:
-    """The directories of a session; they are gone afterwards."""
+    """Run the session and yield its directories, which are deleted afterwards."""
     with kafka_cluster(controllers=1, brokers=2, settings=SETTINGS) as cluster:
         drive(cluster)
         described = describe(cluster)
@@ -91,7 +97,7 @@ def stored_logs() -> Iterator[StoredLogs]:
 
 
 def drive(cluster: KafkaCluster) -> None:
-    """Everything, in its order; the last steps leave members in their groups."""
+    """Write everything; the last steps leave members in their groups."""
     _topics(cluster)
     for codec in CODECS:
         _produce(cluster, f"codec-{codec}", codec)
@@ -101,7 +107,7 @@ def drive(cluster: KafkaCluster) -> None:
     _metadata(cluster)
     consume(cluster, "classic-drinkers", 20)
     consume(cluster, "new-drinkers", 20, **{"group.protocol": "consumer"})
-    _share(cluster)
+    read_in_share_group(cluster.bootstrap, "tea", "tasters", 20)
     share_groups(cluster)
     tokens(cluster)
     _transactions(cluster)
@@ -114,7 +120,7 @@ def drive(cluster: KafkaCluster) -> None:
 
 
 def describe(cluster: KafkaCluster) -> Described:
-    """Ask Kafka's tools."""
+    """Run Kafka's tools."""
     at = ("--bootstrap-server", cluster.bootstrap)
     groups = "consumer.group.ConsumerGroupCommand"
     with Connection(cluster.controllers[0].ports["CONTROLLER"]) as connection:
@@ -148,7 +154,7 @@ def _topics(cluster: KafkaCluster) -> None:
 
 
 def _produce(cluster: KafkaCluster, topic: str, codec: str, rounds: int = 3) -> None:
-    """Some batches: every kind of key, value and header; each round is at least one batch."""
+    """Produce keys, values and headers of every kind; each round is at least one batch."""
     settings = {"bootstrap.servers": cluster.bootstrap, "compression.type": codec, "linger.ms": 5}
     producer = Producer(QUIET | settings | {"enable.idempotence": codec != "gzip"})
     for turn in range(rounds):
@@ -156,28 +162,29 @@ def _produce(cluster: KafkaCluster, topic: str, codec: str, rounds: int = 3) -> 
             producer.produce(
                 topic,
                 key=None if number % 5 == 0 else f"cup {number}",
-                value=_value(turn, number),
+                value=record_value(turn, number),
                 headers=(
                     [("shape", b"round"), ("shape", None), ("größe", b"\xff")]
                     if number % 7 == 0
                     else None
                 ),
                 partition=0,
-                timestamp=_time(turn),
+                timestamp=record_time(turn),
             )
         assert producer.flush(SECONDS) == 0
 
 
-def _value(turn: int, number: int) -> bytes | None:
+def record_value(turn: int, number: int) -> bytes | None:
+    """Return a value; some are null, some empty, and the others differ in size."""
     if number % 11 == 0:
-        return None
+        return None  # a tombstone, if the record has a key
     if number % 13 == 0:
         return b""
     return f"cup {number} of turn {turn}: ".encode() * (number % 4 + 1)
 
 
 def _compact(cluster: KafkaCluster) -> None:
-    """The same few keys again and again, tombstones among them, until the cleaner was there."""
+    """Write the same keys many times, with tombstones, until the log cleaner has run."""
     producer = Producer(QUIET | {"bootstrap.servers": cluster.bootstrap})
     for turn in range(8):
         for number in range(6):
@@ -187,14 +194,14 @@ def _compact(cluster: KafkaCluster) -> None:
                 key=f"room {number}",
                 value=None if gone else f"{turn}",
                 partition=0,
-                timestamp=_time(turn),
+                timestamp=record_time(turn),
             )
         assert producer.flush(SECONDS) == 0
     cluster.wait_for("the cleaner was there", lambda: all(map(_is_cleaned, cluster.brokers)))
 
 
-def _time(turn: int) -> int:
-    """Milliseconds, so far apart that every turn begins a segment where they are short."""
+def record_time(turn: int) -> int:
+    """Return a timestamp: a turn is a second, enough to roll a segment if `segment.ms` is small."""
     return int(time.time() * 1000) - 60_000 + 1000 * turn
 
 
@@ -203,24 +210,15 @@ def _is_cleaned(node: KafkaNode) -> bool:
     return checkpoint.is_file() and b"temperatures" in checkpoint.read_bytes()
 
 
-def _share(cluster: KafkaCluster) -> None:
-    """A share group that has read something, and stays."""
-    at = ("--bootstrap-server", cluster.bootstrap)
-    setting = ("--alter", "--add-config", "share.auto.offset.reset=earliest")
-    run_tool("kafka.admin.ConfigCommand", *at, "--group", "tasters", *setting)
-    limits = ("--max-messages", "20", "--timeout-ms", "20000", "--group", "tasters")
-    run_tool("consumer.ConsoleShareConsumer", *at, "--topic", "tea", *limits)
-
-
 def _is_tiered(cluster: KafkaCluster) -> bool:
-    """Whether two segments were copied: for each, a record that it begins and one that it ended."""
+    """Whether two segments were copied; each has a record for its start and one for its end."""
     directories = [_data(node) / "__remote_log_metadata-0" for node in cluster.brokers]
     partitions = find_partitions([path for path in directories if any(path.glob("*.log"))])
     return any(scan_partition(found).records >= 4 for found in partitions)
 
 
 def _metadata(cluster: KafkaCluster) -> None:
-    """Rules, users, quotas and settings, some of which go again."""
+    """Add ACLs, users, quotas and settings, and remove some of them."""
     at = ("--bootstrap-server", cluster.bootstrap)
     for principal in ("User:guest", "User:host"):
         rule = ("--allow-principal", principal, "--operation", "Read", "--topic", "tea")
@@ -238,7 +236,7 @@ def _metadata(cluster: KafkaCluster) -> None:
 
 
 def _transactions(cluster: KafkaCluster) -> None:
-    """Committed, aborted, with offsets of a group, in several segments; one is left open."""
+    """Commit and abort transactions with group offsets in several segments; leave one open."""
     settings = {"bootstrap.servers": cluster.bootstrap, "transactional.id": "till"}
     producer = Producer(QUIET | settings)
     producer.init_transactions(SECONDS)
@@ -251,7 +249,7 @@ def _transactions(cluster: KafkaCluster) -> None:
         for number in range(5):
             value = f"order {turn}.{number}"
             producer.produce(
-                "orders", key=f"{number}", value=value, partition=0, timestamp=_time(turn)
+                "orders", key=f"{number}", value=value, partition=0, timestamp=record_time(turn)
             )
         assert producer.flush(SECONDS) == 0
         offsets = [TopicPartition("tea", 0, turn + 1)]
@@ -269,7 +267,7 @@ def _transactions(cluster: KafkaCluster) -> None:
 
 
 def _broker_leaves(cluster: KafkaCluster, node: KafkaNode) -> None:
-    """A broker stops and comes back: leaders and in-sync replicas change."""
+    """Restart a broker, so that leaders and in-sync replicas change."""
     node.stop()
     _produce(cluster, "tea", "none", rounds=1)
     node.start()
@@ -277,7 +275,7 @@ def _broker_leaves(cluster: KafkaCluster, node: KafkaNode) -> None:
 
 
 def _join_and_vanish(cluster: KafkaCluster, group: str, protocol: str) -> None:
-    """A member that has its partitions, and is gone without a word."""
+    """Let a member get its partitions and exit without leaving the group."""
     program = [sys.executable, str(Path(__file__).with_name("vanishing_member.py"))]
     arguments = [cluster.bootstrap, group, protocol, "tea"]
     subprocess.run([*program, *arguments], check=True, timeout=2 * SECONDS)

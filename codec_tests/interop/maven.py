@@ -1,8 +1,8 @@
-"""Java's tools and Kafka's jars: found or fetched, and where one is missing, what to install.
+"""Finds Java, and Kafka's jars through Maven; if something is missing, says what to install.
 
-Maven resolves the class paths of `java/pom.xml` (Kafka itself), `java/tools/pom.xml` (its
-command-line tools) and `java/spark/pom.xml` (Spark's source for it) once; the answers are kept
-in `java/target`, for as long as the files are the same and all the jars are there.
+Maven resolves the class paths of `java/pom.xml` (Kafka itself), `java/tools/pom.xml` (its command-
+line tools) and `java/spark/pom.xml` (Spark's Kafka source) once. The results are cached in
+`java/target` until a pom changes or a jar is missing.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _PACKAGES = {"java": "openjdk-17-jdk-headless", "javac": "openjdk-17-jdk-headles
 
 
 class MissingPart(Exception):
-    """Something that these tests need is not here; the message says what to install."""
+    """These tests need something that is not installed; the message says how to install it."""
 
 
 def tool(name: str) -> Path:
-    """The program `java`, `javac` or `mvn`; JAVA_HOME goes before PATH."""
+    """Return the path of `java`, `javac` or `mvn`, from JAVA_HOME first, then from PATH."""
     home = os.environ.get("JAVA_HOME")
     path = f"{home}/bin{os.pathsep}{os.environ.get('PATH', '')}" if home else None
     found = shutil.which(name, path=path)
@@ -43,7 +43,7 @@ def tool(name: str) -> Path:
 
 
 def class_path() -> list[Path]:
-    """The jars of Kafka and all they need, with the compiled programs of ours before them."""
+    """Return our compiled programs, then Kafka's jars with their dependencies."""
     tool("java")
     with _locked():
         jars = _jars(JAVA_DIRECTORY / "pom.xml")
@@ -51,27 +51,27 @@ def class_path() -> list[Path]:
 
 
 def tools_class_path() -> list[Path]:
-    """The jars of Kafka's command-line tools and all they need."""
+    """Return the jars of Kafka's command-line tools with their dependencies."""
     tool("java")
     with _locked():
         return _jars(JAVA_DIRECTORY / "tools" / "pom.xml")
 
 
 def spark_class_path() -> list[Path]:
-    """The jars of Spark's own Kafka source, less those that pyspark has with it."""
+    """Return the jars of Spark's Kafka source, except those that pyspark includes."""
     tool("java")
     with _locked():
         return _jars(JAVA_DIRECTORY / "spark" / "pom.xml")
 
 
 def joined(paths: list[Path]) -> str:
-    """A class path as `java -cp` takes it."""
+    """Return a class path for `java -cp`."""
     return os.pathsep.join(map(str, paths))
 
 
 @contextmanager
 def _locked() -> Iterator[None]:
-    """One process at a time resolves and compiles."""
+    """Let one process at a time resolve and compile."""
     TARGET.mkdir(exist_ok=True)
     with (TARGET / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -99,7 +99,7 @@ def _read(kept: Path) -> list[Path]:
 
 
 def _compiled(jars: list[Path]) -> Path:
-    """The directory with the classes of our Java programs."""
+    """Return the directory of our compiled Java programs."""
     sources = sorted((JAVA_DIRECTORY / "src").glob("*.java"))
     classes = TARGET / f"classes_{_digest(*sources)}"
     if not (classes / "done").is_file():

@@ -1,4 +1,4 @@
-"""Nodes of ours, alone or beside real controllers; they run in the process of the test."""
+"""Our own controllers, alone or in a quorum with real ones; they run in the test's process."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from kraftwire_wire.numbers import ErrorCode
 from codec_tests.held_ports import held_port
 from codec_tests.interop.kafka_connection import HOST
 from codec_tests.interop.kafka_server import KafkaCluster
+from codec_tests.interop.kafka_tools import write_properties
 
 T = TypeVar("T")
 WITHIN_S = 60.0
@@ -35,12 +36,12 @@ LOG = "00000000000000000000.log"
 
 
 class OurNode:
-    """A controller of ours; `directory` has its settings, and its data."""
+    """One of our controllers; `directory` has its settings and its data."""
 
     def __init__(
         self, directory: Path, number: int, cluster_id: str, settings: Mapping[str, str]
     ) -> None:
-        """Writes its settings; `format` comes next."""
+        """Write the settings; call `format` next."""
         self.number = number
         self.cluster_id = cluster_id
         self.port = held_port()
@@ -48,7 +49,7 @@ class OurNode:
         self.directory.mkdir()
         self.data = self.directory / "data"
         self.config = self.directory / "server.properties"
-        told = {
+        own = {
             "process.roles": "controller",
             "node.id": str(number),
             "controller.quorum.bootstrap.servers": f"{HOST}:{self.port}",
@@ -57,48 +58,47 @@ class OurNode:
             "log.dirs": str(self.data),
             **settings,
         }
-        lines = [f"{key}={value}" for key, value in told.items()]
-        self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_properties(self.config, own)
 
     @classmethod
     def beside(cls, cluster: KafkaCluster, number: int, **settings: str) -> Self:
-        """One that is to join a cluster, formatted; in settings an underscore is a dot."""
-        told = {name.replace("_", "."): value for name, value in settings.items()}
+        """Return a formatted node that can join a cluster; in settings an underscore stands for a
+        dot.
+        """
+        given = {name.replace("_", "."): value for name, value in settings.items()}
         bootstrap = {"controller.quorum.bootstrap.servers": cluster.bootstrap_controllers}
         directory = cluster.directory / f"ours_{number}"
-        one = cls(directory, number, cluster.cluster_id, bootstrap | told)
+        one = cls(directory, number, cluster.cluster_id, bootstrap | given)
         one.format("--no-initial-controllers")
         return one
 
     @property
     def address(self) -> Address:
-        """Where it listens."""
         return Address(HOST, self.port)
 
     @property
     def directory_id(self) -> UUID:
-        """The id of its directory."""
         found = read_directory(self.data).directory_id
         assert found is not None, "it is formatted"
         return found
 
     @property
     def key(self) -> ReplicaKey:
-        """What it is known by, with the disk that it has."""
+        """The replica key with the present disk."""
         return ReplicaKey(self.number, self.directory_id)
 
     def format(self, *options: str) -> None:
-        """Make its directory that of a replica of the cluster."""
+        """Format its directory for the cluster."""
         command("storage", "format", "-t", self.cluster_id, "-c", str(self.config), *options)
 
     def lose_disk(self) -> None:
-        """Begin with an empty directory, formatted anew."""
+        """Replace the directory by a newly formatted one."""
         shutil.rmtree(self.data)
         self.format("--no-initial-controllers")
 
     @asynccontextmanager
     async def running(self, machine: StateMachine | None = None) -> AsyncIterator[Node]:
-        """The node, which is stopped behind the context."""
+        """Run the node in this context."""
         assembly = Assembly(read_properties(self.config))
         with assembly.open_disk() as store:
             node = assembly.node(store, machine or NoRecords())
@@ -110,24 +110,24 @@ class OurNode:
 
     @property
     def log(self) -> bytes:
-        """Its first segment."""
+        """The content of its first segment."""
         return first_segment(self.data)
 
 
 def command(*arguments: str) -> str:
-    """What a command of ours prints."""
+    """Run a kraftwire command and return its output."""
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
 def first_segment(data: Path) -> bytes:
-    """The first segment of the metadata log of a directory."""
+    """Return the first segment of the metadata log in a directory."""
     return (data / LOG_NAME / LOG).read_bytes()
 
 
 def run(work: Coroutine[Any, Any, None], within_s: float = 4 * WITHIN_S) -> None:
-    """Run to the end, in a bounded time."""
+    """Run a coroutine with a time limit."""
 
     async def bounded() -> None:
         async with asyncio.timeout(within_s):
@@ -137,12 +137,12 @@ def run(work: Coroutine[Any, Any, None], within_s: float = 4 * WITHIN_S) -> None
 
 
 async def aside(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
-    """Do what waits in another thread, while nodes go on."""
+    """Call a blocking function in another thread while nodes run."""
     return await asyncio.to_thread(work, *arguments, **named)
 
 
 async def caught_up(node: Node, cluster: KafkaCluster) -> None:
-    """Wait until a node beside a cluster has what the leader has committed."""
+    """Wait until a node in a real cluster has what the leader has committed."""
     await until("our node knows what is committed", lambda: node.committed > 0)
     leader = await aside(cluster.wait_for_leader)
     end = len(first_segment(leader.directory / "data"))
@@ -151,7 +151,7 @@ async def caught_up(node: Node, cluster: KafkaCluster) -> None:
 
 
 async def patiently(change: Callable[[], Awaitable[None]]) -> None:
-    """Have a quorum change, which a real leader refuses while it speaks to the voter otherwise."""
+    """Repeat a voter change while the leader refuses it because another is in progress."""
     may_be_done = False
     async with asyncio.timeout(WITHIN_S):
         while True:
@@ -167,7 +167,7 @@ async def patiently(change: Callable[[], Awaitable[None]]) -> None:
 
 
 async def until(what: str, is_so: Callable[[], bool], within_s: float = WITHIN_S) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     try:
         async with asyncio.timeout(within_s):
             while not is_so():

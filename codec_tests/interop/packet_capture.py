@@ -1,8 +1,8 @@
-"""What goes over loopback, recorded with tcpdump and read with tshark.
+"""Captures loopback traffic with tcpdump and dissects it with tshark.
 
-Both are programs of their own: `apt-get install tcpdump tshark`. tcpdump needs the right to
-capture (root, or `setcap cap_net_raw,cap_net_admin=eip` on it); where it may not, or where a
-packet was dropped, the test fails and says so.
+Install them with `apt-get install tcpdump tshark`. tcpdump needs the right to capture: root, or
+`setcap cap_net_raw,cap_net_admin=eip`. If it may not capture, or drops a packet, the test fails
+and says so.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _TURN_SECONDS = 0.05
 _BUFFER_KIB = 65_536
 
 MARKER = b"\xff\xff\xff\xff no more is captured"
-"""What no client of Kafka says; it is in every capture, as a connection that is not Kafka's."""
+"""Sent at the end of every capture, over a connection that is not Kafka's."""
 
 Row = dict[str, list[str]]
 """The values of each field in one packet."""
 
 
 def program(name: str) -> str:
-    """Where a program is; the test fails where it is missing."""
+    """Return the path of a program; fail the test if it is missing."""
     found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
     if found is None:
         pytest.fail(f"{name} is not installed: apt-get install tcpdump tshark")
@@ -41,7 +41,7 @@ def program(name: str) -> str:
 
 @contextmanager
 def captured(file: Path, ports: Collection[int]) -> Iterator[None]:
-    """Record the packets of some ports on loopback while the block runs."""
+    """Capture the packets of these ports on loopback in this context."""
     marker = socket.create_server(("127.0.0.1", 0))
     last: int = marker.getsockname()[1]
     chosen = " or ".join(f"tcp port {port}" for port in (*ports, last))
@@ -63,14 +63,16 @@ def captured(file: Path, ports: Collection[int]) -> Iterator[None]:
         [*command, "-B", str(_BUFFER_KIB), chosen], stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
-    said = ""
+    printed = ""
     try:
         for line in process.stderr:
-            said += line
+            printed += line
             if "listening on" in line:
                 break
         else:
-            pytest.fail(f"tcpdump may not capture on lo; run as root, or give it the right: {said}")
+            pytest.fail(
+                f"tcpdump may not capture on lo; run as root, or give it the right: {printed}"
+            )
         yield
         _wait_for_marker(file, last)
     finally:
@@ -85,17 +87,17 @@ def captured(file: Path, ports: Collection[int]) -> Iterator[None]:
 
 
 def _wait_for_marker(file: Path, port: int) -> None:
-    """Say something, and wait until it is in the file: all before it is there then."""
+    """Send the marker and wait until it is in the file: then everything before it is too."""
     with socket.create_connection(("127.0.0.1", port), _STOP_SECONDS) as connection:
         connection.sendall(MARKER)
     end = time.monotonic() + _STOP_SECONDS
     while MARKER not in file.read_bytes():
-        assert time.monotonic() < end, f"tcpdump is behind by more than {_STOP_SECONDS} seconds"
+        assert time.monotonic() < end, f"tcpdump needs more than {_STOP_SECONDS} seconds"
         time.sleep(_TURN_SECONDS)
 
 
 def dissect(file: Path, ports: Collection[int], fields: Collection[str]) -> list[Row]:
-    """What tshark's dissector of Kafka says: for each packet the values of the fields."""
+    """Return the values of the fields in each packet, as tshark's Kafka dissector reads them."""
     command = [program("tshark"), "-r", str(file), "-T", "fields", "-E", "occurrence=a"]
     command += ["-E", "aggregator= ", "-Y", "kafka"]
     for port in ports:

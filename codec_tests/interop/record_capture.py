@@ -39,7 +39,7 @@ def main(out: Path) -> None:
 
 
 def select_frames(recorded: Sequence[DecodedFrame]) -> list[Frame]:
-    """The frames to keep, in their order."""
+    """Return the frames to keep, in order."""
     quirks = find_quirks(recorded)
     sound = [decoded for decoded in recorded if decoded.number not in quirks]
     exchanges: defaultdict[tuple[bool, object], list[Exchange]] = defaultdict(list)
@@ -54,7 +54,7 @@ def select_frames(recorded: Sequence[DecodedFrame]) -> list[Frame]:
 
 
 def _kind(exchange: Exchange) -> object:
-    """What has to be there: API and version, and how and whether Produce is acknowledged."""
+    """Return API and version, and for Produce also acks and compression."""
     request = exchange.request
     message: Any = request.message
     if request.api_key != PRODUCE:
@@ -70,7 +70,7 @@ def exchange_size(exchange: Exchange) -> int:
 
 
 def frames_of(exchanges: Iterable[Exchange]) -> list[Frame]:
-    """The frames of exchanges in their order, each once; connections are numbered anew."""
+    """Return the frames of exchanges, each once and in order; connections are renumbered."""
     kept: dict[int, Frame] = {}
     for exchange in exchanges:
         for decoded in (exchange.request, exchange.response):

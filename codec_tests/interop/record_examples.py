@@ -1,8 +1,8 @@
-"""Record the cassettes of `codec_tests/examples` from a real Kafka, and its snapshots.
+"""Records the cassettes and snapshots of `codec_tests/examples` from a real Kafka.
 
     python -m codec_tests.interop.record_examples
 
-Every test gets a Kafka of its own, since each makes its topics.
+Every test gets its own Kafka, because each creates its topics.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TESTS = (
 
 
 def main() -> int:
-    """Run each test in record mode; the exit code of the last that failed."""
+    """Run each test in record mode; return the exit code of the last one that failed."""
     code = 0
     for test in TESTS:
         with kafka_cluster() as cluster:

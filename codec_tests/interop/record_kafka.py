@@ -2,10 +2,9 @@
 
     python -m codec_tests.interop.record_kafka --out codec_tests/captures/kafka.jsonl
 
-Keeps the smallest exchange of every API and version, and the largest that is not too long
-to read. Whatever carries a secret is left out:
-logins, delegation tokens, SCRAM credentials, and requests that a broker forwards with such
-things in them; so is what names directories of the machine.
+Keeps the smallest exchange of every API and version, and the largest one that a person can still
+read. Leaves out everything with secrets (logins, delegation tokens, SCRAM credentials, and
+forwarded requests with them) and everything that names directories of the machine.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ SECRET = {
 def record_kafka(
     watch: Watch = lambda cluster, proxy: nullcontext(),
 ) -> list[Frame]:
-    """What three controllers, two brokers and their clients say to each other.
+    """Record the traffic of three controllers, two brokers and their clients.
 
-    `watch` is what goes on beside it, from when the cluster is up until the clients are done.
+    `watch` is a context around the session, entered when the cluster is ready.
     """
     with (
         RecordingProxy([]) as proxy,
@@ -65,7 +64,7 @@ def record_kafka(
 
 
 def select_frames(recorded: Iterable[DecodedFrame]) -> list[Frame]:
-    """The frames to keep, in their order."""
+    """Return the frames to keep, in order."""
     exchanges: defaultdict[tuple[int | None, int | None], list[Exchange]] = defaultdict(list)
     for exchange in pair(recorded):
         if exchange.response is None or DIRECTORIES in exchange.response.frame.data:
@@ -83,7 +82,7 @@ def select_frames(recorded: Iterable[DecodedFrame]) -> list[Frame]:
 
 
 def has_secrets(request: DecodedFrame) -> bool:
-    """Whether a request, or what it forwards, is about secrets."""
+    """Whether a request, or one forwarded in it, may have secrets."""
     message: Any = request.message
     if request.api_key == ApiKey.ENVELOPE:
         return int.from_bytes(message.request_data[:2]) in SECRET

@@ -1,10 +1,9 @@
-"""Records the committed files of a real Kafka: what `codec_tests/stored` holds.
+"""Records the committed files of a real Kafka, in `codec_tests/stored`.
 
     python -m codec_tests.interop.record_logs --out codec_tests/stored
 
-Runs the session of `log_session` and copies the directories of the controller and of the
-broker that was stopped in good order. Files above 100 KB, which are indexes allocated in
-advance, are left out.
+Runs the session of `log_session` and copies the directories of the controller and of the broker
+that stopped cleanly. Files above 100 KB are left out: they are preallocated indexes.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ LARGEST = 100_000
 
 
 def copy_small_files(source: Path, target: Path) -> tuple[int, int]:
-    """Copy a directory without its large files; returns the files and bytes copied."""
+    """Copy a directory without its large files; return how many files and bytes were copied."""
     files = size = 0
     for path in sorted(source.rglob("*")):
         if path.is_file() and path.stat().st_size <= LARGEST:

@@ -1,16 +1,16 @@
-"""A proxy before Kafka brokers that records every frame, for clients on this machine.
+"""A proxy for Kafka brokers that records every frame, for clients on this machine.
 
-One proxy listens for any number of brokers, each on a port of its own on 127.0.0.1, and
-passes frames on both ways. What it records is what the client and the broker really sent.
-What the client receives differs from that in what it must not see:
+One proxy listens for any number of brokers, each on its own port on 127.0.0.1, and passes frames
+on both ways. It records what the client and the broker really sent. The client receives something
+else in four cases:
 
 - Addresses of brokers become those of the proxy, so that clients stay on it.
 - Answers to ApiVersions name no versions above a level, counted from the oldest version
   that both broker and codecs know; so one broker shows its many versions.
-- The mock broker of librdkafka never asks for metrics; the proxy does in its place, so
-  that clients push them.
-- The mock broker answers an ApiVersions request of a version that it does not know in no
-  version's form (see `librdkafka_quirks`); the client gets one that it understands.
+- The mock broker of librdkafka never asks for metrics; the proxy does instead, so that
+  clients push them.
+- The mock broker answers an ApiVersions request of an unknown version in a malformed way
+  (see `librdkafka_quirks`); the client gets a valid response.
 
 Everything runs in one event loop in one thread; `close` (or leaving the `with` block) ends
 it together with all connections.
@@ -47,10 +47,10 @@ _STEP_TIMEOUT_SECONDS = 10
 
 @dataclass
 class Route:
-    """What the connections of one set of listeners have in common.
+    """What the connections of one set of listeners share.
 
     Fields:
-        addresses: the proxy's address for each broker's.
+        addresses: the proxy's address for each broker address.
         level: how far above the oldest version a client may go, for each API.
         exceptions: levels of single APIs, by API key.
         seen: how often clients sent each API in each version.
@@ -65,7 +65,7 @@ class Route:
 
     @property
     def bootstrap(self) -> str:
-        """The addresses, as clients take them."""
+        """The bootstrap servers for clients."""
         return ",".join(f"{host}:{port}" for host, port in self.addresses.values())
 
     def has_seen(self, api_key: int) -> bool:
@@ -74,9 +74,9 @@ class Route:
 
 
 class RecordingProxy:
-    """Records what goes between clients and brokers.
+    """Records the frames between clients and brokers.
 
-    `frames` is what it has so far; `failures` is what ended connections that nobody closed.
+    `frames` has the frames so far; `failures` has the errors that ended connections.
     """
 
     def __init__(self, brokers: Sequence[tuple[str, int]]) -> None:
@@ -98,16 +98,16 @@ class RecordingProxy:
         self.close()
 
     def listen(self, level: int = NEWEST, exceptions: Mapping[int, int] | None = None) -> Route:
-        """Open listeners for all brokers; clients that use them see versions up to a level."""
+        """Open listeners for all brokers; their clients see versions up to a level."""
         route = Route({}, level, exceptions or {}, Counter())
         for broker in self._brokers:
             self._run(self._open_listener(route, broker))
         return route
 
     def tap(self, broker: tuple[str, int]) -> int:
-        """Open a listener that passes everything on as it is; the port.
+        """Open a listener that rewrites nothing and return its port.
 
-        For brokers that name this port as theirs, so that nothing has to be rewritten.
+        For brokers that advertise this port as their own.
         """
         route = Route({}, NEWEST, {}, Counter(), rewrites=False)
         self._run(self._open_listener(route, broker))
@@ -130,7 +130,7 @@ class RecordingProxy:
                 try:
                     await self._serve(route, broker, reader, writer)
                 except (OSError, ConnectionBroken, asyncio.CancelledError):
-                    pass  # a client or the broker has gone, or the proxy is closing
+                    pass  # a connection or the proxy closes
                 finally:
                     writer.close()
 
@@ -186,9 +186,9 @@ class RecordingProxy:
 
 
 def rewrite_response(data: bytes, request_header: Any, route: Route) -> bytes:
-    """A response as the client is to see it; as it is where our codecs cannot read it."""
+    """Return a response as the client sees it; unchanged if our codecs cannot read it."""
     if is_malformed_api_versions(data, request_header):
-        return _mend_api_versions(request_header, route)
+        return _valid_api_versions(request_header, route)
     try:
         header, message = registry.decode_response(data, request_header, lenient=True)
     except KraftwireError:
@@ -201,8 +201,8 @@ def rewrite_response(data: bytes, request_header: Any, route: Route) -> bytes:
     return registry.encode_response(request_header, message, header)
 
 
-def _mend_api_versions(request_header: Any, route: Route) -> bytes:
-    """What librdkafka understands: the form of the version that it asked in."""
+def _valid_api_versions(request_header: Any, route: Route) -> bytes:
+    """Return the response in the version that librdkafka asked for, so that it understands it."""
     response: Any = ApiVersionsResponse(error_code=35)
     response.api_keys = [
         ApiVersionsResponse.ApiVersion(api_key=API_VERSIONS, min_version=0, max_version=2)

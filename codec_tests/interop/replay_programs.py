@@ -1,7 +1,7 @@
-"""Programs that run against a real Kafka, and again against a replay of what was recorded.
+"""Programs that run against a real Kafka, and then against a replay of the recording.
 
-Each takes the address of a broker and returns what it saw, without anything that depends on
-the run. None waits for a time: they poll until what they expect is there.
+Each takes the address of a broker and returns what it saw, except what differs between runs. They
+poll until an expected state is reached and never sleep for a fixed time.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import aiokafka
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from codec_tests.interop.kafka_session import read_in_share_group
 from codec_tests.interop.kafka_tools import run_tool
 
 SECONDS = 30
@@ -30,7 +31,7 @@ def create_topic(
     partitions: int = 2,
     login: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """Make a topic and wait until the broker knows it, which is a moment later."""
+    """Create a topic and wait until the broker knows it."""
     admin = AdminClient({**_QUIET, **login, "bootstrap.servers": bootstrap})
     for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
         future.result(SECONDS)
@@ -42,7 +43,7 @@ def create_topic(
 def confluent_session(
     bootstrap: str, protocol: str, login: Mapping[str, Any] = MappingProxyType({})
 ) -> Seen:
-    """Make a topic, produce to it with a callback, read it in a group, commit."""
+    """Create a topic, produce with a callback, consume in a group, and commit."""
     topic = f"orders-{protocol}-{login.get('sasl.mechanism', '')}"
     create_topic(bootstrap, topic, login=login)
     producer = Producer(
@@ -101,7 +102,7 @@ def plain_login(password: str) -> dict[str, Any]:
 
 
 def aiokafka_session(bootstrap: str) -> Seen:
-    """Produce with aiokafka and read with a group of its own."""
+    """Produce and consume in a group with aiokafka."""
     create_topic(bootstrap, "events")
     return asyncio.run(_aiokafka_session(bootstrap))
 
@@ -139,7 +140,7 @@ async def _aiokafka_session(bootstrap: str) -> Seen:
 
 
 def warm_up(bootstrap: str) -> None:
-    """Use a group and a producer id once: a broker makes its internal topics for the first."""
+    """Use a group and a producer id: for the first of each a broker creates internal topics."""
     create_topic(bootstrap, "warm-up", 1)
     producer = Producer({**_QUIET, "bootstrap.servers": bootstrap, "enable.idempotence": True})
     producer.produce("warm-up", b"warm")
@@ -154,7 +155,7 @@ def warm_up(bootstrap: str) -> None:
 
 
 def java_session(bootstrap: str, protocol: str = "classic") -> Seen:
-    """Kafka's own tools make a topic, produce to it, and read it in a group."""
+    """Create a topic, produce and consume in a group with Kafka's own tools."""
     topic = f"java-{protocol}"
     create_topic(bootstrap, topic, 1)
     where = ["--bootstrap-server", bootstrap, "--topic", topic]
@@ -166,7 +167,7 @@ def java_session(bootstrap: str, protocol: str = "classic") -> Seen:
 
 
 def transactions(bootstrap: str) -> Seen:
-    """A transaction that commits with offsets, one that is aborted; read with isolation."""
+    """Abort a transaction, commit another with offsets, and read them with isolation."""
     create_topic(bootstrap, "payments", 1)
     consumer = Consumer(
         {
@@ -206,7 +207,7 @@ def transactions(bootstrap: str) -> Seen:
 
 
 def aiokafka_group(bootstrap: str) -> Seen:
-    """Two members of a classic group share a topic; one leaves, the other takes over."""
+    """Share a topic between two members of a classic group; one leaves, the other takes over."""
     create_topic(bootstrap, "shifts", 2)
     return asyncio.run(_aiokafka_group(bootstrap))
 
@@ -242,13 +243,13 @@ async def _aiokafka_group(bootstrap: str) -> Seen:
 
 
 async def until_assigned(consumer: Any, count: int) -> None:
-    """Fetch until a member has as many partitions."""
+    """Fetch until a member has this many partitions."""
     while len(consumer.assignment()) != count:
         await consumer.getmany(timeout_ms=50)
 
 
 def confluent_group(bootstrap: str) -> Seen:
-    """Two members of a KIP-848 group share a topic; one leaves, the other takes over."""
+    """Share a topic between two members of a KIP-848 group; one leaves, the other takes over."""
     create_topic(bootstrap, "rounds", 2)
     settings = {"group.id": "wardens", "group.protocol": "consumer", "enable.auto.commit": False}
     settings |= {**_QUIET, "bootstrap.servers": bootstrap, "auto.offset.reset": "earliest"}
@@ -276,7 +277,7 @@ def confluent_group(bootstrap: str) -> Seen:
 
 
 def poll_until_assigned(members: Mapping[Consumer, int]) -> None:
-    """Poll until each member has as many partitions."""
+    """Poll until each member has this many partitions."""
     end = time.monotonic() + SECONDS
     while any(len(member.assignment()) != count for member, count in members.items()):
         assert time.monotonic() < end, [len(member.assignment()) for member in members]
@@ -285,15 +286,11 @@ def poll_until_assigned(members: Mapping[Consumer, int]) -> None:
 
 
 def share_group(bootstrap: str) -> Seen:
-    """Kafka's own tools read a topic in a share group (KIP-932) and acknowledge it."""
+    """Produce, and read with Kafka's own tools in a share group (KIP-932)."""
     create_topic(bootstrap, "parcels", 1)
     producer = Producer({**_QUIET, "bootstrap.servers": bootstrap})
     for number in range(5):
         producer.produce("parcels", f"parcel {number}".encode(), partition=0)
     assert producer.flush(SECONDS) == 0
-    at = ("--bootstrap-server", bootstrap)
-    setting = ("--alter", "--add-config", "share.auto.offset.reset=earliest")
-    run_tool("kafka.admin.ConfigCommand", *at, "--group", "couriers", *setting)
-    limits = ("--max-messages", "5", "--timeout-ms", str(SECONDS * 1000), "--group", "couriers")
-    read = run_tool("consumer.ConsoleShareConsumer", *at, "--topic", "parcels", *limits)
+    read = read_in_share_group(bootstrap, "parcels", "couriers", 5)
     return [(line,) for line in read.splitlines() if line.startswith("parcel")]

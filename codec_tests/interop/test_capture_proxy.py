@@ -1,6 +1,7 @@
-"""Clients and a real Kafka with the proxy between them: what they see, and what is recorded.
+"""Clients use a real Kafka through the proxy: what they see, and what is recorded.
 
-Two nodes whose listener for clients is SASL over TLS. The clients speak plaintext to the proxy.
+The listener for clients of two brokers is SASL over TLS. The clients connect to the proxy in
+plaintext.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def sasl_port(cluster: KafkaCluster) -> Address:
 
 
 class Tape:
-    """A cassette that a proxy writes, and what can be asked of it."""
+    """A cassette that a proxy writes, with assertions about it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -93,7 +94,7 @@ class Tape:
         return list(decode_frames(self.frames(), registry))
 
     def assert_whole(self) -> None:
-        """Every frame decodes, and encodes back."""
+        """Check that every frame decodes and encodes to the same bytes."""
         decoded = self.decoded()
         assert [(one.api, str(one.error)) for one in decoded if one.error is not None] == []
         assert all(one.encodes_back(registry) for one in decoded)
@@ -104,7 +105,7 @@ class Tape:
             assert secret not in raw
 
     def redacted(self) -> set[tuple[str | None, str]]:
-        """APIs and paths of what was redacted."""
+        """Return the APIs and paths of redacted fields."""
         pairs = zip(self.decoded(), self.frames(), strict=True)
         return {(one.api, path) for one, frame in pairs for path in frame.redacted}
 
@@ -173,7 +174,7 @@ def test_clients_stay_on_a_proxy_that_speaks_tls_and_logs_in(
 
 
 def change_secrets(admin: AdminClient) -> list[bytes]:
-    """Send secrets with an admin client; the bytes that nobody may find."""
+    """Send secrets with an admin client; return bytes that must not be recorded."""
     info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
     upsertion = UserScramCredentialUpsertion("somebody", info, SCRAM_PASSWORD, SALT)
     for future in admin.alter_user_scram_credentials([upsertion]).values():
@@ -187,7 +188,7 @@ def change_secrets(admin: AdminClient) -> list[bytes]:
 
 
 def make_token(port: int) -> list[bytes]:
-    """Have a delegation token made, for the user that the proxy logged in as."""
+    """Create a delegation token for the user that the proxy logged in as."""
     with Connection(port) as connection:
         made = connection.ask(CreateDelegationTokenRequest(max_lifetime_ms=-1), 3)
         assert made.error_code == 0
@@ -218,7 +219,7 @@ def test_logins_of_clients_pass_and_leave_no_password(
     assert tape.redacted() == {("SaslAuthenticate", "auth_bytes")}
 
 
-def test_a_login_that_the_broker_refuses_is_told_of(
+def test_a_login_that_the_broker_refuses_is_reported(
     cluster: KafkaCluster, authority: Authority, tape: Tape
 ) -> None:
     sasl = Sasl(Mechanism.SCRAM_SHA_256, "admin", "another-password")
@@ -255,7 +256,7 @@ def test_credentials_in_the_metadata_log_are_redacted(cluster: KafkaCluster, tap
 
 
 def fetch_metadata(epoch: int) -> FetchRequest:
-    """What an observer asks for that has nothing yet."""
+    """Return the first request of an observer with an empty log."""
     partition = FetchRequest.FetchPartition(
         current_leader_epoch=epoch, last_fetched_epoch=0, partition_max_bytes=10 << 20
     )

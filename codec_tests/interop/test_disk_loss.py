@@ -1,7 +1,7 @@
-"""A voter loses its disk, and gets its vote back (KIP-853): our nodes alone, ours among real ones.
+"""A voter loses its disk and becomes a voter again (KIP-853), among our nodes and real ones.
 
-The disk comes back empty, with another directory id. The quorum sees an observer of the same id,
-forgets the voter that will never return, and takes the observer in.
+The node starts with an empty disk and another directory id. An operator removes the lost voter,
+which never returns, and adds the new observer with the same node id.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RECORD = encode_metadata_record(NoOpRecord(), 0)
 
 
 async def voters_and_observers(at: Address) -> tuple[set[ReplicaKey], set[ReplicaKey]]:
-    """Who votes and who observes, as the leader tells."""
+    """Return the keys of voters and observers that the leader reports."""
     quorum = await describe_quorum([at])
     sets = [
         {ReplicaKey(one.replica_id, one.directory_id) for one in some if one.directory_id}
@@ -39,7 +39,7 @@ async def voters_and_observers(at: Address) -> tuple[set[ReplicaKey], set[Replic
 
 
 async def replace_voter(at: Address, ours: OurNode, lost: ReplicaKey) -> None:
-    """What an operator does."""
+    """Do what an operator does."""
     voters, observers = await voters_and_observers(at)
     assert lost in voters
     assert ours.key in observers
@@ -108,6 +108,6 @@ def test_ours_among_real_ones() -> None:
 
 
 async def leader_of(nodes: list[Node]) -> Node:
-    """The one that leads, as soon as one does."""
+    """Wait until one of the nodes leads and return it."""
     await until("one of ours leads", lambda: any(node.leads for node in nodes))
     return next(node for node in nodes if node.leads)

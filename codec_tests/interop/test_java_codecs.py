@@ -39,15 +39,15 @@ MESSAGE_VERSIONS = 755
 FLEXIBLE_MESSAGE_VERSIONS = 445
 UNKNOWN_TAGS = (0, 5, 127, 128, 20_000, MAX_TAG)
 WITHOUT_JSON = {"SubscriptionInfoData"}
-"""Kafka Streams generates no JSON form."""
+"""Kafka Streams generates no JSON code."""
 NOT_FINITE = re.compile("'(NaN|-?Infinity)'")
-"""Kafka writes these numbers as texts, and then cannot read them."""
+"""Kafka writes these numbers as strings, which it cannot read."""
 WITH_FLOATS = {"AlterClientQuotasRequest", "ClientQuotaRecord", "DescribeClientQuotasResponse"}
 
 
 @dataclass
 class Case:
-    """A value, and what Kafka makes of its bytes and of its JSON form."""
+    """A value, and what Kafka returned for its bytes and its JSON form."""
 
     value: Message
     version: int
@@ -55,16 +55,16 @@ class Case:
     written: str
 
     def java_json(self) -> dict[str, Any]:
-        """Our JSON form, as Kafka prints it."""
+        """Return our JSON form in Kafka's style."""
         return self.value.to_json(self.version, style="java")
 
     def is_not_finite(self) -> bool:
-        """True where a number is NaN or infinite."""
+        """Whether a number is NaN or infinite."""
         return NOT_FINITE.search(repr(self.java_json())) is not None
 
 
 def values(cls: type[Message], version: int) -> list[Message]:
-    """What is tried of a version: the default, the edges, random values, unknown tags."""
+    """Return the tested values of a version: default, edges, random values, unknown tags."""
     rng = random.Random(f"java {cls.__name__} {version}")
     edges = [extreme_message(cls, version, edge) for edge in EDGES]
     drawn = [random_message(cls, version, rng) for _ in range(RANDOM_VALUES)]
@@ -74,7 +74,7 @@ def values(cls: type[Message], version: int) -> list[Message]:
 
 
 def add_unknown_tags(value: Any, version: int) -> int:
-    """Give unknown tagged fields to all structs that can have them; how many these are."""
+    """Add unknown tagged fields to all structs that can have them; return their number."""
     if isinstance(value, list):
         return sum(add_unknown_tags(item, version) for item in value)
     if not isinstance(value, Struct):
@@ -93,7 +93,6 @@ def add_unknown_tags(value: Any, version: int) -> int:
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, list[Case]]:
-    """The cases of each message."""
     made = [
         (name, version, value)
         for name in registry

@@ -1,8 +1,7 @@
-"""Our image of a cluster beside Kafka's own, out of the same random records."""
+"""Our image of a cluster equals Kafka's own for the same random records."""
 
 from __future__ import annotations
 
-import subprocess
 from typing import NamedTuple
 
 import pytest
@@ -13,17 +12,16 @@ from kraftwire.metadata.state.image import MetadataImage
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.records import decode_metadata_record, encode_metadata_record
 
-from codec_tests.interop.maven import class_path, joined, tool
+from codec_tests.interop.kafka_tools import run_oracle
 from codec_tests.metadata.random_records import RandomRecords
 
 pytestmark = pytest.mark.interop
 
 RECORDS = 1500
-_SECONDS = 120
 
 
 class Outcome(NamedTuple):
-    """An image, and the numbers of the records that it refused."""
+    """An image, and the indexes of the records that it refused."""
 
     image: MetadataImage
     refused: list[int]
@@ -41,17 +39,7 @@ def ours(values: list[bytes]) -> Outcome:
 
 
 def kafkas(values: list[bytes]) -> Outcome:
-    command = [str(tool("java")), "-Xmx256m", "-XX:TieredStopAtLevel=1"]
-    done = subprocess.run(
-        [*command, "-cp", joined(class_path()), "MetadataOracle"],
-        input="\n".join(value.hex() for value in values),
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    words = [line.split() for line in done.stdout.splitlines()]
+    words = [line.split() for line in run_oracle("MetadataOracle", [one.hex() for one in values])]
     snapshot = [bytes.fromhex(rest) for word, rest in words if word == "record"]
     return Outcome(ours(snapshot).image, [int(rest) for word, rest in words if word == "refused"])
 

@@ -1,4 +1,4 @@
-"""Names, numbers and versions are those of Kafka: of its APIs, its errors and all its messages."""
+"""Names, numbers and versions of APIs, errors and messages equal Kafka's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from kraftwire_messages.kafka import registry
 from kraftwire_wire import ApiKey, ErrorCode
 
-from codec_tests.interop.java_codec import run_oracle
+from codec_tests.interop.kafka_tools import run_oracle
 
 # The first run on a machine waits for Maven to fetch Kafka.
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("java"), pytest.mark.timeout(1000)]
@@ -19,9 +19,9 @@ Facts = dict[str, list[list[str]]]
 
 @pytest.fixture(scope="module")
 def facts() -> Facts:
-    """The lines of each kind, in parts."""
+    """Return the fields of the printed lines, by kind."""
     found: Facts = defaultdict(list)
-    for line in run_oracle(["facts"]):
+    for line in run_oracle("CodecOracle", ["facts"]):
         kind, *parts = line.split("\t")
         found[kind].append(parts)
     return found

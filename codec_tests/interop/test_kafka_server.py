@@ -29,11 +29,10 @@ from codec_tests.interop.kafka_server import (
     PASSWORD,
     READY_SECONDS,
     KafkaCluster,
-    KafkaFailed,
     describe_quorum,
     kafka_cluster,
 )
-from codec_tests.interop.kafka_tools import run_tool
+from codec_tests.interop.kafka_tools import KafkaFailed, run_tool
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka")]
 
@@ -43,7 +42,7 @@ PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
 def offered(port: int) -> dict[int, range]:
-    """The versions of each API that a listener says it knows."""
+    """Return the versions of each API that a listener offers."""
     with Connection(port) as connection:
         keys = connection.ask(ApiVersionsRequest(), 0).api_keys
     return {api.api_key: range(api.min_version, api.max_version + 1) for api in keys}
@@ -101,7 +100,7 @@ def test_another_controller_leads_when_the_leader_is_gone() -> None:
 
 
 def test_a_cluster_that_does_not_get_ready_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seen: a broker that asked in vain for the leader, until the test was over."""
+    """A broker once never found the leader until the test ended."""
     deaf: list[KafkaCluster] = []
     is_ready = KafkaCluster.is_ready
 

@@ -1,7 +1,7 @@
-"""What clients, brokers and controllers really send: every frame decodes and encodes back.
+"""Every frame of clients, brokers and controllers decodes and encodes to the same bytes.
 
-A cluster of three controllers and two brokers does all of its talking through a recording
-proxy, raft traffic included, while `kafka_session` drives it.
+A cluster of three controllers and two brokers connects only through a recording proxy, raft
+traffic included, while `kafka_session` drives it.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ GROUPS |= {"SHARE_ACKNOWLEDGE", "WRITE_SHARE_GROUP_STATE", "TXN_OFFSET_COMMIT", 
 class Recorded:
     """The frames of the proxy, and the packets between it and all nodes.
 
-    The proxy was there before the nodes were; packets were recorded once all of them were up.
+    The proxy starts before the nodes; packets are captured once all nodes run.
     """
 
     frames: tuple[DecodedFrame, ...]
     pcap: Path
     on_the_wire: slice
-    """Which frames the proxy took while packets were recorded."""
+    """Which of the frames were recorded during the capture."""
     ports: tuple[int, ...]
-    """Where nodes listen, but for the listeners with SASL."""
+    """The ports of all listeners without SASL."""
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_there_are_many_apis_with_those_of_kraft_among_them(
 
 
 def test_nothing_of_the_packets_is_lost(packets: tuple[Traffic, list[DecodedFrame]]) -> None:
-    """Though connections between nodes were open before the first packet was recorded."""
+    """Connections between nodes were open before the capture began."""
     traffic, decoded = packets
     print(f"{traffic.packets} packets, {len(decoded)} frames: {traffic.losses}")
     assert traffic.losses.lost == {}

@@ -1,4 +1,4 @@
-"""librdkafka against its mock brokers, live: what both really send, byte for byte."""
+"""librdkafka and its mock brokers, live: every frame survives our codecs byte for byte."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_it_has_many_apis_in_several_versions() -> None:
 
 
 def test_the_quirks_are_still_there() -> None:
-    """Should a release of librdkafka mend one, this says that its entry can go."""
+    """If a release of librdkafka fixes a quirk, this test fails and its entry can go."""
     depend_on_timing = {"acks-0", "null-in-error"}
     always = {"all-topics", "api-versions", "two-tag-sections"}
     assert set(quirks().values()) - depend_on_timing == always

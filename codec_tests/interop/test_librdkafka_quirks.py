@@ -1,4 +1,4 @@
-"""Each quirk as librdkafka 2.16.0 wrote it, and sound frames next to it that are none."""
+"""Each quirk as librdkafka 2.16.0 writes it, and similar frames that are not quirks."""
 
 from __future__ import annotations
 

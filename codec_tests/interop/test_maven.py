@@ -1,4 +1,4 @@
-"""What is missing is said, with how to get it; and the jars are of the release of the specs."""
+"""Errors say what is missing and how to install it; the jars have the release of the specs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""kill -9, SIGSTOP and partitions under load; `python -m codec_tests.chaos.run` for longer.
+"""kill -9, SIGSTOP and partitions under load; `python -m codec_tests.chaos.run` runs longer.
 
-Nodes of ours alone, and one of ours beside Kafka's own raft, where a node that was killed may
-come back as the other kind, on the directory that it had.
+One cluster has only our nodes. In the other, one of ours runs among nodes of Kafka's raft, and a
+killed node may restart as the other kind on the same directory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`kraftwire observe` beside a real quorum: its bytes, from a snapshot on, and its image."""
+"""`kraftwire observe` copies a real quorum's log from a snapshot, and shows its image."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WITHIN_S = 60
 
 @pytest.fixture(scope="module")
 def snapshots() -> Iterator[KafkaCluster]:
-    """A controller that takes a snapshot as soon as it can, and a broker."""
+    """A controller that takes snapshots often, and a broker."""
     often = {"metadata.log.max.record.bytes.between.snapshots": "2000"}
     with kafka_cluster(controllers=1, brokers=1, settings=often) as cluster:
         cluster.wait_for("a snapshot", lambda: len(snapshots_of(controller(cluster))) > 0)
@@ -44,7 +44,7 @@ def metadata_of(node: KafkaNode) -> Path:
 
 
 def snapshots_of(node: KafkaNode) -> dict[str, bytes]:
-    """Those that are finished, but for the one of formatting."""
+    """Return the finished snapshots, except the one of formatting."""
     return {
         file.name: file.read_bytes()
         for file in metadata_of(node).glob("*.checkpoint")
@@ -76,7 +76,7 @@ def test_a_copy_begins_with_the_leaders_snapshot_and_has_its_bytes(
     assert [json.loads(line) for line in shown.splitlines()][1:] == image
 
 
-def test_what_is_committed_is_told_without_secrets_until_it_is_interrupted(
+def test_committed_records_are_printed_without_secrets_until_an_interrupt(
     snapshots: KafkaCluster, tmp_path: Path
 ) -> None:
     where = ("--bootstrap-controller", snapshots.bootstrap_controllers)
@@ -93,11 +93,11 @@ def test_what_is_committed_is_told_without_secrets_until_it_is_interrupted(
             run_tool("kafka.admin.ConfigCommand", *server, *change, *secret)
             run_tool("TopicCommand", *server, "--create", "--topic", "seen")
             end = time.monotonic() + WITHIN_S
-            told = (json.loads(line) for line in process.stdout)
+            printed = (json.loads(line) for line in process.stdout)
             topics: list[str] = []
             users: list[dict[str, Any]] = []
             while not topics:
-                record = next(told)
+                record = next(printed)
                 assert time.monotonic() < end
                 if record["type"] == "USER_SCRAM_CREDENTIAL_RECORD":
                     users.append(record["data"])

@@ -1,4 +1,4 @@
-"""What a node of ours leaves on its disk, read by Kafka's own tools and by Kafka's own raft."""
+"""Kafka's own tools and Kafka's raft read what our nodes leave on disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.log import FileSource, read_batches
 from kraftwire.log.queries.typed_records import log_of_topic
 from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.node.key_value import KeyValues, put
@@ -25,7 +24,7 @@ from kraftwire_wire.records import ControlType, encode_metadata_record
 from kraftwire_wire.uuids import format_uuid
 
 from codec_tests.chaos.processes import NodeProcess
-from codec_tests.interop.java_dump import java_dump, our_lines, their_lines
+from codec_tests.interop.java_dump import compare_dumps
 from codec_tests.interop.kafka_tools import run_tool
 from codec_tests.interop.our_node import LOG, WITHIN_S, OurNode, run, until
 
@@ -41,7 +40,7 @@ RECORDS = [
 
 @pytest.fixture(scope="module")
 def metadata(tmp_path_factory: pytest.TempPathFactory) -> OurNode:
-    """A stopped node that has led, with metadata records in segments of at most 20,000 bytes."""
+    """A stopped node that has led, with metadata records in small segments."""
     small = {"internal.metadata.log.segment.bytes": "20000"}
     ours = OurNode(tmp_path_factory.mktemp("files") / "ours", 1, CLUSTER, small)
     ours.format("--standalone")
@@ -58,7 +57,7 @@ def metadata(tmp_path_factory: pytest.TempPathFactory) -> OurNode:
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> OurNode:
-    """A stopped node with keys and values, and with snapshots of them."""
+    """A stopped node with keys and values and snapshots of them."""
     often = {"metadata.log.max.record.bytes.between.snapshots": "4000"}
     ours = OurNode(tmp_path_factory.mktemp("files") / "ours", 1, CLUSTER, often)
     ours.format("--standalone")
@@ -79,16 +78,9 @@ def files_of(ours: OurNode, suffix: str) -> list[Path]:
 
 
 def compare(files: list[Path], *options: str) -> int:
-    """Hold every line of Kafka's tool against what we read; how many there were."""
-    theirs = java_dump(files, *options)
+    """Compare files with Kafka's dump tool; return the number of lines."""
     log = log_of_topic("__cluster_metadata") if "--cluster-metadata-decoder" in options else None
-    compared = 0
-    for file in files:
-        with FileSource(file) as source:
-            ours = list(our_lines(read_batches(source), log))
-        assert ours == list(their_lines(theirs[file])), file
-        compared += len(ours)
-    return compared
+    return compare_dumps(files, *options, log=log)
 
 
 def test_dump_log_reads_every_segment(metadata: OurNode) -> None:
@@ -99,9 +91,9 @@ def test_dump_log_reads_every_segment(metadata: OurNode) -> None:
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_dump_log_reads_leader_changes_of_version_0_alone(tmp_path: Path, version: int) -> None:
-    """Controllers read them with the same code, and end: so our leaders write version 0.
+    """Controllers exit on version 1, with the same code, so our leaders write version 0.
 
-    Where a release of Kafka reads version 1 too, this fails, and shipped rules may write it.
+    If a release of Kafka reads version 1, this fails, and the shipped rules may write it.
     """
     voters = [LeaderChangeMessage.Voter(voter_id=number) for number in (1, 2, 3)]
     for voter in voters if version else ():
@@ -115,8 +107,8 @@ def test_dump_log_reads_leader_changes_of_version_0_alone(tmp_path: Path, versio
         assert compare([segment], "--cluster-metadata-decoder") == 2
     else:
         options = ("--cluster-metadata-decoder", "--files", str(segment))
-        told = run_tool("DumpLogSegments", *options, fails=True)
-        assert "LeaderChangeMessage" in told
+        printed = run_tool("DumpLogSegments", *options, fails=True)
+        assert "LeaderChangeMessage" in printed
 
 
 def test_dump_log_reads_snapshots(keys: OurNode) -> None:
@@ -128,19 +120,19 @@ def test_dump_log_finds_nothing_wrong_with_indexes(metadata: OurNode) -> None:
     indexes = files_of(metadata, "index") + files_of(metadata, "timeindex")
     assert any(file.stat().st_size for file in indexes)
     names = ",".join(map(str, indexes))
-    told = run_tool("DumpLogSegments", "--files", names)
-    assert told.count("offset: ") > len(indexes)
-    assert "Mismatches" not in told
-    assert "not found" not in told
-    assert "Found" not in told, "timestamps in time indexes are those of the log"
+    printed = run_tool("DumpLogSegments", "--files", names)
+    assert printed.count("offset: ") > len(indexes)
+    assert "Mismatches" not in printed
+    assert "not found" not in printed
+    assert "Found" not in printed, "timestamps in time indexes are those of the log"
 
 
 def test_kafka_storage_describes_the_directory(metadata: OurNode) -> None:
-    told = run_tool("kafka.tools.StorageTool", "info", "-c", str(metadata.config))
-    assert f"Found log directory:\n  {metadata.data}" in told
-    assert f"cluster.id={CLUSTER}" in told
-    assert f"directory.id={format_uuid(metadata.directory_id)}" in told
-    assert "problem" not in told
+    printed = run_tool("kafka.tools.StorageTool", "info", "-c", str(metadata.config))
+    assert f"Found log directory:\n  {metadata.data}" in printed
+    assert f"cluster.id={CLUSTER}" in printed
+    assert f"directory.id={format_uuid(metadata.directory_id)}" in printed
+    assert "problem" not in printed
 
 
 def test_the_directory_goes_from_our_node_to_kafkas_raft_and_back(tmp_path: Path) -> None:
@@ -176,7 +168,7 @@ def test_the_directory_goes_from_our_node_to_kafkas_raft_and_back(tmp_path: Path
 
 
 async def leads(node: NodeProcess) -> None:
-    """Wait until a sole voter leads, and has applied what it had."""
+    """Wait until the only voter leads and has applied its log."""
     async with asyncio.timeout(2 * WITHIN_S):
         while True:
             try:

@@ -1,7 +1,7 @@
-"""Packets of a real broker and its clients: the frames that the proxy recorded, and tshark's.
+"""A packet capture has the frames that the proxy recorded and that tshark dissects.
 
-Clients speak to the broker through a recording proxy, while tcpdump records what goes between
-the proxy and the broker. So both have seen the same bytes.
+Clients connect to a real broker through a recording proxy while tcpdump captures the packets
+between proxy and broker. So both see the same bytes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka")]
 
 @dataclass(frozen=True)
 class Session:
-    """The same traffic twice."""
+    """The same traffic as recorded frames and as packets."""
 
     pcap: Path
     ports: tuple[int, ...]
@@ -78,7 +78,7 @@ def session(kafka: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Se
 
 
 def through(cluster: KafkaCluster, proxy: RecordingProxy) -> KafkaCluster:
-    """The cluster as clients of the proxy see it."""
+    """Return the cluster with the proxy's addresses."""
     ((_, port),) = proxy.listen().addresses.values()
     (node,) = cluster.nodes
     seen = replace(node, advertised=node.advertised | {"PLAINTEXT": port})
@@ -98,7 +98,7 @@ def drive(cluster: KafkaCluster) -> None:
 
 
 def log_in_with_raw_tokens(port: int) -> None:
-    """PLAIN as clients did it before SaslAuthenticate: the token goes without a header."""
+    """Log in as clients did before SaslAuthenticate: the token has no header."""
     with Connection(port) as connection:
         connection.ask(ApiVersionsRequest(), 0)
         connection.ask(SaslHandshakeRequest(mechanism="PLAIN"), 0)
@@ -109,7 +109,7 @@ def log_in_with_raw_tokens(port: int) -> None:
 
 
 def streams(frames: Iterable[Frame], direction: str) -> list[list[bytes]]:
-    """What one end of each connection said."""
+    """Return the frames of one direction, by connection."""
     said: defaultdict[int, list[bytes]] = defaultdict(list)
     for frame in frames:
         if frame.direction == direction:
@@ -118,7 +118,7 @@ def streams(frames: Iterable[Frame], direction: str) -> list[list[bytes]]:
 
 
 def talking_to_itself(session: Session) -> set[int]:
-    """The connections that the broker has with itself, past the proxy, to end transactions."""
+    """Return the broker's connections to itself, which bypass the proxy, to end transactions."""
     names = ("broker-", "AddPartitionsManager")
     return {
         one.frame.connection
@@ -128,10 +128,10 @@ def talking_to_itself(session: Session) -> set[int]:
 
 
 def test_the_frames_are_those_that_the_proxy_recorded(session: Session) -> None:
-    """But for the last ones of a connection that its client leaves while they are under way.
+    """Only the last frames of a connection that its client closes may differ.
 
-    The proxy may have a request that it could not pass on any more, the capture a response
-    that the proxy did not wait for.
+    The proxy may have a request that it could not pass on, and the capture a response that the
+    proxy did not wait for.
     """
     print(f"{session.traffic.packets} packets, {len(session.captured)} frames")
     own = talking_to_itself(session)
@@ -169,7 +169,7 @@ def spoken_on(frame: Frame, port: int) -> bool:
 
 
 def test_tshark_sees_the_same_requests(session: Session) -> None:
-    """On the port without SASL: its dissector takes raw tokens for requests."""
+    """Only without SASL: its dissector takes raw tokens for requests."""
     port = session.ports[0]
     names = ("kafka.api_key", "kafka.api_version", "kafka.correlation_id", "tcp.dstport")
     rows = dissect(session.pcap, [port], names)

@@ -1,4 +1,4 @@
-"""`kraftwire quorum` beside Kafka's own tool, through controllers and through a broker."""
+"""`kraftwire quorum` agrees with Kafka's own tool, through controllers and through a broker."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def told(*arguments: str) -> list[dict[str, Any]]:
 
 
 def while_one_leads(where: tuple[str, str], work: Callable[[], T]) -> T:
-    """What is found within one epoch: a busy machine may cost a leader its own."""
+    """Return a result from within one epoch: on a busy machine the leader may change."""
     for _ in range(5):
         before = told("describe", "--status", *where)[0]["leaderEpoch"]
         found = work()

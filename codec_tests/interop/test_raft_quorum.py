@@ -1,4 +1,4 @@
-"""A node of ours in a quorum of real controllers: it observes, votes, leads, and hands back."""
+"""One of our nodes in a quorum of real controllers: it observes, votes, leads and resigns."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ TOOL = "MetadataQuorumCommand"
 
 @pytest.fixture(scope="module")
 def two() -> Iterator[KafkaCluster]:
-    """Two controllers and no broker: those need an active controller, which ours is not."""
+    """Two controllers without a broker: brokers need an active controller, which ours is not."""
     with kafka_cluster(controllers=2, brokers=0) as cluster:
         yield cluster
 
 
 def leader_of(cluster: KafkaCluster) -> tuple[KafkaNode, list[KafkaNode]]:
-    """The controller that leads, and the others."""
+    """Return the leading controller, and the others."""
     leader = cluster.wait_for_leader()
     return leader, [node for node in cluster.controllers if node is not leader]
 
@@ -94,9 +94,9 @@ def test_a_quorum_commits_with_our_vote_and_not_without(two: KafkaCluster) -> No
             await until("the other follows", lambda: data_of(other) == ours.log)
             leader.start()
             await _commit(node, ours, [leader, other])
-            tells = f"127.0.0.1:{ours.port}"
+            ours_at = f"127.0.0.1:{ours.port}"
             status = await aside(
-                run_tool, TOOL, "--bootstrap-controller", tells, "describe", "--status"
+                run_tool, TOOL, "--bootstrap-controller", ours_at, "describe", "--status"
             )
             assert "LeaderId:               9" in status
         await until("a real one leads again", lambda: two.leader() in (1, 2))
@@ -137,7 +137,7 @@ def test_a_quorum_of_three_takes_ours_and_commits_while_our_vote_is_needed(
 
 
 def _leads(port: int) -> bool:
-    """Whether it says so; one that does not answer now may lead still."""
+    """Whether it reports that it leads; one that does not answer may still lead."""
     try:
         with Connection(port) as connection:
             return describe_metadata(connection).error_code == 0
@@ -146,9 +146,9 @@ def _leads(port: int) -> bool:
 
 
 def _add(cluster: KafkaCluster, ours: OurNode) -> None:
-    told = ("--command-config", str(ours.config))
+    config = ("--command-config", str(ours.config))
     where = ("--bootstrap-controller", cluster.bootstrap_controllers)
-    added = run_tool(TOOL, *told, *where, "add-controller")
+    added = run_tool(TOOL, *config, *where, "add-controller")
     assert f"Added controller {ours.number}" in added
 
 
@@ -157,13 +157,13 @@ def _is_voter(node: Node) -> bool:
 
 
 async def _lead(node: Node, leader: KafkaNode) -> None:
-    """Have the leader hand over; ours alone has all of the log beside it."""
+    """Stop the leader; of the rest, only our node has the whole log."""
     await aside(leader.stop)
     await until("our node leads", lambda: node.leads is not None)
 
 
 async def _commit(node: Node, ours: OurNode, others: list[KafkaNode]) -> None:
-    """Commit records as the leader of real followers, which have the same bytes then."""
+    """Commit records as the leader of real followers, and wait until they have the same bytes."""
     for _ in range(20):
         await node.propose([RECORD])
     await asyncio.gather(*(node.propose([RECORD]) for _ in range(2000)))
@@ -173,7 +173,7 @@ async def _commit(node: Node, ours: OurNode, others: list[KafkaNode]) -> None:
 
 @contextmanager
 def paused(node: KafkaNode) -> Iterator[None]:
-    """Have a process stand still, as with a long pause of its JVM."""
+    """Stop a process in this context, like a long garbage collection."""
     assert node.process is not None
     os.kill(node.process.pid, signal.SIGSTOP)
     try:

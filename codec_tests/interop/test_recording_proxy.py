@@ -1,4 +1,4 @@
-"""What clients of the proxy see; what it records is tested with librdkafka."""
+"""What clients of the proxy see; `test_librdkafka` tests what it records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROXY = ("127.0.0.1", 19092)
 
 
 def seen(message: Message, version: int, level: int = NEWEST) -> Any:
-    """A response as the client gets it."""
+    """Return a response as the client gets it."""
     asked = registry.request_header(message, version, correlation_id=1)
     route = Route({BROKER: PROXY}, level, {1: 2}, Counter())
     data = rewrite_response(registry.encode_response(asked, message), asked, route)

@@ -1,4 +1,4 @@
-"""Clients against a replay, with no broker: they see what they saw of a real Kafka."""
+"""Clients of a replay see what they saw of a real Kafka."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def address_of(bootstrap: str) -> Address:
 
 @pytest.fixture(scope="module")
 def recordings() -> dict[str, Recording]:
-    """What each program sent and saw; Kafka is stopped when the first test begins."""
+    """Run each program against Kafka; Kafka is stopped before the first test."""
     found: dict[str, Recording] = {}
     with kafka_cluster() as cluster:
         warm_up(cluster.bootstrap)

@@ -1,4 +1,4 @@
-"""The Spark source beside a real consumer and Spark's own Kafka source, on one real broker."""
+"""The Spark source reads what a consumer and Spark's own Kafka source read from a broker."""
 
 from __future__ import annotations
 
@@ -33,16 +33,15 @@ from codec_tests.interop.client_session import (
     wait_until_decided,
     written_cluster,
 )
+from codec_tests.interop.consumer_view import Seen, consume_all, position
 from codec_tests.interop.kafka_server import KafkaCluster
 from codec_tests.interop.kafka_session import SECONDS
 from codec_tests.interop.log_session import CODECS
 from codec_tests.interop.spark_kafka import (
     ISOLATIONS,
-    Seen,
     data_directory,
     differences,
     ours,
-    seen_by_a_consumer,
     seen_by_spark,
     spark_with_kafka,
     theirs,
@@ -73,8 +72,8 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def consumed(cluster: KafkaCluster) -> Consumed:
-    """What a consumer sees, by the isolation."""
-    return {isolation: seen_by_a_consumer(cluster, TOPICS, isolation) for isolation in ISOLATIONS}
+    """What a consumer sees, by isolation level."""
+    return {isolation: consume_all(cluster, TOPICS, isolation) for isolation in ISOLATIONS}
 
 
 def test_the_session_wrote_what_it_was_made_for(cluster: KafkaCluster, consumed: Consumed) -> None:
@@ -95,7 +94,7 @@ def test_the_session_wrote_what_it_was_made_for(cluster: KafkaCluster, consumed:
     assert min(segments["tea-0"], segments["tea-1"], segments["tea-2"]) >= 5
     everything, committed = (consumed[isolation] for isolation in ISOLATIONS)
     assert set(committed) < set(everything)
-    assert {"nobody knows yet", "behind it"} <= {(one.value or b"").decode() for one in everything}
+    assert {"nobody knows yet", "after it"} <= {(one.value or b"").decode() for one in everything}
     assert {one.timestamp_type for one in everything} == {0, 1}
     assert {one.timestamp for one in everything if one.topic == "timeless"} == {-1000}
     for found in (everything, committed):
@@ -145,7 +144,7 @@ def test_rows_are_those_of_sparks_own_source(
 def test_so_are_those_between_offsets(
     spark: SparkSession, cluster: KafkaCluster, consumed: Consumed, isolation: str
 ) -> None:
-    """From and to markers of transactions, within batches, all of a partition, and nothing."""
+    """The ranges start and end at transaction markers and within batches, or are empty."""
     first, last = _markers(consumed, "orders", 0)
     starts: Range = {
         "tea": {0: 7, 1: -2, 2: 20},
@@ -175,7 +174,7 @@ def test_so_are_those_between_offsets(
 
 
 def _markers(consumed: Consumed, topic: str, partition: int) -> tuple[int, int]:
-    """The first and the last marker of a partition: offsets within it that nobody sees."""
+    """Return the first and the last offset of a transaction marker in a partition."""
     seen = {
         one.offset
         for one in consumed["read_uncommitted"]
@@ -239,14 +238,14 @@ def test_topics_of_the_metadata_log_are_those_that_the_admin_client_reports(
 
 
 def _url_safe(text: str) -> str:
-    """Base64 as Kafka prints it; librdkafka has the other alphabet."""
+    """Convert librdkafka's base64 alphabet to Kafka's."""
     return text.translate(str.maketrans("+/", "-_"))
 
 
 def _typed_rows(
     spark: SparkSession, cluster: KafkaCluster, decode: str, *messages: str, **options: str
 ) -> list[Row]:
-    """The records of one of Kafka's own logs, in their order in each partition."""
+    """Return the records of one of Kafka's own logs, ordered by partition and offset."""
     schema = StructType().add("partition", IntegerType()).add("offset", LongType())
     for message in messages:
         schema = schema.add(message, schema_of(message))
@@ -258,7 +257,7 @@ def _typed_rows(
 def test_a_stream_follows_a_running_broker(
     spark: SparkSession, cluster: KafkaCluster, tmp_path: Path
 ) -> None:
-    """Over rolled and deleted segments, an open transaction, and a restart of the query."""
+    """Segments roll and are deleted, a transaction stays open, and the query restarts."""
     create_topics(cluster, STEPS, {"steps": SEGMENTED})
     producer = transactional_producer(cluster, "walker")
     with _following(spark, cluster, tmp_path) as query:
@@ -269,7 +268,7 @@ def test_a_stream_follows_a_running_broker(
         produce_records(producer, "steps", 3)
         assert producer.flush(SECONDS) == 0
         query.processAllAvailable()
-    before = seen_by_a_consumer(cluster, STEPS, "read_committed")
+    before = consume_all(cluster, STEPS, "read_committed")
     assert seen_by_spark(spark.read.parquet(str(tmp_path / "rows"))) == before
 
     producer.commit_transaction(SECONDS)
@@ -279,11 +278,11 @@ def test_a_stream_follows_a_running_broker(
             _walk(producer, turn)
         wait_until_decided(cluster, STEPS)
         query.processAllAvailable()
-    after = seen_by_a_consumer(cluster, STEPS, "read_committed")
+    after = consume_all(cluster, STEPS, "read_committed")
     assert after[0].offset > 0
     assert len(set(after) - set(before)) > 60
     found = seen_by_spark(spark.read.parquet(str(tmp_path / "rows")))
-    assert found == sorted({*before, *after}, key=lambda one: one[:3])
+    assert found == sorted({*before, *after}, key=position)
 
 
 @contextmanager
@@ -302,7 +301,7 @@ def _following(
 
 
 def _walk(producer: Producer, turn: int) -> None:
-    """A transaction; every third is aborted."""
+    """Run a transaction; every third is aborted."""
     producer.begin_transaction()
     produce_records(producer, "steps", turn)
     assert producer.flush(SECONDS) == 0
@@ -313,7 +312,7 @@ def _walk(producer: Producer, turn: int) -> None:
 
 
 def _delete_first_segments(cluster: KafkaCluster, seen: list[Seen]) -> None:
-    """Have the broker delete what a stream has read, and wait until files are gone."""
+    """Delete what a stream has read, and wait until the files are gone."""
     ends = {one.partition: one.offset for one in seen}
     admin = admin_of(cluster)
     asked = [TopicPartition("steps", partition, offset) for partition, offset in ends.items()]

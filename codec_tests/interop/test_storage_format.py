@@ -1,14 +1,13 @@
-"""What `kraftwire storage format` writes, byte by byte, against kafka-storage of 4.3 and 4.4.
+"""`kraftwire storage format` writes the same bytes as kafka-storage of 4.3 and 4.4.
 
-Three things are no matter of the format, and are masked: times (and the CRCs of batches that
-have some), ids that are drawn, and in `meta.properties` the order of lines and the comments.
+Masked are times (and the CRCs of their batches), random ids, and in `meta.properties` comments and
+the order of lines.
 """
 
 from __future__ import annotations
 
 import shutil
 import struct
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +26,8 @@ from kraftwire_wire.uuids import parse_uuid
 from codec_tests.held_ports import held_port
 from codec_tests.interop.kafka_connection import HOST, Connection
 from codec_tests.interop.kafka_server import KafkaCluster, KafkaNode, kafka_uuid
-from codec_tests.interop.maven import JAVA_DIRECTORY, class_path, joined, tool, tools_class_path
+from codec_tests.interop.kafka_tools import run_java
+from codec_tests.interop.maven import class_path, tools_class_path
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("kafka")]
 
@@ -75,18 +75,7 @@ CASES = {
 
 
 def storage_tool(jars: list[Path], *arguments: str) -> str:
-    config = f"-Dlog4j2.configurationFile={JAVA_DIRECTORY / 'log4j2.properties'}"
-    command = [str(tool("java")), "-Xmx256m", "-XX:+UseSerialGC", config, "-Dlog.level=error"]
-    done = subprocess.run(
-        [*command, "-cp", joined(jars), "kafka.tools.StorageTool", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return run_java(jars, "kafka.tools.StorageTool", *arguments)
 
 
 def ours(*arguments: str) -> str:
@@ -96,7 +85,7 @@ def ours(*arguments: str) -> str:
 
 
 class Formatted(NamedTuple):
-    """The files of formatted directories, by where they lie, with everything masked."""
+    """The masked files of formatted directories, by path."""
 
     files: dict[str, bytes]
     names: set[str]
@@ -124,7 +113,7 @@ def _lines(data: bytes) -> bytes:
 
 
 def _without_times(data: bytes) -> bytes:
-    """Zeros for the CRC and the times of batches, and for the time in a snapshot's header."""
+    """Zero the CRC and the times of batches, and mask the time in a snapshot's header."""
     masked = bytearray(data)
     batches = list(read_batches(BytesSource(data, "checkpoint")))
     for batch in batches:
@@ -185,9 +174,9 @@ def test_the_features_of_a_release_are_those_of_kafka(name: str) -> None:
 def test_kafka_storage_reads_what_we_format(tmp_path: Path) -> None:
     settings = write_settings(tmp_path / "node", CONTROLLER)
     ours("format", "-t", CLUSTER_ID, "-c", str(settings), "-s")
-    told = storage_tool(class_path(), "info", "-c", str(settings))
-    assert f"cluster.id={CLUSTER_ID}" in told
-    assert "problem" not in told
+    printed = storage_tool(class_path(), "info", "-c", str(settings))
+    assert f"cluster.id={CLUSTER_ID}" in printed
+    assert "problem" not in printed
 
 
 def test_we_read_what_kafka_storage_formats(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every file that a real Kafka wrote: read as Kafka's dump-log tool reads it, and found clean."""
+"""kraftwire reads every file of a real Kafka as Kafka's dump-log tool does, and finds no errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,13 @@ from kraftwire_wire.uuids import format_uuid
 
 from codec_tests.columns.engines import batches_alike
 from codec_tests.columns.test_batches import row_of, rows_of_table
-from codec_tests.interop.java_dump import DECODERS, java_dump, our_lines, their_lines
+from codec_tests.interop.java_dump import (
+    DECODERS,
+    compare_dumps,
+    java_dump,
+    our_lines,
+    their_lines,
+)
 from codec_tests.interop.log_session import CODECS, StoredLogs, stored_logs
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("stored_logs")]
@@ -57,7 +63,7 @@ def _files(stored: StoredLogs, *kinds: FileKind) -> list[LogFile]:
 
 
 def _small(file: LogFile) -> bool:
-    """Whether a file can be printed whole; Java's tool takes zeros for entries of an index."""
+    """Whether a file can be dumped whole; Java's tool prints the zeros of a preallocated index."""
     return file.path.stat().st_size < 1 << 20
 
 
@@ -70,12 +76,7 @@ def test_every_batch_and_record_is_what_kafka_says(stored: StoredLogs) -> None:
     compared = 0
     for log, files in by_log.items():
         options = ("--print-data-log",) if log is None else (DECODERS[log],)
-        theirs = java_dump([file.path for file in files], *options)
-        for file in files:
-            with file.open() as source:
-                ours = list(our_lines(read_batches(source), log))
-            assert ours == list(their_lines(theirs[file.path])), file.path
-            compared += len(ours)
+        compared += compare_dumps([file.path for file in files], *options, log=log)
     assert compared > 3000
 
 
@@ -272,7 +273,7 @@ def test_groups_out_of_raw_records_are_those_that_kafka_described(stored: Stored
 
 
 def _described_offsets(text: str, column: int) -> set[tuple[str, str, int, int]]:
-    """Group, topic, partition and offset of every row that has an offset."""
+    """Return group, topic, partition and offset of every row that has an offset."""
     rows = [line.split() for line in text.splitlines()]
     return {
         (row[0], row[1], int(row[2]), int(row[column]))
@@ -282,7 +283,7 @@ def _described_offsets(text: str, column: int) -> set[tuple[str, str, int, int]]
 
 
 def test_a_torn_tail_is_where_kafka_would_cut(stored: StoredLogs, tmp_path: Path) -> None:
-    """Cut a segment within its last batch: what is left is what Kafka's tool still reads."""
+    """A segment cut within its last batch reads as Kafka's tool reads it."""
     segment = next(file for file in _files(stored, FileKind.SEGMENT) if file.topic == "codec-none")
     target = tmp_path / "codec-none-0" / segment.path.name
     target.parent.mkdir()

@@ -1,9 +1,8 @@
-"""A process that joins a group and ends at once, so that the group still has its member.
+"""Joins a group and exits at once, so that the group keeps its member.
 
     python vanishing_member.py BROKERS GROUP PROTOCOL TOPIC
 
-A client that is closed leaves its groups, and one whose brokers are gone may take for ever
-to close.
+A client that closes leaves its groups, and may hang if its brokers are gone.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ SECONDS = 60
 
 
 def main() -> int:
-    """Join, and wait for an assignment."""
+    """Join and wait for an assignment."""
     brokers, group, protocol, topic = sys.argv[1:]
     settings = {
         "bootstrap.servers": brokers,
