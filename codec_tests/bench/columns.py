@@ -1,10 +1,10 @@
-"""Speed of columns: segments and typed records to Arrow, beside the limits of the machine.
+"""Speed of columns: segments and typed records to Arrow, compared with limits of the machine.
 
     python -m codec_tests.bench.columns
 
-The limits are what any such reader must do: read the file, sum it, copy it once, and where it
-is compressed, decompress it. The clients' records are gathered into lists and made Arrow by
-pyarrow. All take turns on the same bytes, in the page cache; the best turn counts.
+The limits are what any such reader has to do: read the file, compute its CRC, copy it once, and
+decompress it. The records of other clients are collected in lists, which pyarrow converts. All
+take turns on the same bytes in the page cache; the best time counts.
 """
 
 from __future__ import annotations
@@ -43,17 +43,11 @@ from kraftwire_wire.records import (
     encode_prefixed,
 )
 
-from codec_tests.bench.logs import make_segment, report, take_turns
+from codec_tests.bench.logs import make_segment, read_file, report, take_turns
 
 COLUMNS = ("key", "value", "offset", "timestamp")
 ROWS = 100_000
 _BATCH = 16 << 10
-
-
-def _read(path: Path, piece: bytearray) -> None:
-    with FileSource(path) as source:
-        for position in range(0, source.size, len(piece)):
-            source.read_into(position, piece)
 
 
 def _copy(data: memoryview, piece: bytearray) -> None:
@@ -73,7 +67,7 @@ def _ours(path: Path, columns: tuple[str, ...]) -> None:
 
 
 def _client(records: Any, next_batch: Callable[[Any], Any]) -> None:
-    """What a client's reader gives, as Arrow."""
+    """Convert what a client's reader returns to Arrow."""
     rows: list[tuple[Any, ...]] = []
     while (batch := next_batch(records)) is not None:
         assert batch.validate_crc()
@@ -91,7 +85,7 @@ def _kafka_python(path: Path) -> None:
 
 
 def _packed(path: Path) -> list[tuple[int, memoryview]]:
-    """The codec and the compressed bytes of each batch."""
+    """Return the codec and the compressed bytes of each batch."""
     with FileSource(path) as source:
         batches = [item for item in scan_batches(source) if not isinstance(item, Damage)]
     return [(one.header.codec, memoryview(one.data)[HEADER.size :]) for one in batches]
@@ -104,7 +98,7 @@ def _decompress(packed: list[tuple[int, memoryview]]) -> None:
 
 
 def _decompress_and_keep(packed: list[tuple[int, memoryview]]) -> None:
-    """What any reader must do that hands the content on: copy it once, into new memory."""
+    """Decompress and copy once into new memory, as any reader that returns the content must."""
     arena, chunk, used = Arena(), bytearray(CHUNK), 0
     for codec, data in packed:
         content = arena.decompress(codec, data)
@@ -115,7 +109,6 @@ def _decompress_and_keep(packed: list[tuple[int, memoryview]]) -> None:
 
 
 def bench_plain(directory: Path) -> None:
-    """Uncompressed segments."""
     shapes = [(1000, 16, 200_000_000), (300, 50, 100_000_000), (100, 140, 100_000_000)]
     shapes += [(60, 200, 40_000_000), (1000, 1, 50_000_000)]
     for value, count, size in shapes:
@@ -123,7 +116,7 @@ def bench_plain(directory: Path) -> None:
         data, piece = memoryview(path.read_bytes()), bytearray(PIECE)
         small = path.stat().st_size <= 50_000_000
         calls: dict[str, Callable[[], object]] = {
-            "limit: read": partial(_read, path, piece),
+            "limit: read": partial(read_file, path, piece),
             "limit: copy in memory": partial(_copy, data, piece),
             "limit: CRC-32C": partial(_sum, data),
             "decode_batches": partial(_ours, path, COLUMNS),
@@ -137,7 +130,7 @@ def bench_plain(directory: Path) -> None:
 
 
 def bench_compressed(directory: Path) -> None:
-    """Compressed segments: beside the decompressor alone."""
+    """Compare compressed segments with the decompressor alone."""
     for codec in (Compression.LZ4, Compression.SNAPPY, Compression.ZSTD, Compression.GZIP):
         for value, count in ((60, 200), (1000, 16), (1000, 160)):
             where = directory / f"{codec.label}-{value}-{count}"
@@ -157,7 +150,7 @@ def bench_compressed(directory: Path) -> None:
 
 
 def _typed() -> dict[str, Callable[[], object]]:
-    """Typed records of several shapes."""
+    """Return the calls for typed records of several shapes."""
     topic = UUID(int=7)
     flat: list[tuple[str, Message, int]] = [
         ("ProducerIdsRecord", ProducerIdsRecord(broker_id=1, next_producer_id=5), 0),
@@ -191,7 +184,6 @@ def _objects(data: bytes, message: type[Message], version: int) -> None:
 
 
 def main() -> int:
-    """Print the figures."""
     print(f"typed records: {ROWS} rows")
     for name, seconds in take_turns(_typed()).items():
         print(f"  {name:32}{seconds / ROWS * 1e9:8.0f} ns a record")

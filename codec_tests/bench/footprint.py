@@ -1,7 +1,7 @@
-"""Import time and memory: of one message, and of all, ours beside the peers'.
+"""Import time and memory of one message and of all messages, compared with other libraries.
 
-Each measurement is a fresh interpreter; they take turns, and the table shows the minima.
-Memory is what the process has grown by, in resident pages. Run it with `make bench`.
+Each measurement is a new interpreter; they take turns, and the table shows the minima. Memory is
+the growth of resident pages. Run it with `make bench`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CASES = {
 
 
 def _run(code: str) -> tuple[float, int]:
-    """Seconds and bytes of one import in an interpreter of its own."""
+    """Return seconds and bytes of an import in a new interpreter."""
     command = [sys.executable, "-c", _MEASURE.format(code=code)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     seconds, grown = done.stdout.split()
@@ -55,7 +55,6 @@ def _run(code: str) -> tuple[float, int]:
 
 
 def main() -> int:
-    """Measure and print."""
     best = {case: (float("inf"), sys.maxsize) for case in CASES}
     for _ in range(ROUNDS):
         for case, code in CASES.items():

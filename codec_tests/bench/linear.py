@@ -1,8 +1,7 @@
-"""Shows that decoding and encoding take time in proportion to the size, whatever the input.
+"""Checks that decoding and encoding take time in proportion to the size of the input.
 
-Times each case at one size and at ten times that size, in turn, and prints the ratio of
-the best times: about 10 is linear, about 100 would be quadratic. Some cases are what an
-attacker would send. Run it with `make bench`.
+Measures each case at one size and at ten times that size, and prints the ratio of the best times:
+about 10 is linear, about 100 would be quadratic. Some cases are attacks. Run it with `make bench`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Case = tuple[str, Callable[[int], Callable[[], object]]]
 
 
 def uvarint(value: int) -> bytes:
-    """An unsigned varint, for inputs that no encoder would write."""
+    """Encode an unsigned varint, for input that no encoder writes."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -38,26 +37,26 @@ def uvarint(value: int) -> bytes:
 
 
 def metadata(size: int) -> MetadataResponse:
-    """A response with many topics."""
+    """Return a response with many topics."""
     partition = MetadataResponse.MetadataResponsePartition(replica_nodes=[1, 2, 3])
     topic = MetadataResponse.MetadataResponseTopic(name="topic", partitions=[partition] * 4)
     return MetadataResponse(topics=[topic] * size)
 
 
 def decode_many_structs(size: int) -> Callable[[], object]:
-    """A list of structs with lists in them."""
+    """A list of structs that contain lists."""
     data, codec = metadata(size).encode(12), MetadataResponse.codec(12)
     return lambda: codec.decode(data)
 
 
 def encode_many_structs(size: int) -> Callable[[], object]:
-    """The same, written."""
+    """The same message, encoded."""
     message, codec = metadata(size), MetadataResponse.codec(12)
     return lambda: codec.encode(message)
 
 
 def decode_large_bytes(size: int) -> Callable[[], object]:
-    """One field with all the bytes."""
+    """One large bytes field."""
     partition = FetchResponse.PartitionData(records=bytes(size * 2000))
     response = FetchResponse.FetchableTopicResponse(partitions=[partition])
     data, codec = FetchResponse(responses=[response]).encode(17), FetchResponse.codec(17)
@@ -65,7 +64,7 @@ def decode_large_bytes(size: int) -> Callable[[], object]:
 
 
 def decode_many_unknown_tags(size: int) -> Callable[[], object]:
-    """A tag section of nothing but unknown tags."""
+    """A tag section with only unknown tags."""
     tags = b"".join(uvarint(tag) + b"\x00" for tag in range(100, 100 + size * 10))
     data = b"\x01\x01" + uvarint(size * 10) + tags
     codec = ApiVersionsRequest.codec(3)
@@ -73,7 +72,7 @@ def decode_many_unknown_tags(size: int) -> Callable[[], object]:
 
 
 def decode_false_counts(size: int) -> Callable[[], object]:
-    """An array of empty arrays, each of which could claim as many elements as bytes remain."""
+    """Empty arrays, each of which could claim as many elements as bytes remain."""
     data = b"\x00\x00\x00\x00\x00\x00" + (size * 10 + 1).to_bytes(4) * (size * 10)
     codec = ProduceRequest.codec(3)
     return lambda: _expect_error(lambda: codec.decode(data))
@@ -117,7 +116,7 @@ def _expect_error(action: Callable[[], object]) -> None:
 
 
 def _best(small: Callable[[], object], large: Callable[[], object]) -> tuple[float, float]:
-    """The best processor times of both, measured in turn so that noise meets both alike."""
+    """Return the best processor times; the actions alternate, so that noise affects both."""
     best = [float("inf"), float("inf")]
     for _ in range(ROUNDS):
         for index, action in enumerate((small, large)):
@@ -128,12 +127,12 @@ def _best(small: Callable[[], object], large: Callable[[], object]) -> tuple[flo
 
 
 def measure(size: int = 200) -> list[tuple[str, float, float]]:
-    """Name, seconds at the size and seconds at ten times the size of every case."""
+    """Return each case's name and its seconds at the size and at ten times the size."""
     return [(name, *_best(make(size), make(size * 10))) for name, make in CASES]
 
 
 def main() -> int:
-    """Print the table; 1 when a case is not linear."""
+    """Print the table; return 1 if a case is not linear."""
     rows = measure()
     print(f"{'case':32}{'1 x, us':>12}{'10 x, us':>12}{'ratio':>8}")
     for name, small, large in rows:

@@ -1,11 +1,11 @@
 """Speed of reading segments: headers, batches, records, and the dump command.
 
-    python -m codec_tests.bench.logs
+    python -m codec_tests.bench.logs [--java]
 
-The segments are made for the run: values that do not compress, in batches of 16 KB and of
-1 KB, and small values under every codec. All readers take turns on the same file, which is
-in the page cache; the best turn counts. Kafka's own dump tool is timed where a JDK and Maven
-are, with the start of the JVM and without: as the time of a large file less that of a small.
+Creates segments with incompressible values in batches of 16 KB and 1 KB, and with small values for
+every codec. All readers take turns on the same file in the page cache; the best time counts.
+`--java` includes Kafka's dump tool, with JVM start: the time for a large file less that for a
+small one is without it.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ def make_segment(
     *,
     is_words: bool | None = None,
 ) -> tuple[Path, int]:
-    """A segment of about `size` bytes: values of `value` bytes, `count` to a batch; its records.
+    """Write a segment of about `size` bytes; return its path and its number of records.
 
-    The values are words where there is a codec, and bytes that do not compress where there is
-    none, unless `is_words` says otherwise.
+    A batch has `count` values of `value` bytes: words if there is a codec, else incompressible
+    bytes, unless `is_words` is set.
     """
-    chance = random.Random(7)
+    rng = random.Random(7)
     if is_words is None:
         is_words = codec is not Compression.NONE
-    templates = [_values(chance, value, count, is_words=is_words) for _ in range(20)]
+    templates = [_values(rng, value, count, is_words=is_words) for _ in range(20)]
     directory.mkdir(parents=True)
     offset = turn = 0
     with SegmentWriter(directory, 0) as writer:
@@ -64,11 +64,18 @@ def make_segment(
     return directory / "00000000000000000000.log", offset
 
 
-def _values(chance: random.Random, value: int, count: int, *, is_words: bool) -> list[bytes]:
+def _values(rng: random.Random, value: int, count: int, *, is_words: bool) -> list[bytes]:
     if not is_words:
-        return [chance.randbytes(value) for _ in range(count)]
+        return [rng.randbytes(value) for _ in range(count)]
     words = [b"tea", b"cup", b"kettle", b"leaf", b"water", b"steam"]
-    return [b" ".join(chance.choices(words, k=value // 5)) for _ in range(count)]
+    return [b" ".join(rng.choices(words, k=value // 5)) for _ in range(count)]
+
+
+def read_file(path: Path, buffer: bytearray) -> None:
+    """Read a file through a buffer."""
+    with FileSource(path) as source:
+        for position in range(0, source.size, len(buffer)):
+            source.read_into(position, buffer)
 
 
 def _headers(path: Path) -> int:
@@ -108,7 +115,7 @@ def _aiokafka(path: Path) -> int:
 
 
 def take_turns(calls: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
-    """The best time of each call, in seconds."""
+    """Return the best time of each call in seconds."""
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(rounds):
         for name, call in calls.items():
@@ -128,7 +135,7 @@ def report(title: str, size: int, records: int, best: dict[str, float]) -> None:
 
 
 def bench_reading(directory: Path) -> None:
-    """Segments of several shapes, our readers beside the clients'."""
+    """Compare our readers with other clients' on several shapes."""
     shapes = [
         ("values of 1000 bytes, batches of 16 KB", 200_000_000, 1000, 16, Compression.NONE),
         ("values of 60 bytes, batches of 16 KB", 20_000_000, 60, 200, Compression.NONE),
@@ -154,7 +161,7 @@ def bench_reading(directory: Path) -> None:
 
 
 def bench_dump(directory: Path) -> None:
-    """`kraftwire log dump` and `scan` beside Kafka's own tool, as commands."""
+    """Compare `kraftwire log dump` and `scan` with Kafka's own tool."""
     path, records = make_segment(directory / "dump-0", 20_000_000, 1000, 16)
     small, _ = make_segment(directory / "dump-1", 20_000, 1000, 16)
     kraftwire = [str(Path(sys.executable).with_name("kraftwire")), "log"]
@@ -183,7 +190,6 @@ def bench_dump(directory: Path) -> None:
 
 
 def main() -> int:
-    """Measure and print."""
     with tempfile.TemporaryDirectory(prefix="kraftwire-bench-") as name:
         bench_reading(Path(name))
         bench_dump(Path(name))

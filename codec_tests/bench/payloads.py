@@ -1,7 +1,7 @@
-"""The messages that are timed, with values like those of a busy cluster.
+"""The messages of the codec benchmark, with values as in a busy cluster.
 
-Each is timed in its newest version and in an old one that still has most of its fields.
-`quick` ones are those for which a client waits: their targets are stricter.
+Each is measured in its newest version and in an old one with most of its fields. Clients wait for
+the `quick` ones, which have stricter targets.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ CLUSTER_ID = "J8dLq3xZTkO0r5nYw2hV1A"
 
 
 class Payload(NamedTuple):
-    """A message to time.
+    """A message to measure.
 
     Fields:
         name: as the table shows it.
-        message: the value, which every version in `versions` can write.
+        message: the value, which every version in `versions` can encode.
         versions: the newest, then an old one.
         quick: whether clients wait for it.
     """
@@ -45,7 +45,7 @@ class Payload(NamedTuple):
 
 
 def uuid(number: int) -> UUID:
-    """Some UUID of its own for each number."""
+    """Return a different UUID for each number."""
     return UUID(int=(number + 1) * 0x9E3779B97F4A7C15F39CC0605CEDC835 % 2**128)
 
 
@@ -197,7 +197,7 @@ def join_group() -> JoinGroupResponse:
 
 
 def payloads() -> list[Payload]:
-    """All that is timed, each in both of its versions."""
+    """Return all payloads, in both versions."""
     heartbeat = HeartbeatRequest(
         group_id="orders-consumer", generation_id=5, member_id=f"orders-consumer-{uuid(1)}"
     )

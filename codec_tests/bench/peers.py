@@ -1,8 +1,8 @@
-"""Other libraries on the same bytes: kio, kafka-python, and msgspec as the yardstick.
+"""Other libraries on the same bytes: kio, kafka-python, and msgspec as a yardstick.
 
-A peer gets its object by decoding our bytes, and takes part only where encoding it gives
-those bytes back; so no side can leave anything out. msgspec does not know Kafka's format:
-it reads and writes MessagePack of equal content, into structs of its own made from LAYOUT.
+A peer decodes our bytes and takes part only if it encodes the result to the same bytes, so that no
+side skips anything. msgspec does not know Kafka's format: it reads and writes MessagePack of the
+same content, with structs made from LAYOUT.
 """
 
 from __future__ import annotations
@@ -34,14 +34,13 @@ _KAFKA_PYTHON_MODULES = (
 
 
 class Actions(NamedTuple):
-    """What is timed of one library: each call decodes or encodes the payload once."""
+    """The measured calls of one library: each decodes or encodes the payload once."""
 
     decode: Callable[[], object]
     encode: Callable[[], object]
 
 
 def kraftwire(message: Message, version: int) -> Actions:
-    """Ours."""
     codec = message.codec(version)
     data = codec.encode(message)
     value = codec.decode(data)
@@ -65,7 +64,7 @@ def kio(message: Message, version: int) -> Actions | None:
 
 
 def kafka_python(message: Message, version: int) -> Actions | None:
-    """kafka-python, which compiles functions for a version when they are first needed."""
+    """kafka-python, which compiles functions for a version on first use."""
     name, data = type(message).__name__, message.encode(version)
     if name == "RequestHeader":
         flexible, header = version >= 2, KafkaPythonRequestHeader
@@ -88,7 +87,7 @@ def kafka_python(message: Message, version: int) -> Actions | None:
 def _checked(
     data: bytes, decode: Callable[[], Any], encode: Callable[[Any], bytes]
 ) -> Actions | None:
-    """The actions of a peer that gives the same bytes back; None for one that does not."""
+    """Return the actions of a peer; None if it does not encode the same bytes."""
     try:
         value = decode()
         same = bytes(encode(value)) == data
@@ -98,7 +97,7 @@ def _checked(
 
 
 def _kio_entity(name: str, version: int) -> Any:
-    """kio's class of a message in a version; None where it has none."""
+    """Return kio's class for a version of a message; None if it has none."""
     *words, kind = (word.lower() for word in re.findall("[A-Z][a-z]*", name))
     api = "_".join([*words, "header"] if kind == "header" else words)
     try:
@@ -111,7 +110,7 @@ def _kio_entity(name: str, version: int) -> Any:
 
 
 def msgspec_pack(message: Message, version: int) -> Actions:
-    """msgspec: MessagePack of what the version holds, read into typed structs."""
+    """msgspec: MessagePack of the version's content, decoded to typed structs."""
     value = _MsgspecStructs(type(message), version).value(message)
     encoder, decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(type(value))
     data = encoder.encode(value)
@@ -120,7 +119,7 @@ def msgspec_pack(message: Message, version: int) -> Actions:
 
 
 class _MsgspecStructs:
-    """msgspec's structs for one version of a message; positional, as Kafka's format is."""
+    """msgspec's structs for one version of a message; positional, like Kafka's format."""
 
     _PRIMITIVES: ClassVar = {"string": str, "bytes": bytes, "records": bytes, "uuid": UUID} | {
         "bool": bool,
@@ -133,7 +132,7 @@ class _MsgspecStructs:
         self._made: dict[str, Any] = {}
 
     def value(self, struct: Struct) -> Any:
-        """The same content as an instance of msgspec's class."""
+        """Convert a message to msgspec's struct."""
         layout = struct.LAYOUT
         values = [self._of(getattr(struct, field.name)) for field in self._fields(layout)]
         return self._struct(layout)(*values)

@@ -1,13 +1,12 @@
-"""Commits a second and time to fail over: three nodes of ours beside three of Kafka's raft.
+"""Commits per second and time to fail over: three of our nodes, compared with Kafka's raft.
 
     python -m codec_tests.bench.quorum [--rounds 20]
 
-All are processes on this machine, with the same example of keys and values and the same lines of
-clients; Kafka's is its raft without the controller (`RaftKeyValues.java`). In flight means that so
-many connections each wait for a commit. Kafka's leader waits up to 25 ms for more records, as it
-does by default, and is measured without that too. A fail-over is the time from kill -9 of the
-leader to the next commit that somebody is told of, with the default timeouts. In turns, so that
-all meet the same noise.
+All are processes on this machine with the same key-value state machine and the same clients.
+Kafka's is its raft without the controller (`RaftKeyValues.java`). "In flight" is the number of
+connections that each wait for a commit. Kafka's leader by default waits up to 25 ms for more
+records, and is also measured without that. A fail-over is the time from kill -9 of the leader to
+the next acknowledged commit, with default timeouts. The systems take turns.
 """
 
 from __future__ import annotations
@@ -43,26 +42,26 @@ class System:
     ) -> None:
         self.name = name
         self.fails_over = fails_over
-        told = {key.replace("_", "."): value for key, value in settings.items()}
-        self.cluster = Cluster(directory / name, [kind] * 3, with_taps=False, settings=told)
+        given = {key.replace("_", "."): value for key, value in settings.items()}
+        self.cluster = Cluster(directory / name, [kind] * 3, with_taps=False, settings=given)
         self._keys = itertools.count()
 
     async def client(self) -> Commit:
-        """A connection to the leader; what commits one record over it, `OSError` where not."""
+        """Connect to the leader; return a call that commits one record, or raises `OSError`."""
         node = await self.cluster.leader()
         if node is None:
-            raise ConnectionError("nobody leads")
+            raise ConnectionError("no node leads")
         reader, writer = await asyncio.open_connection(HOST, node.key_port)
 
         async def commit() -> None:
             writer.write(f"put {next(self._keys) % 1000} value\n".encode())
             if not (await reader.readline()).startswith(b"ok "):
-                raise ConnectionError("it does not lead any more")
+                raise ConnectionError("it no longer leads")
 
         return commit
 
     async def kill_leader(self) -> Callable[[], None]:
-        """kill -9; what starts it again."""
+        """Kill the leader with kill -9; return what starts it again."""
         node = await self.cluster.leader()
         assert node is not None, "it has just committed"
         await asyncio.to_thread(node.kill)
@@ -70,7 +69,7 @@ class System:
 
 
 async def rate(system: System, in_flight: int) -> float:
-    """Commits a second."""
+    """Return commits per second."""
     commits = [await system.client() for _ in range(in_flight)]
     end, count = time.monotonic() + SECONDS, 0
 
@@ -86,7 +85,7 @@ async def rate(system: System, in_flight: int) -> float:
 
 
 async def first_commit(system: System) -> None:
-    """Commit, as soon as somebody does."""
+    """Repeat until a commit succeeds."""
     async with asyncio.timeout(WITHIN_S):
         while True:
             with suppress(OSError, TimeoutError):
@@ -97,19 +96,18 @@ async def first_commit(system: System) -> None:
 
 
 async def fail_over(system: System) -> float:
-    """Seconds from the end of the leader to the next commit."""
+    """Return the seconds from the leader's end to the next commit."""
     await first_commit(system)
     again = await system.kill_leader()
     began = time.monotonic()
     await first_commit(system)
     took = time.monotonic() - began
     again()
-    await asyncio.sleep(SECONDS)  # it comes up, and catches up
+    await asyncio.sleep(SECONDS)  # it restarts and catches up
     return took
 
 
 async def measure_rates(systems: Sequence[System]) -> None:
-    """Print commits a second."""
     print(f"{'system':24}{'in flight':>10}{'best/s':>10}{'median/s':>10}")
     for in_flight in IN_FLIGHT:
         found: dict[str, list[float]] = {system.name: [] for system in systems}
@@ -123,7 +121,6 @@ async def measure_rates(systems: Sequence[System]) -> None:
 
 
 async def measure_fail_overs(systems: Sequence[System], rounds: int) -> None:
-    """Print the time to fail over."""
     took: dict[str, list[float]] = {system.name: [] for system in systems}
     for _ in range(rounds):
         for system in systems:
@@ -134,7 +131,6 @@ async def measure_fail_overs(systems: Sequence[System], rounds: int) -> None:
 
 
 async def measure(directory: Path, rounds: int) -> None:
-    """Measure all systems."""
     without = {"controller_quorum_append_linger_ms": "0"}
     systems = [
         System("kraftwire", directory, "ours"),
@@ -150,7 +146,6 @@ async def measure(directory: Path, rounds: int) -> None:
 
 
 def main() -> int:
-    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=20, help="fail-overs")
     said = parser.parse_args()

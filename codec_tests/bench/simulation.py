@@ -1,11 +1,11 @@
-"""How many events the simulator takes a second: with codecs and without, as it is and compiled.
+"""Events per second of the simulator: with and without codecs, interpreted and compiled.
 
     python -m codec_tests.bench.simulation [DIR]
 
-The same seeds in turns, in one process and in one for each core, in DIR what `simulation.compiled`
-has made; the best of the rounds counts, since others may use the machine too. Kafka's own
-simulation of its raft module takes 64,000 events a second where this ran first, without loss,
-reordering, faults of disks or other voters.
+The same seeds run in one process and in one per core; DIR is a copy from `simulation.compiled`.
+The best round counts, because other processes may use the machine. Kafka's own simulation of its
+raft module does 64,000 events per second on the machine where this ran first, without loss,
+reordering, disk faults or voter changes.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ TARGETS = {False: 50_000, True: 10_000}
 
 
 def events(seed: int, *, codecs: bool) -> int:
-    """Run a seed; how many events that was."""
+    """Run a seed and return its number of events."""
     return simulate(seed, codecs=codecs).events
 
 
 def rate(jobs: int, *, codecs: bool) -> float:
-    """Events a second over all seeds."""
+    """Return events per second over all seeds."""
     one = partial(events, codecs=codecs)
     with ProcessPoolExecutor(jobs) as pool:
         list(pool.map(one, range(jobs)))
@@ -42,17 +42,16 @@ def rate(jobs: int, *, codecs: bool) -> float:
 
 
 def rate_with(path: str, jobs: int, *, codecs: bool) -> float:
-    """The same in another process, with a directory in front on its path."""
-    said = f"import {__spec__.name} as one; print(one.rate({jobs}, codecs={codecs}))"
+    """Return the rate in another process, with a directory first on its path."""
+    code = f"import {__spec__.name} as one; print(one.rate({jobs}, codecs={codecs}))"
     paths = os.pathsep.join((*filter(None, [path]), *sys.path))
     environment = os.environ | {"PYTHONPATH": paths}
-    command = [sys.executable, "-c", said]
+    command = [sys.executable, "-c", code]
     ended = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, env=environment)
     return float(json.loads(ended.stdout))
 
 
 def main(compiled: str | None = None) -> int:
-    """Print the table."""
     cores = os.cpu_count() or 1
     paths = ["", *([] if compiled is None else [compiled])]
     kinds = list(product(paths, (False, True), (1, cores)))

@@ -1,11 +1,10 @@
-"""Speed of the Spark data source, on two cores and in one run with what else there is.
+"""Speed of the Spark data source on two cores, compared with other ways in one run.
 
     python -m codec_tests.bench.spark [--large] [--svg FILE]
 
-Segments of 1 GiB from our own writer lie in the page cache; with `--large` there are eight.
-Actions take turns, the best turn counts, the first warms up. Rows go to Spark's `noop` sink,
-which takes them all and keeps none, unless an action says otherwise. The memory is the most
-that a Python worker held, as the kernel counts it.
+Segments of 1 GiB from our own writer are in the page cache; `--large` uses eight. Actions take
+turns, the best time counts, and the first round warms up. Rows go to Spark's `noop` sink unless an
+action says otherwise. Memory is the maximum of a Python worker as the kernel reports it.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ SETTINGS = {
 
 
 def make_plain(directory: Path, size: int, copies: int) -> int:
-    """Partitions `plain-0` and on, a segment each; the records of one."""
+    """Write partitions `plain-0` and on with one segment each; return the records of one."""
     segment, records = make_segment(directory / "plain-0", size, _VALUE, _TO_A_BATCH)
     for number in range(1, copies):
         shutil.copytree(segment.parent, directory / f"plain-{number}")
@@ -63,7 +62,7 @@ def make_plain(directory: Path, size: int, copies: int) -> int:
 
 
 def binary_files(spark: SparkSession, path: Path) -> DataFrame:
-    """Whole files through Spark, decoded behind it."""
+    """Read whole files with Spark and decode them in Python."""
     files = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     content = files.option("pathGlobFilter", "*.log").load(str(path)).select("content")
     return content.mapInArrow(decode_files, _BINARY)
@@ -71,7 +70,7 @@ def binary_files(spark: SparkSession, path: Path) -> DataFrame:
 
 @contextmanager
 def watching_workers() -> Iterator[list[int]]:
-    """Follow the Python workers below this process; the list ends up with the most one held."""
+    """Yield a list whose one item becomes the maximum memory of a Python worker."""
     most = [0]
     done = threading.Event()
 
@@ -89,18 +88,18 @@ def watching_workers() -> Iterator[list[int]]:
 
 
 def _worker_sizes() -> Iterator[int]:
-    """The resident bytes of processes that Spark runs Python in."""
+    """Yield the resident bytes of Spark's Python processes."""
     for entry in Path("/proc").iterdir():
         try:
             if b"pyspark.daemon" in (entry / "cmdline").read_bytes():
                 status = (entry / "status").read_text()
                 yield int(status.split("VmRSS:")[1].split()[0]) << 10
         except (OSError, IndexError):
-            continue  # no process, or one that has just ended
+            continue  # not a process, or it has just ended
 
 
 def bench_plain(spark: SparkSession, directory: Path, copies: int) -> dict[str, float]:
-    """Records of about 600 bytes; the best times."""
+    """Measure records of about 600 bytes; return the best times."""
     records = make_plain(directory / "one", GIB, 1)
     make_plain(directory / "small", SMALL, 8)
     actions: dict[str, Callable[[], object]] = {
@@ -127,7 +126,7 @@ def bench_plain(spark: SparkSession, directory: Path, copies: int) -> dict[str, 
 
 
 def bench_large(spark: SparkSession, directory: Path, copies: int, one: float) -> None:
-    """Whether the time grows with the bytes alone."""
+    """Check that the time grows only with the bytes."""
     records = make_plain(directory / "many", GIB, copies)
     calls: dict[str, Callable[[], object]] = {
         "count()": lambda: segments(spark, directory / "many").count(),
@@ -141,14 +140,12 @@ def bench_large(spark: SparkSession, directory: Path, copies: int, one: float) -
 
 
 def bench_planning(directory: Path) -> None:
-    """A segment of 1 GiB with its index."""
     options = parse_options({"path": str(directory / "one")})
     best = take_turns({"plan": partial(plan, options)}, 20)["plan"]
     print(f"\nplanning a segment of 1 GiB through its index: {best * 1e3:.2f} ms")
 
 
 def draw(target: Path, segment: Path, best: dict[str, float]) -> None:
-    """The picture of where the time goes."""
     bars = [
         measure("all columns", segment, None, best["all columns"]),
         measure(
@@ -163,7 +160,6 @@ def draw(target: Path, segment: Path, best: dict[str, float]) -> None:
 
 
 def main() -> int:
-    """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--large", action="store_true", help="eight segments of 1 GiB as well")
     parser.add_argument("--svg", type=Path, help="where to draw where the time goes")

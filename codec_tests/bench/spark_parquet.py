@@ -1,6 +1,6 @@
-"""Parquet of segments, zstd of level 3: `--writer arrow`, beside Spark's own writer.
+"""Segments to Parquet with zstd level 3: `--writer arrow`, compared with Spark's own writer.
 
-Both write the same columns to the same disk, each in its own directory, made anew each turn.
+Both write the same columns to the same disk, each turn into a new directory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SHAPES = (
 
 
 def bench_parquet(spark: SparkSession, directory: Path, rounds: int) -> None:
-    """The writers on segments of a few kinds; the best times."""
+    """Compare the writers on segments of a few kinds."""
     for number, (title, value, count, is_words) in enumerate(_SHAPES):
         path = directory / f"parquet-{number}" / "plain-0"
         segment, records = make_segment(path, SIZE, value, count, is_words=is_words)
@@ -43,12 +43,12 @@ def bench_parquet(spark: SparkSession, directory: Path, rounds: int) -> None:
 
 
 def by_arrow(spark: SparkSession, path: Path, out: Path) -> None:
-    """Write inside the tasks."""
+    """Write in the tasks."""
     shutil.rmtree(out, ignore_errors=True)
     run(spark, prepare(ExportRequest.of((str(path),), str(out), {})))
 
 
 def by_spark(spark: SparkSession, path: Path, out: Path) -> None:
-    """Write through the JVM; its codec is a setting of the session."""
+    """Write through the JVM; a setting of the session selects the codec."""
     shutil.rmtree(out, ignore_errors=True)
     segments(spark, path).write.partitionBy("topic", "partition").parquet(str(out))

@@ -1,4 +1,4 @@
-"""What else can bring segments into Spark, for `bench.spark` to compare with."""
+"""Other ways to read segments with Spark, for `bench.spark` to compare."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEMA = "key binary, value binary, offset bigint"
 
 
 class AiokafkaSource(DataSource):
-    """Tuples made of aiokafka's records (its reader is Cython), a task for each file."""
+    """Tuples from aiokafka's records (its reader is Cython), with one task per file."""
 
     @classmethod
     def name(cls) -> str:
@@ -46,7 +46,7 @@ class _AiokafkaReader(DataSourceReader):
 
 
 def decode_files(files: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For `mapInArrow` behind `binaryFile`: whole files in, the rows of their records out."""
+    """Decode the records of whole files, for `mapInArrow` after `binaryFile`."""
     for batch in files:
         for content in batch.column("content"):
             yield from decode_batches(content.as_py(), ["key", "value", "offset"])

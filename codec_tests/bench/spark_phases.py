@@ -1,9 +1,8 @@
-"""Where the time of a read goes: the phases of a task, one added to the other, and a picture.
+"""Where the time of a read goes: the phases of a task, each added to the one before, as a chart.
 
-The phases run in this process on the bytes that Spark reads too: the file alone, then with
-CRCs, then decoded, then in Spark's types, then written as an Arrow stream, as a task writes
-it. What Spark takes beyond that, on both cores, is its own: starting tasks, taking the
-stream in, and making rows of it.
+The phases run in this process on the same bytes: read the file, compute CRCs, decode, convert to
+Spark's types, and write an Arrow stream as a task does. What Spark takes beyond that, on both
+cores, is its own: it starts tasks, receives the stream, and makes rows of it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from pyspark_kraftwire.decoding.split_reader import SplitReader
 from pyspark_kraftwire.options import parse_options
 from pyspark_kraftwire.planning.plan import plan
 
-from codec_tests.bench.logs import take_turns
+from codec_tests.bench.logs import read_file, take_turns
 
 CORES = 2
 PHASES = ("read the file", "CRC-32C", "decode", "Spark's types", "write Arrow", "Spark itself")
@@ -37,14 +36,14 @@ _BATCH = 16 << 10
 
 
 class Bar(NamedTuple):
-    """A read: what it is called, and the core-seconds of each phase."""
+    """A read: its title, and the core-seconds of each phase."""
 
     title: str
     seconds: Sequence[float]
 
 
 def measure(title: str, path: Path, columns: Sequence[str] | None, wall: float) -> Bar:
-    """The phases of a read of a segment that took Spark `wall` seconds."""
+    """Return the phases of a read of a segment that took Spark `wall` seconds."""
     options = parse_options({"path": str(path)})
     schema = default_schema(options, requested_kinds(options))
     schema = schema if columns is None else pa.schema([schema.field(name) for name in columns])
@@ -53,7 +52,7 @@ def measure(title: str, path: Path, columns: Sequence[str] | None, wall: float) 
     names = reading.wanted.needs(options)
     piece = bytearray(PIECE)
     steps: dict[str, Callable[[], object]] = {
-        PHASES[0]: partial(_read, path, piece),
+        PHASES[0]: partial(read_file, path, piece),
         PHASES[1]: partial(_read_and_sum, path, piece),
         PHASES[2]: partial(_decode, path, names),
         PHASES[3]: lambda: [None for _ in reading.read(splits)],
@@ -62,12 +61,6 @@ def measure(title: str, path: Path, columns: Sequence[str] | None, wall: float) 
     ends = [*take_turns(steps, 4).values(), wall * CORES]
     starts = [0.0, *ends[:-1]]
     return Bar(title, [max(end - start, 0) for start, end in zip(starts, ends, strict=True)])
-
-
-def _read(path: Path, piece: bytearray) -> None:
-    with FileSource(path) as source:
-        for position in range(0, source.size, len(piece)):
-            source.read_into(position, piece)
 
 
 def _read_and_sum(path: Path, piece: bytearray) -> None:
@@ -95,7 +88,7 @@ _WIDTH, _LEFT, _HEIGHT, _STEP = 860, 210, 34, 50
 
 
 def picture(bars: Sequence[Bar], note: str) -> str:
-    """The bars as SVG, one below the other, with a legend."""
+    """Draw the bars as SVG, with a legend."""
     scale = (_WIDTH - _LEFT - 90) / max(sum(bar.seconds) for bar in bars)
     height = 110 + len(bars) * _STEP
     lines = [

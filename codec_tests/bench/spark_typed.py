@@ -1,7 +1,7 @@
-"""Typed reads of a metadata log whose records have the proportions of a busy cluster's.
+"""Typed reads of a metadata log with the record kinds of a busy cluster.
 
-The steps show what a record costs Spark by itself (`offset` alone), and what it costs with
-more columns of structs, most of which are null in most rows.
+The steps show what a record costs Spark (`offset` alone), and what more struct columns cost, most
+of which are null in most rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CHANGE = "PartitionChangeRecord struct<partition_id: int, topic_id: string, lea
 
 
 def bench_typed(spark: SparkSession, directory: Path, rounds: int) -> None:
-    """Reads of more and more columns; the best times."""
+    """Measure reads of more and more columns."""
     path = directory / "typed"
     size = make_metadata(path)
     whole = segments(spark, path, decode="metadata").schema
@@ -69,7 +69,7 @@ def _ddl(schema: StructType, names: Collection[str]) -> str:
 
 
 def make_metadata(directory: Path) -> int:
-    """A metadata log of the records that clusters write most; its bytes."""
+    """Write a metadata log with the most frequent record kinds; return its size."""
     values = metadata_values()
     place = directory / "__cluster_metadata-0"
     place.mkdir(parents=True)
@@ -84,23 +84,23 @@ def make_metadata(directory: Path) -> int:
 
 
 def metadata_values() -> list[bytes]:
-    """Values of records: changes of partitions most of all, then partitions and topics."""
+    """Return record values: mostly changes of partitions, then partitions and topics."""
     return [
         encode_metadata_record(message, type(message).VALID_VERSIONS[-1]) for message in _messages()
     ]
 
 
 def _messages() -> list[Message]:
-    chance = random.Random(3)
-    return [_message(chance, number) for number in range(_KINDS)]
+    rng = random.Random(3)
+    return [_message(rng, number) for number in range(_KINDS)]
 
 
-def _message(chance: random.Random, number: int) -> Message:
-    topic = UUID(int=chance.getrandbits(128))
+def _message(rng: random.Random, number: int) -> Message:
+    topic = UUID(int=rng.getrandbits(128))
     kind, partition = number % 10, number % 50
     if kind < 4:
         return PartitionChangeRecord(
-            partition_id=partition, topic_id=topic, leader=chance.randrange(5), isr=[1, 2, 3]
+            partition_id=partition, topic_id=topic, leader=rng.randrange(5), isr=[1, 2, 3]
         )
     if kind < 7:
         return PartitionRecord(

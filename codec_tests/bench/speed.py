@@ -1,8 +1,8 @@
-"""Times decoding and encoding beside other libraries, on the same bytes, in one run.
+"""Times decoding and encoding, compared with other libraries on the same bytes in one run.
 
-All libraries take turns on each payload, with the collector off, so that noise meets them
-alike; the table shows our minimum and median, and how many times our minimum a peer's is.
-Run it with `make bench`; `--json` prints a line per measurement, with everything.
+All libraries take turns on each payload, with garbage collection off, so that noise affects all.
+The table shows our minimum and median, and the ratio of each peer's minimum to ours. Run it with
+`make bench`; `--json` prints a line per measurement.
 """
 
 from __future__ import annotations
@@ -42,7 +42,6 @@ class Measurement(NamedTuple):
 
 
 def measure() -> Iterator[Measurement]:
-    """Everything, payload by payload."""
     for payload in payloads():
         for version in payload.versions:
             yield from _measure_payload(payload, version)
@@ -69,7 +68,7 @@ def _measure_payload(payload: Payload, version: int) -> Iterator[Measurement]:
 
 
 def _take_turns(calls: dict[str, Callable[[], object]]) -> dict[str, list[float]]:
-    """Seconds of one call, for every round and library."""
+    """Return the seconds of one call, for every round and library."""
     repeats = {name: max(1, int(SECONDS_PER_TURN / _once(call, 3))) for name, call in calls.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
     gc.disable()
@@ -84,7 +83,7 @@ def _take_turns(calls: dict[str, Callable[[], object]]) -> dict[str, list[float]
 
 
 def _once(call: Callable[[], object], repeats: int) -> float:
-    """Seconds of one of `repeats` calls."""
+    """Return the mean seconds of `repeats` calls."""
     loop = range(repeats)
     start = time.perf_counter()
     for _ in loop:
@@ -93,7 +92,6 @@ def _once(call: Callable[[], object], repeats: int) -> float:
 
 
 def _versions() -> dict[str, str]:
-    """What was compared."""
     names = (OURS, *PEERS)
     return {"python": platform.python_version()} | {
         name: importlib.metadata.version(name) for name in names
@@ -123,7 +121,6 @@ def _print_json(rows: Iterator[Measurement]) -> None:
 
 
 def main() -> int:
-    """Measure and print."""
     (_print_json if sys.argv[1:] == ["--json"] else _print_table)(measure())
     return 0
 

@@ -1,6 +1,6 @@
-"""aiokafka against a cassette: no broker runs.
+"""Tests aiokafka with a cassette, without a broker.
 
-`pytest --kafka-record --kafka-bootstrap HOST:PORT` records it anew.
+`pytest --kafka-record --kafka-bootstrap HOST:PORT` records the cassette again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kraftwire.pytest_plugin.cassettes import KafkaCassette
 
 
 async def send_greetings(bootstrap: str, count: int) -> list[int]:
-    """What is tested: it makes the topic, produces to it and returns the offsets."""
+    """The code under test: creates the topic, produces to it and returns the offsets."""
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     await admin.create_topics([NewTopic("greetings", 1, 1)])
@@ -28,7 +28,7 @@ async def send_greetings(bootstrap: str, count: int) -> list[int]:
 
 
 async def read_greetings(bootstrap: str, count: int) -> list[bytes]:
-    """What is tested: it reads the topic in a group."""
+    """The code under test: reads the topic in a group."""
     consumer = AIOKafkaConsumer(
         "greetings",
         bootstrap_servers=bootstrap,

@@ -1,6 +1,6 @@
-"""confluent-kafka against a cassette: no broker runs.
+"""Tests confluent-kafka with a cassette, without a broker.
 
-`pytest --kafka-record --kafka-bootstrap HOST:PORT` records it anew.
+`pytest --kafka-record --kafka-bootstrap HOST:PORT` records the cassette again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ POLLS = 200
 
 
 def place_orders(bootstrap: str) -> None:
-    """What is tested: it makes the topic and produces to it."""
+    """The code under test: creates the topic and produces to it."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     admin.create_topics([NewTopic("orders", 1, 1)])["orders"].result(10)
     producer = Producer({"bootstrap.servers": bootstrap})
@@ -26,7 +26,7 @@ def place_orders(bootstrap: str) -> None:
 
 
 def read_orders(bootstrap: str, protocol: str) -> dict[bytes, bytes]:
-    """What is tested: it reads the topic in a group."""
+    """The code under test: reads the topic in a group."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,

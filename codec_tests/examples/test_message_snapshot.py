@@ -1,4 +1,4 @@
-"""A message kept as JSON beside its bytes: `pytest --kafka-snapshot-update` writes both anew."""
+"""A message stored as JSON and as bytes; `pytest --kafka-snapshot-update` rewrites both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kraftwire_messages.kafka import MetadataRequest
 
 
 def ask_for(*topics: str) -> MetadataRequest:
-    """What is tested: it builds a request."""
+    """The code under test: builds a request."""
     return MetadataRequest(topics=[MetadataRequest.MetadataRequestTopic(name=t) for t in topics])
 
 

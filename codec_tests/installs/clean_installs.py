@@ -3,15 +3,15 @@
     python -m codec_tests.installs.clean_installs
     python -m codec_tests.installs.clean_installs --newest --tests    # as root
 
-What is committed counts. Each environment is a row: with a C compiler the native engine must
-run, without one plain Python, and both must print the same (`smoke.py` has what is run).
-`--newest` does so with the newest Python of Debian's unstable suite, in a tree of its own.
+Only committed files count. Each environment is a row. With a C compiler the native engine must
+run, without one plain Python, and both must print the same (`smoke.py` is what they run).
+`--newest` repeats this with the newest Python of Debian's unstable suite, in its own directory
+tree.
 
-Rules:
-- all that is made is below one temporary directory, which is removed at the end;
-- a tree is entered in a mount namespace of its own: its mounts end with the command;
-- a command that outlives its time is killed with all that it started;
-- packages come from where pip and apt of this machine take them.
+- Everything is created in one temporary directory, which is removed at the end.
+- A tree is entered in its own mount namespace, so that its mounts end with the command.
+- A command that runs too long is killed with all its children.
+- Packages come from the servers that pip and apt of this machine use.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ import tempfile
 import time
 import tomllib
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,12 +37,12 @@ from typing import Any
 import click
 
 from codec_tests.installs.debian_tree import add_packages, grow_tree
-from codec_tests.installs.places import LONG, SHORT, Failed, Place
+from codec_tests.installs.hosts import LONG, SHORT, Failed, Host
 
 ROOT = Path(__file__).resolve().parents[2]
 SMOKE = Path(__file__).with_name("smoke.py")
 EXTRAS = ("[parquet,generator]", "[generator]", "[parquet]", "")
-"""What to install, in turn: a new Python may not have wheels for all of it yet."""
+"""Attempts in this order: a new Python may lack wheels for some dependencies."""
 TESTS = ("codec_tests/messages", "codec_tests/wire")
 # One of these tests runs mypy.
 TEST_TOOLS = ("pytest", "pytest-timeout", "hypothesis", "mypy")
@@ -50,14 +51,14 @@ NO_COMPILER = "/nonexistent/cc"
 
 
 @dataclass
-class Report:
-    """The rows of the table, and what the environments printed so far."""
+class InstallReport:
+    """Prints the rows of the table, and remembers the output of the environments."""
 
     failed: bool = False
     seen: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def row(self, name: str, work: Callable[[], str]) -> None:
-        """Do what a row stands for, and print it."""
+        """Do the work of a row, and print the result."""
         started = time.monotonic()
         try:
             verdict, remark = "ok", work()
@@ -68,7 +69,7 @@ class Report:
         click.echo(f"{name:38} {verdict:7} {time.monotonic() - started:6.1f} s  {remark}")
 
     def same(self, key: str, text: str, name: str) -> None:
-        """Fail where an environment printed something else than the first one did."""
+        """Raise `Failed` if this output differs from that of the first environment."""
         first, other = self.seen.setdefault(key, (name, text))
         pairs = zip([*text.splitlines(), ""], [*other.splitlines(), ""], strict=False)
         for line, other_line in pairs if text != other else ():
@@ -78,7 +79,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Distributions:
-    """What is built once: the sdist, and a wheel where no compiler was."""
+    """The sdist, and a wheel that was built without a compiler."""
 
     sdist: Path
     wheel: Path
@@ -86,31 +87,31 @@ class Distributions:
     extensions: int
 
 
-def build(place: Place) -> Distributions:
-    """Build from the clone; the files that only setuptools can have left out must be there."""
-    tools, dist = place.programs("tools"), place.work / "dist"
-    place.run(tools / "pip", "install", "build", seconds=LONG)
-    place.run(tools / "python", "-m", "build", "--sdist", "--outdir", dist, seconds=LONG)
+def build(host: Host) -> Distributions:
+    """Build from the clone."""
+    tools, dist = host.programs("tools"), host.work / "dist"
+    host.run(tools / "pip", "install", "build", seconds=LONG)
+    host.run(tools / "python", "-m", "build", "--sdist", "--outdir", dist, seconds=LONG)
     (sdist,) = dist.glob("*.tar.gz")
-    settings = without_compiler(place, tools)
+    settings = without_compiler(host, tools)
     wheel_to = ("--no-deps", "--wheel-dir", dist)
-    place.run(tools / "pip", "wheel", *wheel_to, sdist, seconds=LONG, **settings)
+    host.run(tools / "pip", "wheel", *wheel_to, sdist, seconds=LONG, **settings)
     (wheel,) = dist.glob("*.whl")
-    project = tomllib.loads((place.clone / "pyproject.toml").read_text())
+    project = tomllib.loads((host.clone / "pyproject.toml").read_text())
     setuptools = project["tool"]["setuptools"]
     roots = setuptools["packages"]["find"]["where"]
     return Distributions(sdist, wheel, roots, len(setuptools["ext-modules"]))
 
 
-def check_files(place: Place, built: Distributions) -> str:
-    """What git has of the packages must be in the sdist, and in the wheel."""
-    files = place.run("git", "ls-files", *built.roots).split()
+def check_files(host: Host, built: Distributions) -> str:
+    """Check that sdist and wheel have all of git's files of the packages, and no native code."""
+    files = host.run("git", "ls-files", *built.roots).split()
     with tarfile.open(built.sdist) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
     missing = [f"the sdist lacks {name}" for name in files if name not in inside]
     with zipfile.ZipFile(built.wheel) as wheel:
         inside = set(wheel.namelist())
-    # The roots have plain names: what follows the first slash is the path in a wheel.
+    # Roots have one part, so the path in a wheel starts after the first slash.
     missing += [f"the wheel lacks {name}" for name in files if name.partition("/")[2] not in inside]
     if missing:
         raise Failed("\n".join([f"{len(missing)} files are missing", *missing]))
@@ -121,17 +122,17 @@ def check_files(place: Place, built: Distributions) -> str:
     return f"all {len(files)} files, {len(others)} of them not Python"
 
 
-def without_compiler(place: Place, programs: Path) -> dict[str, str]:
-    """Settings that leave no compiler to find; a tree has none until one is installed."""
-    if place.tree is not None:
+def without_compiler(host: Host, programs: Path) -> dict[str, str]:
+    """Return settings that hide all compilers; a tree has none until one is installed."""
+    if host.tree is not None:
         return {}
     return {"PATH": str(programs), "CC": NO_COMPILER, "CXX": NO_COMPILER}
 
 
-def install(place: Place, what: Path, programs: Path, extras: str, **settings: str) -> str:
-    """Install into an environment; say which wheels a tree's Python lacks, and do without them.
+def install(host: Host, what: Path, programs: Path, extras: str, **settings: str) -> str:
+    """Install into an environment; return which wheels its Python lacks, and omit those extras.
 
-    Dependencies come as wheels: it is our own sources that meet the compiler, or do not.
+    Dependencies are installed as wheels, so that only our own sources need a compiler.
     """
     options = ("--verbose", "--only-binary", ":all:", "--no-binary", "kraftwire")
     lacking: set[str] = set()
@@ -139,10 +140,10 @@ def install(place: Place, what: Path, programs: Path, extras: str, **settings: s
     for some in EXTRAS[EXTRAS.index(extras) :]:
         try:
             command = (programs / "pip", "install", *options, f"{what}{some}")
-            log = place.run(*command, seconds=LONG, **settings)
+            log = host.run(*command, seconds=LONG, **settings)
         except Failed as error:
             lacks = re.findall(r"No matching distribution found for (\S+)", str(error))
-            if not lacks or some == EXTRAS[-1] or place.tree is None:
+            if not lacks or some == EXTRAS[-1] or host.tree is None:
                 raise
             lacking.update(lacks)
         else:
@@ -151,22 +152,22 @@ def install(place: Place, what: Path, programs: Path, extras: str, **settings: s
     return f", no wheel of {', '.join(sorted(lacking))}" if lacking else ""
 
 
-def look(place: Place, programs: Path, name: str, report: Report) -> dict[str, Any]:
-    """What the install says of itself; what it prints must be what others print."""
-    shutil.copy(SMOKE, place.work)
-    output = place.run(programs / "python", place.work / SMOKE.name, seconds=LONG)
+def look(host: Host, programs: Path, name: str, report: InstallReport) -> dict[str, Any]:
+    """Run the smoke test and compare its output with that of other environments."""
+    shutil.copy(SMOKE, host.work)
+    output = host.run(programs / "python", host.work / SMOKE.name, seconds=LONG)
     found: dict[str, Any] = json.loads(output.splitlines()[-1])
     doctor = found["printed"].pop("doctor")
-    # What is installed differs with the extras, and what versions there are with the place.
+    # The installed packages depend on the extras, and their versions on the host.
     packages = " ".join(key for key, version in json.loads(doctor).items() if version)
-    report.same(f"doctor of {place.name} with {packages}", doctor, name)
+    report.same(f"doctor of {host.name} with {packages}", doctor, name)
     for key, text in found["printed"].items():
         report.same(key, text, name)
     return found
 
 
 def check_engine(found: dict[str, Any], engine: str, compiled: int, log: str) -> None:
-    """Both native parts must be there and run, or neither."""
+    """Check that both native parts run, or neither."""
     if (found["engine"], len(found["compiled"])) != (engine, compiled):
         reasons = [line for line in log.splitlines() if re.search(r"failed|error:", line)]
         got = f"engine {found['engine']}, compiled {found['compiled']}"
@@ -179,20 +180,22 @@ def check_engine(found: dict[str, Any], engine: str, compiled: int, log: str) ->
 
 
 def check_kind(
-    report: Report, place: Place, built: Distributions, kind: str, extras: str = EXTRAS[0]
+    report: InstallReport, host: Host, built: Distributions, kind: str, extras: str = EXTRAS[0]
 ) -> None:
-    """The row of one environment: `kind` says with what it is made."""
-    report.row(f"{place.name}, {kind}", lambda: try_install(report, place, built, kind, extras))
+    """Print the row of one environment; `kind` says what it has."""
+    report.row(f"{host.name}, {kind}", lambda: try_install(report, host, built, kind, extras))
 
 
-def try_install(report: Report, place: Place, built: Distributions, kind: str, extras: str) -> str:
-    """Make an environment, and say what came of it."""
+def try_install(
+    report: InstallReport, host: Host, built: Distributions, kind: str, extras: str
+) -> str:
+    """Create an environment, install into it, and check the install."""
     compiler = "no compiler" not in kind
-    programs = place.programs(kind)
-    settings = {} if compiler else without_compiler(place, programs)
+    programs = host.programs(kind)
+    settings = {} if compiler else without_compiler(host, programs)
     what = built.wheel if "wheel" in kind else built.sdist
-    remark = install(place, what, programs, extras, **settings)
-    found = look(place, programs, f"{place.name}, {kind}", report)
+    remark = install(host, what, programs, extras, **settings)
+    found = look(host, programs, f"{host.name}, {kind}", report)
     log = (programs.parent / "install.log").read_text()
     compiled = built.extensions if compiler else 0
     check_engine(found, "native" if compiler else "python", compiled, log)
@@ -202,60 +205,75 @@ def try_install(report: Report, place: Place, built: Distributions, kind: str, e
     return f"Python {found['python']}, engine {found['engine']}, {rows}{remark}"
 
 
-def run_tests(place: Place, kind: str, **settings: str) -> str:
-    """A part of the tests, with the package that is installed instead of the sources."""
-    programs = place.programs(kind)
-    place.run(programs / "pip", "install", *TEST_TOOLS, seconds=LONG)
+def run_tests(host: Host, kind: str, **settings: str) -> str:
+    """Run a part of the tests against the installed package."""
+    programs = host.programs(kind)
+    host.run(programs / "pip", "install", *TEST_TOOLS, seconds=LONG)
     options = ("-x", "-q", "-o", "pythonpath=.")
-    output = place.run(programs / "pytest", *options, *TESTS, seconds=LONG, **settings)
+    output = host.run(programs / "pytest", *options, *TESTS, seconds=LONG, **settings)
     return output.strip().splitlines()[-1]
 
 
-def check_newest(report: Report, work: Path, built: Distributions, suite: str, tests: bool) -> None:
-    """The rows of the newest Python: the tree has no compiler at first."""
-    places: list[Place] = []
+def check_newest(
+    report: InstallReport, work: Path, built: Distributions, suite: str, tests: bool
+) -> None:
+    """Print the rows of the newest Python; its tree has no compiler at first."""
+    hosts: list[Host] = []
 
     def grow() -> str:
-        places.append(grow_tree(work, suite))
-        return places[0].python
+        hosts.append(grow_tree(work, suite))
+        return hosts[0].python
 
     def add_compiler() -> str:
-        add_packages(places[0], "gcc", "libc6-dev", f"{places[0].python}-dev")
-        return places[0].run("gcc", "--version").splitlines()[0]
+        add_packages(hosts[0], "gcc", "libc6-dev", f"{hosts[0].python}-dev")
+        return hosts[0].run("gcc", "--version").splitlines()[0]
 
     report.row(f"a tree of Debian {suite}", grow)
-    for place in places:
-        check_kind(report, place, built, "no compiler")
-        report.row(f"{place.name}, gcc and headers", add_compiler)
-        check_kind(report, place, built, "compiler")
+    for host in hosts:
+        check_kind(report, host, built, "no compiler")
+        report.row(f"{host.name}, gcc and headers", add_compiler)
+        check_kind(report, host, built, "compiler")
         if tests:
-            check_tests(report, place)
+            check_tests(report, host)
 
 
-def check_tests(report: Report, place: Place) -> None:
-    """The rows of the tests, with both engines."""
-    report.row(f"{place.name}, tests, native", lambda: run_tests(place, "compiler"))
+def check_tests(report: InstallReport, host: Host) -> None:
+    """Print the rows of the tests, with both engines."""
+    report.row(f"{host.name}, tests, native", lambda: run_tests(host, "compiler"))
     settings = {"KRAFTWIRE_ENGINE": "python"}
-    report.row(f"{place.name}, tests, python", lambda: run_tests(place, "compiler", **settings))
+    report.row(f"{host.name}, tests, python", lambda: run_tests(host, "compiler", **settings))
 
 
-def check_here(report: Report, place: Place, tests: bool) -> Distributions | None:
-    """The rows of this machine; None where nothing could be built."""
+def check_here(report: InstallReport, host: Host, tests: bool) -> Distributions | None:
+    """Print the rows of this machine; return None if nothing could be built."""
     made: list[Distributions] = []
 
     def built() -> str:
-        made.append(build(place))
-        return check_files(place, made[0])
+        made.append(build(host))
+        return check_files(host, made[0])
 
     report.row("sdist, and wheel without compiler", built)
     for distributions in made:
-        check_kind(report, place, distributions, "compiler")
-        check_kind(report, place, distributions, "no compiler")
-        check_kind(report, place, distributions, "compiler, no extras", "")
-        check_kind(report, place, distributions, "no compiler, wheel, no extras", "")
+        check_kind(report, host, distributions, "compiler")
+        check_kind(report, host, distributions, "no compiler")
+        check_kind(report, host, distributions, "compiler, no extras", "")
+        check_kind(report, host, distributions, "no compiler, wheel, no extras", "")
         if tests:
-            check_tests(report, place)
+            check_tests(report, host)
     return made[0] if made else None
+
+
+@contextmanager
+def cloned_host(python: str) -> Iterator[Host]:
+    """Clone the repository into a temporary directory, which is removed at the end."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the directory is removed
+    with tempfile.TemporaryDirectory(prefix="kraftwire-installs-") as directory:
+        work = Path(directory) / "work"
+        (work / "tmp").mkdir(parents=True)
+        here = Host("here", python, work)
+        clone = ["git", "clone", "--quiet", "--depth", "1", ROOT.as_uri(), str(here.clone)]
+        subprocess.run(clone, check=True, timeout=SHORT)
+        yield here
 
 
 @click.command()
@@ -264,24 +282,18 @@ def check_here(report: Report, place: Place, tests: bool) -> Distributions | Non
 @click.option("--tests", is_flag=True, help="Also run the tests of messages and wire.")
 @click.option("--python", default=sys.executable, help="The Python of the other environments.")
 def main(newest: bool, suite: str, tests: bool, python: str) -> None:
-    """Install in clean environments; exit code 0 where all of them are as they must be."""
+    """Install in clean environments; exit with 0 if all of them are as expected."""
     if newest and os.geteuid() != 0:
         raise click.ClickException("--newest makes the tree of another system: run it as root")
     needed = ("apt-get", "dpkg-deb", "unshare", "chroot") if newest else ("git",)
     for program in needed:
         if shutil.which(program) is None:
-            raise click.ClickException(f"there is no {program} here")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was made is removed
-    report = Report()
-    with tempfile.TemporaryDirectory(prefix="kraftwire-installs-") as directory:
-        work = Path(directory) / "work"
-        (work / "tmp").mkdir(parents=True)
-        here = Place("here", python, work)
-        clone = ["git", "clone", "--quiet", "--depth", "1", ROOT.as_uri(), str(here.clone)]
-        subprocess.run(clone, check=True, timeout=SHORT)
+            raise click.ClickException(f"{program} is not installed")
+    report = InstallReport()
+    with cloned_host(python) as here:
         built = check_here(report, here, tests)
         if newest and built is not None:
-            check_newest(report, work, built, suite, tests)
+            check_newest(report, here.work, built, suite, tests)
     sys.exit(report.failed)
 
 

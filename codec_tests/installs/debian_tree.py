@@ -1,4 +1,4 @@
-"""The tree of another system: a minimal Debian with the newest Python of a suite."""
+"""Creates a directory tree with a minimal Debian and the newest Python of a suite."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ import shutil
 import sys
 from pathlib import Path
 
-from codec_tests.installs.places import LONG, NAMESPACE, Failed, Place
+from codec_tests.installs.hosts import LONG, NAMESPACE, Failed, Host
 
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 
-def grow_tree(work: Path, suite: str) -> Place:
-    """A minimal system of a suite, with its newest Python and without a compiler."""
-    here = Place("here", sys.executable, work)
+def grow_tree(work: Path, suite: str) -> Host:
+    """Create a minimal system of a suite, with its newest Python and without a compiler."""
+    here = Host("here", sys.executable, work)
     tree = work.parent / "tree"
     targets = here.run("apt-get", "indextargets", "--format", "$(LABEL) $(REPO_URI)")
     mirrors = re.findall(r"^Debian (\S+)$", targets, re.MULTILINE)
     if not mirrors:
-        raise Failed("apt has no mirror of Debian to take the tree from")
+        raise Failed("apt knows no Debian mirror to create the tree from")
     program, settings = debootstrap(here)
     command = ("sh", program, "--variant=minbase", suite, tree, mirrors[0])
     here.run(*NAMESPACE, *command, seconds=LONG, **settings)
     share_settings(here, tree)
-    place = Place(f"Debian {suite}", "python3", work, tree)
-    place.run("apt-get", "update")
-    names = place.run("apt-cache", "search", "--names-only", r"^python3\.[0-9]+$")
+    host = Host(f"Debian {suite}", "python3", work, tree)
+    host.run("apt-get", "update")
+    names = host.run("apt-cache", "search", "--names-only", r"^python3\.[0-9]+$")
     newest = max(map(int, re.findall(r"^python3\.(\d+)", names, re.MULTILINE)))
-    add_packages(place, f"python3.{newest}-venv", "ca-certificates")
-    # The package has written its own certificates over those that the machine trusts.
+    add_packages(host, f"python3.{newest}-venv", "ca-certificates")
+    # The package has replaced the certificates that this machine trusts.
     shutil.copy(CERTIFICATES, tree / CERTIFICATES.lstrip("/"))
-    return Place(place.name, f"python3.{newest}", work, tree)
+    return Host(host.name, f"python3.{newest}", work, tree)
 
 
-def debootstrap(here: Place) -> tuple[Path, dict[str, str]]:
-    """The program that makes trees, and its settings; unpacked from its package if need be."""
+def debootstrap(here: Host) -> tuple[Path, dict[str, str]]:
+    """Return the program that creates trees, and its settings; unpack its package if necessary."""
     found = shutil.which("debootstrap")
     if found:
         return Path(found), {}
@@ -47,10 +47,10 @@ def debootstrap(here: Place) -> tuple[Path, dict[str, str]]:
     return unpacked / "usr/sbin/debootstrap", settings
 
 
-def share_settings(here: Place, tree: Path) -> None:
-    """Let the tree find and trust the servers that this machine finds and trusts.
+def share_settings(here: Host, tree: Path) -> None:
+    """Let the tree use the servers and certificates of this machine.
 
-    A mirror that stands still is out of date to apt, unless the machine is set up for it.
+    An outdated mirror is an error to apt, unless this machine's settings allow it.
     """
     settings = here.run("apt-config", "dump", "Acquire")
     lines = re.findall(r"^Acquire::(?:https?::|Retries|Check-).*", settings, re.MULTILINE)
@@ -62,7 +62,7 @@ def share_settings(here: Place, tree: Path) -> None:
             shutil.copy(name, target)
 
 
-def add_packages(place: Place, *packages: str) -> None:
+def add_packages(host: Host, *packages: str) -> None:
     """Install packages into a tree."""
     options = ("--yes", "--no-install-recommends")
-    place.run("apt-get", "install", *options, *packages, seconds=LONG)
+    host.run("apt-get", "install", *options, *packages, seconds=LONG)

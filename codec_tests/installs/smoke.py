@@ -1,7 +1,7 @@
-"""What an install of kraftwire does, as one line of JSON; `clean_installs.py` compares them.
+"""Uses an installed kraftwire and prints the results as one line of JSON.
 
-Runs with the Python of the environment, in a checkout of the repository. It imports nothing
-but the standard library and what is installed, and takes no module from the checkout.
+`clean_installs.py` compares these lines. This runs with the Python of an environment, in a
+checkout. It imports only the standard library and installed packages, nothing from the checkout.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ _SECONDS = 120
 
 
 def main() -> None:
-    """Look at the install, use it, and print what came of it."""
     printed = {
         "kraftwire --help": kraftwire("--help"),
         "capture decode": kraftwire("capture", "decode", CAPTURE),
@@ -46,21 +45,21 @@ def main() -> None:
         "rows": len(rows),
         "compiled": sorted(str(file) for file in files if file.suffix in (".so", ".pyd")),
     }
-    # A compiler may come to the place between two installs.
+    # A compiler may be installed on the host between two installs.
     del doctor["C compiler"]
     printed["doctor"] = json.dumps(doctor, indent=1)
     print(json.dumps(found | {"printed": printed}))
 
 
 def kraftwire(*arguments: str) -> str:
-    """What the command line prints; the message of one that fails goes on to stderr."""
+    """Run the command line and return its output."""
     command = [str(KRAFTWIRE), *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=_SECONDS, check=True)
     return done.stdout
 
 
 def generated() -> str:
-    """A small spec set as code, which needs the templates and black."""
+    """Generate code for a small spec set, which needs the templates and black."""
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "kip_595"
         kraftwire("generate", "--specs", SPECS, "--out", str(out), "--package", "kip_595")
@@ -69,7 +68,7 @@ def generated() -> str:
 
 
 def read_columns() -> tuple[list[str], str]:
-    """Every stored record with all its columns, and the engine; else why there is none."""
+    """Return all stored records and the engine; without pyarrow no records and the error."""
     try:
         from kraftwire.columns import RECORD_COLUMNS, decode_batches, engine
     except ImportError as error:

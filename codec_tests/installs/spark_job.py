@@ -1,7 +1,7 @@
-"""What a user does with Spark and segments, as one line of JSON; `shipping.py` compares them.
+"""Reads segments with Spark and prints the results as one line of JSON.
 
-Runs with the Python of an environment, on the master that it is started with. It imports
-nothing but the standard library, pyspark, and what was shipped.
+`shipping.py` compares these lines. This runs with the Python of an environment and the master that
+it is started with. It imports only the standard library, pyspark, and what was shipped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ _TASKS = 8
 
 
 def main() -> None:
-    """Read the stored files in several ways, and print what came of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("stored", type=Path, help="codec_tests/stored, with its full path")
     parser.add_argument("--remote", help="what to connect to, with Spark Connect")
@@ -64,7 +63,7 @@ def main() -> None:
 
 
 def of_worker(_: int) -> str:
-    """The Python of a worker, where it has kraftwire from, and the engine that makes columns."""
+    """Return a worker's engine, where it imports kraftwire from, and its Python."""
     import kraftwire
     from kraftwire.columns import engine
 
@@ -73,7 +72,7 @@ def of_worker(_: int) -> str:
 
 
 def printed(session: SparkSession, stored: Path) -> dict[str, str]:
-    """Rows, a table, typed records, and what is said of damage: the same everywhere."""
+    """Return rows, a table, typed records and damage reports, which are the same everywhere."""
     frame = session.read.format("kraftwire").load(str(stored / "broker"))
     rows = sorted(repr(plain(row)) for row in frame.collect())
     controller = str(stored / "controller")
@@ -90,12 +89,12 @@ def printed(session: SparkSession, stored: Path) -> dict[str, str]:
 
 
 def plain(row: Any) -> list[Any]:
-    """A row with its bytes as bytes, which pyspark 4.0 has as bytearrays."""
+    """Return a row with bytes instead of the bytearrays of pyspark 4.0."""
     return [bytes(value) if isinstance(value, bytearray) else value for value in row]
 
 
 def shown(frame: Any) -> str:
-    """What `show` prints."""
+    """Return what `show` prints."""
     output = io.StringIO()
     with redirect_stdout(output):
         frame.show(3)
@@ -104,7 +103,7 @@ def shown(frame: Any) -> str:
 
 @contextmanager
 def damaged(partition: Path) -> Iterator[Path]:
-    """A copy of a partition's directory with a byte of its last batch changed."""
+    """Copy a partition's directory and change a byte of its last batch."""
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory) / partition.name
         shutil.copytree(partition, copy)
@@ -116,7 +115,7 @@ def damaged(partition: Path) -> Iterator[Path]:
 
 
 def outcome(session: SparkSession, mode: str, directory: Path) -> str:
-    """How many rows there are of damage, or the reason why there are none."""
+    """Return the number of rows and the damage, or the error."""
     frame = session.read.format("kraftwire").option("mode", mode).load(str(directory))
     try:
         rows = frame.collect()

@@ -1,10 +1,10 @@
-"""Replica and simulator compiled by mypyc, for long runs: the same, more than twice as fast.
+"""Compiles replica and simulator with mypyc for long runs: same results, more than twice as fast.
 
     python -m codec_tests.simulation.compiled DIR
 
-copies the runtime into DIR and compiles `kraftwire.raft` and `kraftwire.simulation` there, which
-takes two minutes; what runs with DIR in front on PYTHONPATH uses that. Mutants cannot be made of
-it, since compiled functions call each other directly.
+Copies the runtime into DIR and compiles `kraftwire.raft` and `kraftwire.simulation` there, which
+takes two minutes. Put DIR first on PYTHONPATH to use it. Mutants need the sources, because
+compiled functions call each other directly.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kraftwire.simulation.run import simulate
 SEEDS = range(8)
 PACKAGES = ("raft", "simulation")
 _NOT_COMPILED = (("slots=True", "slots=False"), (": object", ": Any"))
-"""What mypyc takes for something else: its classes have slots, and names that are builtin."""
+"""Replacements for code that mypyc misreads; its classes always have slots."""
 _SETUP = """\
 from mypyc.build import mypycify
 from setuptools import setup
@@ -35,7 +35,7 @@ setup(name="compiled", packages=[], ext_modules=mypycify({files!r}, debug_level=
 
 
 def build(target: Path) -> bool:
-    """Make the copy; whether mypyc could, which else has said why."""
+    """Copy and compile; return False, after printing the errors, if mypyc fails."""
     shutil.rmtree(target, ignore_errors=True)
     for package in (kraftwire, kraftwire_messages, kraftwire_wire):
         shutil.copytree(Path(*package.__path__), target / package.__name__)
@@ -66,7 +66,7 @@ def _adapt(file: Path) -> None:
 
 
 def runs() -> str:
-    """A digest of the steps of some runs."""
+    """Return a digest of the steps of some runs."""
     digest = sha256()
     for seed in SEEDS:
         run = simulate(seed)
@@ -75,7 +75,7 @@ def runs() -> str:
 
 
 def runs_with(target: Path) -> str:
-    """The same of the copy."""
+    """Return the digest that the compiled copy computes."""
     path = os.pathsep.join((str(target), *sys.path))
     command = [sys.executable, "-c", f"from {__spec__.name} import runs; print(runs())"]
     ended = subprocess.run(
@@ -85,7 +85,7 @@ def runs_with(target: Path) -> str:
 
 
 def main(target: Path) -> int:
-    """Build the copy, and compare its runs with those of what it was made of."""
+    """Compile the copy, and compare its runs with those of the sources."""
     if not build(target):
         return 1
     is_same = runs_with(target) == runs()

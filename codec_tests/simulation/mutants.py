@@ -1,8 +1,8 @@
-"""Replicas with a bug each, which the simulator has to find.
+"""Replicas with one bug each, which the simulator has to find.
 
-Each mutant changes one function while it is in force. `python -m codec_tests.simulation.mutants`
-runs them all and prints which seed found which, and by which rule; with a directory and names after
-it, the shortest runs that show those are written there (`codec_tests/raft/transcripts`).
+Each mutant patches one function. `python -m codec_tests.simulation.mutants` runs them all and
+prints which seed found which, and the rule. With a directory and names, it writes the shortest
+runs that show those mutants there (`codec_tests/raft/transcripts`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SEEDS = 200
 
 
 class Caught(NamedTuple):
-    """What became of a mutant; `seed` is None for one that nobody has found."""
+    """The result for a mutant; `seed` is None if no seed found it."""
 
     name: str
     seed: int | None
@@ -136,7 +136,7 @@ def _count_a_leader_outside_the_set() -> Any:
 
 
 def _append_a_later_epoch() -> Any:
-    """KAFKA-18723: a response that was read after its leader had lost the epoch."""
+    """KAFKA-18723: a response is read after its leader has lost the epoch."""
 
     def append(core_: Any, data: bytes) -> bool:
         before = core_.log.end
@@ -184,7 +184,7 @@ def _change_two_voters_at_once() -> Any:
 
 
 def _change_voters_before_the_epoch_commits() -> Any:
-    """The bug of Raft's single-server changes that Ongaro told of in 2015."""
+    """The bug of Raft's single-server changes that Ongaro reported in 2015."""
 
     def settled(leader: Leader) -> Any:
         return None
@@ -201,7 +201,7 @@ def _change_voters_before_the_epoch_commits() -> Any:
 
 
 def _stand_again_where_somebody_leads() -> Any:
-    """What a real controller does that has lost its epoch, followed, and starts again."""
+    """As a real controller does that lost its epoch, followed, and restarts."""
     first_role = core.Core._first_role
 
     def first(self: Any, election: Any) -> Any:
@@ -213,7 +213,7 @@ def _stand_again_where_somebody_leads() -> Any:
 
 
 def _stand_only_as_a_voter() -> Any:
-    """Two voters of which the leader removes itself, as real controllers do it."""
+    """Two voters, and the leader removes itself: as real controllers do it."""
     return patch.object(core.Core, "may_stand", property(lambda self: self.is_voter))
 
 
@@ -256,7 +256,7 @@ def _adopt_any_epoch() -> Any:
 
 
 def _adopt_the_epoch_of_a_pre_vote() -> Any:
-    """What a real controller does."""
+    """As a real controller does."""
 
     def handle(core_: Any, request: Any, message: VoteRequest) -> None:
         partition = partition_of(message)
@@ -302,7 +302,7 @@ STRANGERS_FIND = frozenset(
         "adopts the epoch of a pre-vote",
     }
 )
-"""Mutants that only somebody who is no part of the cluster shows."""
+"""Mutants that only the requests of a stranger show."""
 
 
 @contextmanager
@@ -314,7 +314,7 @@ def _all(*patches: Any) -> Iterator[None]:
 
 
 def hunt(name: str, seeds: int = SEEDS) -> Caught:
-    """Run seeds with a mutant until a rule does not hold."""
+    """Run seeds with a mutant until a rule breaks."""
     events = 0
     with MUTANTS[name]():
         for seed in range(seeds):
@@ -326,12 +326,12 @@ def hunt(name: str, seeds: int = SEEDS) -> Caught:
 
 
 def file_of(name: str) -> str:
-    """The file of the run that shows a mutant."""
+    """Return the file name of the run that shows a mutant."""
     return f"{re.sub('[^a-z0-9]+', '_', name.lower()).strip('_')}.txt"
 
 
 def keep(name: str, directory: Path) -> Path:
-    """Write the shortest run that shows a mutant, as it goes without."""
+    """Write the shortest run that shows a mutant, as it goes without the mutant."""
     with MUTANTS[name]():
         stranger = name in STRANGERS_FIND
         runs = (simulate(seed, codecs=False, stranger=stranger) for seed in range(SEEDS))
@@ -346,7 +346,7 @@ def keep(name: str, directory: Path) -> Path:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the table, or with names of mutants behind a directory keep their runs."""
+    """Print the table; with a directory and names of mutants, write their runs."""
     if arguments:
         directory = Path(arguments[0])
         for name in arguments[1:] or MUTANTS:

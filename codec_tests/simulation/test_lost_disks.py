@@ -1,4 +1,4 @@
-"""Disks that are lost around the naming of voters (KIP-856), and what scenarios make of them."""
+"""Disks are lost while voters are named (KIP-856), and the workload repairs the cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DIRECTORIES = {number: key_of(number).directory_id for number in CONFIGURED.node
 
 
 def waiting_for_a_lost_disk() -> Scheduler:
-    """A cluster whose second leader may not write: a voter lost its disk before it had fetched."""
+    """Return a cluster whose second leader may not write, since a voter lost its disk."""
     scheduler = Scheduler(CONFIGURED, is_quiet=True)
     world = scheduler.world
     for number in CONFIGURED.nodes:
@@ -58,7 +58,7 @@ def _leads(node: SimulatedNode) -> bool:
     return node.replica is not None and isinstance(node.replica.core.role, Leader)
 
 
-def test_a_cluster_that_waits_for_a_lost_disk_recovers_once_it_is_replaced(
+def test_a_cluster_that_waits_for_a_lost_disk_recovers_when_it_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scheduler = waiting_for_a_lost_disk()
@@ -68,7 +68,7 @@ def test_a_cluster_that_waits_for_a_lost_disk_recovers_once_it_is_replaced(
     assert leader.core.voters.keys == {node.config.key for node in nodes}, "it is replaced"
     monkeypatch.setattr(workload, "_disk_replacement", lambda *_: None)
     scheduler = waiting_for_a_lost_disk()
-    with pytest.raises(RuleViolation, match=RECOVERS):  # nobody else can let the leader write
+    with pytest.raises(RuleViolation, match=RECOVERS):  # only an operator can let the leader write
         recover(scheduler)
 
 
@@ -78,7 +78,7 @@ def test_the_seed_that_showed_this_holds() -> None:
 
 
 def named(world: World, number: int, *, is_flushed: bool) -> None:
-    """Let a node have the batch that names the voters, and know that it is committed."""
+    """Give a node the committed batch that names the voters."""
     node = world.nodes[number]
     node.start(world.now)
     assert node.replica is not None
@@ -93,7 +93,7 @@ def named(world: World, number: int, *, is_flushed: bool) -> None:
 
 
 @pytest.mark.parametrize("is_flushed", [True, False])
-def test_the_names_that_a_crash_took_count_no_more(is_flushed: bool) -> None:
+def test_names_that_a_crash_lost_do_not_count(is_flushed: bool) -> None:
     world = Scheduler(CONFIGURED, is_quiet=True).world
     for number in CONFIGURED.nodes:
         named(world, number, is_flushed=is_flushed or number != 3)

@@ -1,4 +1,4 @@
-"""Runs again: by their seeds, by their steps, and the shortest of them."""
+"""Runs are repeated from their seeds and from their steps, and shortened."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def test_a_seed_gives_the_same_run_each_time(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [3, 10])
 def test_codecs_change_nothing(seed: int) -> None:
-    """But for nodes of an earlier release, whose messages lose fields on their way."""
+    """Nodes of an earlier release are left out: their messages lose fields on the wire."""
     scenario = replace(draw_scenario(seed), old=frozenset())
     with_codecs = run_scenario(scenario, 2000)
     assert with_codecs.steps == run_scenario(scenario, 2000, codecs=False).steps
 
 
 @pytest.mark.parametrize("seed", [3, 10])
-def test_the_steps_say_all_about_a_run(seed: int) -> None:
+def test_the_steps_determine_a_run(seed: int) -> None:
     run = simulate(seed, 2000)
     again = replay(run.scenario, run.steps)
     assert again.steps == run.steps
@@ -51,7 +51,7 @@ def test_a_quiet_cluster_commits(bootstrap: Bootstrap) -> None:
     assert run.violation is None
 
 
-def test_a_broken_rule_is_told_and_shrunk() -> None:
+def test_a_broken_rule_is_reported_and_the_run_shortened() -> None:
     with MUTANTS["votes for a shorter log"]():
         run = simulate(0, codecs=False)
         assert run.violation is not None
@@ -64,7 +64,7 @@ def test_a_broken_rule_is_told_and_shrunk() -> None:
     assert replay(run.scenario, steps, codecs=False).violation is None
 
 
-def test_a_cluster_that_does_not_recover_is_told_and_shrunk() -> None:
+def test_a_cluster_that_does_not_recover_is_reported_and_the_run_shortened() -> None:
     with MUTANTS["never runs for election"]():
         run = run_scenario(replace(QUIET, faults=Faults(loss=0.1, pause_ms=500)), 500)
         assert run.violation is not None

@@ -1,6 +1,6 @@
-"""Two hundred seeds, a million events, every message encoded and decoded on its way.
+"""Two hundred seeds and a million events, with every message encoded and decoded.
 
-And some with a stranger, who sends requests of any kind, with any epoch and id.
+Some runs have a stranger, who sends requests of any kind with any epoch and id.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def test_every_rule_holds(first: int) -> None:
     assert {
         run.scenario.seed: str(run.violation) for run in runs if run.violation is not None
     } == {}
-    # Where all disks of a static quorum are damaged, or nobody can be reached, less happens.
+    # If all disks of a static quorum are damaged, or no node is reachable, less happens.
     assert sum(run.events for run in runs) > AT_ONCE * EVENTS // 2
 
 

@@ -1,4 +1,4 @@
-"""Steps as text."""
+"""Steps survive their text form."""
 
 from __future__ import annotations
 

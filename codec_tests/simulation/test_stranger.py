@@ -1,4 +1,4 @@
-"""The stranger: what it asks, and that a run with it is replayed and told by its steps."""
+"""What the stranger sends, and that its runs can be replayed from their steps."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_number_stands_for_one_request() -> None:
 
 
 def test_it_does_not_fetch_as_a_voter() -> None:
-    """Nobody could tell: the replica would be counted as one that has the log."""
+    """Such a fetch looks like the voter's own and would count as an acknowledgement."""
     for voters in (VOTERS, VoterSet(one._replace(key=ReplicaKey(one.id)) for one in VOTERS)):
         core = elected(voters=voters, kraft_version=0).core
         drawn = [draw_request(number, core, NODES) for number in range(5000)]
@@ -77,7 +77,7 @@ def test_it_does_not_fetch_as_a_voter() -> None:
         assert {key.directory_id for key in changed} == {UUID(int=0), UUID(int=99)}
 
 
-def test_its_steps_say_all_about_a_run() -> None:
+def test_its_steps_determine_a_run() -> None:
     run = simulate(3, 2000, stranger=True)
     assert run.violation is None
     assert any(step.action is Action.STRANGER for step in run.steps)
@@ -85,7 +85,7 @@ def test_its_steps_say_all_about_a_run() -> None:
     assert (again.steps, again.violation) == (run.steps, None)
 
 
-def test_a_page_says_what_it_asks_and_reads_back() -> None:
+def test_a_transcript_shows_its_requests_and_parses() -> None:
     scenario = draw_scenario(3, stranger=True)
     steps = [Step(0, Action.START, 1), *(Step(9, Action.STRANGER, 1, value=n) for n in range(50))]
     text = format_transcript("a stranger", scenario, steps)
@@ -118,7 +118,7 @@ stranger_ms = 20
 12640 start 5
 13096 stranger 5 #681650088
 """
-"""Node 5 votes for node 3, starts again, and votes for 3 again, which names no directory now."""
+"""Node 5 votes for node 3, restarts, and votes for 3 again, now without a directory id."""
 
 
 def test_a_vote_may_be_granted_again_to_an_id_alone() -> None:
@@ -137,7 +137,7 @@ def test_a_vote_may_be_granted_again_to_an_id_alone() -> None:
         (1, ReplicaKey(3, UUID(int=99)), False),
     ],
 )
-def test_votes_are_the_same_if_the_disk_does_not_tell_them_apart(
+def test_votes_are_the_same_if_the_disk_cannot_distinguish_them(
     kraft_version: int, candidate: ReplicaKey, is_one_vote: bool
 ) -> None:
     world = Scheduler(draw_scenario(3), is_quiet=True).world
@@ -160,10 +160,10 @@ def test_votes_are_the_same_if_the_disk_does_not_tell_them_apart(
 
 
 def test_a_removed_voter_follows_a_leader_that_it_does_not_know() -> None:
-    """The seed that showed this; `raft.test_candidacy` has the steps of the replica."""
+    """The seed that showed this; `raft.test_candidacy` tests the replica."""
     assert simulate(20270, stranger=True).violation is None
 
 
-def test_a_run_without_it_is_what_it_was() -> None:
+def test_scenarios_without_it_are_unchanged() -> None:
     assert draw_scenario(3).stranger_ms == 0
     assert "stranger" not in format_transcript("none", draw_scenario(3), [])

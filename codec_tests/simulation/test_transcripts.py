@@ -1,8 +1,7 @@
-"""Kept runs, replayed: what each node does, line by line.
+"""Kept runs are replayed and compared line by line.
 
-Each is the shortest that showed a bug, of ours or of a mutant; the file says which. Where a
-change of the replicas changes what they say, `--rewrite-transcripts` writes them anew, and a
-person reads the difference.
+Each is the shortest that shows a bug, of ours or of a mutant, which its title names. If a change
+of the replicas changes them, `--rewrite-transcripts` rewrites them, and a person reviews the diff.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from codec_tests.installs.places import run
+from codec_tests.installs.hosts import run
 from codec_tests.spark_session import spark_environment
 from codec_tests.stored_files import BROKER
 

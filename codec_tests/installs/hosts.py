@@ -1,7 +1,7 @@
-"""Where environments are made, and how commands run there: this machine, or another's tree.
+"""Where environments are created, and how commands run there: this machine, or a directory tree.
 
-A tree is entered in a mount namespace of its own, so that its mounts end with the command; a
-command that outlives its time is killed with all that it started.
+A tree is entered in its own mount namespace, so that its mounts end with the command. A command
+that runs too long is killed with all its children.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SHORT, LONG = 180, 900
-"""Seconds that commands may take."""
+"""Time limits of commands in seconds."""
 
-# What would make an environment less clean, or choose an engine or a compiler for it.
+# These would select an engine, a compiler or other packages.
 _LEFT_OUT = ("KRAFTWIRE_ENGINE", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CC", "CXX", "CFLAGS")
 _ENTER = """set -e
 tree=$1 work=$2 directory=$3; shift 3
@@ -29,13 +29,13 @@ NAMESPACE = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
 
 
 class Failed(Exception):
-    """Something is not as it must be; the message ends with what the command printed."""
+    """Something is not as expected; the message ends with the output of the command."""
 
 
 def run(
     command: list[str], environment: dict[str, str], seconds: float, cwd: Path, shown: str
 ) -> str:
-    """What a command prints, errors included; it is killed where its time is over."""
+    """Run a command and return its output with standard error; raise `Failed` if it fails."""
     with subprocess.Popen(  # a session of its own, so that its children can be killed with it
         command,
         env=environment,
@@ -60,8 +60,8 @@ def run(
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where environments are made: this machine, or the tree of another system."""
+class Host:
+    """This machine, or a directory tree with another system."""
 
     name: str
     python: str
@@ -70,11 +70,11 @@ class Place:
 
     @property
     def clone(self) -> Path:
-        """The checkout, which has the same path within a tree."""
+        """The checkout, which has the same path in a tree."""
         return self.work / "clone"
 
     def run(self, *command: str | Path, seconds: float = SHORT, **settings: str) -> str:
-        """Run a command in the checkout, with an environment that chooses nothing."""
+        """Run a command in the checkout, without variables that select an engine or a compiler."""
         words = [str(word) for word in command]
         shown = " ".join(words)
         environment = {key: text for key, text in os.environ.items() if key not in _LEFT_OUT}
@@ -93,7 +93,7 @@ class Place:
         return run([*enter, *words], environment | settings, seconds, self.work, shown)
 
     def programs(self, label: str) -> Path:
-        """The programs of the virtual environment of that name, which is made if need be."""
+        """Return the `bin` directory of a virtual environment; create it if necessary."""
         directory = self.work / "environments" / f"{self.name} {label}".replace(" ", "-")
         if not directory.exists():
             self.run(self.python, "-m", "venv", directory)
