@@ -34,10 +34,11 @@ from kraftwire_messages.kafka import (
     ProduceResponse,
 )
 
+from codec_tests.interop.clients import QUIET, SECONDS, finish, flush, producer_of
 from codec_tests.interop.kafka_connection import Connection
 from codec_tests.interop.kafka_server import KafkaCluster, kafka_cluster
-from codec_tests.interop.kafka_session import QUIET, SECONDS, consume
-from codec_tests.interop.log_session import CODECS, record_time, record_value
+from codec_tests.interop.kafka_session import consume
+from codec_tests.interop.log_session import CODECS, batch_producer, record_time, record_value
 
 SETTINGS = {
     "log.initial.task.delay.ms": "100",
@@ -89,16 +90,14 @@ def create_topics(
     """Create topics with their numbers of partitions."""
     new = [NewTopic(name, count, 1, config=configs.get(name, {})) for name, count in topics.items()]
     admin = admin_of(cluster)
-    for future in admin.create_topics(new).values():
-        future.result(SECONDS)
+    finish(admin.create_topics(new))
 
 
 def produce(cluster: KafkaCluster, topic: str, codec: str, turn: int) -> None:
     """Produce keys, values and headers of all kinds to every partition of a topic."""
-    settings = {"bootstrap.servers": cluster.bootstrap, "compression.type": codec, "linger.ms": 5}
-    producer = Producer(QUIET | settings | {"enable.idempotence": codec != "gzip"})
+    producer = batch_producer(cluster, codec)
     produce_records(producer, topic, turn)
-    assert producer.flush(SECONDS) == 0
+    flush(producer)
 
 
 def produce_records(producer: Producer, topic: str, turn: int) -> None:
@@ -147,7 +146,7 @@ def _groups(cluster: KafkaCluster) -> None:
     """Read in groups; delete one of the groups, and a topic."""
     consume(cluster, "classic-drinkers", 20)
     consume(cluster, "classic-drinkers", 30)
-    consume(cluster, "new-drinkers", 20, **{"group.protocol": "consumer"})
+    consume(cluster, "new-drinkers", 20, group_protocol="consumer")
     consume(cluster, GONE_GROUP, 20)
     admin = admin_of(cluster)
     admin.delete_consumer_groups([GONE_GROUP])[GONE_GROUP].result(SECONDS)
@@ -162,14 +161,14 @@ def _groups(cluster: KafkaCluster) -> None:
 def _transactions(cluster: KafkaCluster) -> Iterator[None]:
     """Run transactions of two producers at the same time; one stays open in this context."""
     one, other = (transactional_producer(cluster, name) for name in ("till", "other-till"))
-    plain = Producer(QUIET | {"bootstrap.servers": cluster.bootstrap})
+    plain = producer_of(cluster.bootstrap)
     for turn in range(4):
         for producer in (one, other):
             producer.begin_transaction()
             produce_records(producer, "orders", turn)
-            assert producer.flush(SECONDS) == 0
+            flush(producer)
         produce_records(plain, "orders", turn)
-        assert plain.flush(SECONDS) == 0
+        flush(plain)
         for producer, aborts in ((other, turn == 1), (one, turn % 2)):
             if aborts:
                 producer.abort_transaction(SECONDS)
@@ -178,9 +177,9 @@ def _transactions(cluster: KafkaCluster) -> Iterator[None]:
     wait_until_decided(cluster, TOPICS)
     one.begin_transaction()
     one.produce("orders", b"nobody knows yet", partition=1)
-    assert one.flush(SECONDS) == 0
+    flush(one)
     plain.produce("orders", b"after it", partition=1)
-    assert plain.flush(SECONDS) == 0
+    flush(plain)
     yield
 
 
@@ -218,8 +217,9 @@ def committed_offsets(admin: AdminClient, group: str) -> list[TopicPartition]:
 
 def transactional_producer(cluster: KafkaCluster, name: str) -> Producer:
     """Return a producer whose transactions never time out during a test."""
-    settings = {"transactional.id": name, "transaction.timeout.ms": _OPEN_MS}
-    producer = Producer(QUIET | {"bootstrap.servers": cluster.bootstrap} | settings)
+    producer = producer_of(
+        cluster.bootstrap, transactional_id=name, transaction_timeout_ms=_OPEN_MS
+    )
     producer.init_transactions(SECONDS)
     return producer
 

@@ -15,8 +15,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from codec_tests.interop.clients import QUIET, SECONDS
 from codec_tests.interop.kafka_server import KafkaCluster
-from codec_tests.interop.kafka_session import QUIET, SECONDS
 
 
 class Seen(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any
 
 import aiokafka
 from aiokafka.structs import TopicPartition as AioPartition
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     ConfigResource,
@@ -23,13 +23,11 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
+from codec_tests.interop.clients import SECONDS, consumer_of, finish, flush, producer_of
 from codec_tests.interop.kafka_server import PASSWORD, KafkaCluster
 from codec_tests.interop.kafka_tools import run_tool, write_config
 
 TOPIC = "tea"
-SECONDS = 30
-QUIET: dict[str, Any] = {"log_level": 0}
-"""Without the warnings about coordinators that are still loading."""
 
 Step = Callable[[KafkaCluster], None]
 
@@ -50,19 +48,16 @@ def topics(cluster: KafkaCluster) -> None:
 
 def plain_clients(cluster: KafkaCluster) -> None:
     """Produce with librdkafka and consume in a classic group."""
-    producer = Producer(
-        QUIET | {"bootstrap.servers": cluster.bootstrap, "enable.idempotence": True}
-    )
+    producer = producer_of(cluster.bootstrap, enable_idempotence=True)
     for number in range(20):
         producer.produce(TOPIC, key=f"{number}", value=f"a cup of tea {number}", partition=0)
-    assert producer.flush(SECONDS) == 0
+    flush(producer)
     consume(cluster, "classic-drinkers", 20)
 
 
 def consume(cluster: KafkaCluster, group: str, count: int, **settings: Any) -> None:
     """Read `count` records of the topic in a group, commit, and query the committed offsets."""
-    common = QUIET | {"bootstrap.servers": cluster.bootstrap, "auto.offset.reset": "earliest"}
-    consumer = Consumer(common | {"group.id": group, "enable.auto.commit": False} | settings)
+    consumer = consumer_of(cluster.bootstrap, group, **settings)
     consumer.subscribe([TOPIC])
     try:
         messages = consumer.consume(count, SECONDS)
@@ -76,22 +71,18 @@ def consume(cluster: KafkaCluster, group: str, count: int, **settings: Any) -> N
 
 def new_protocol(cluster: KafkaCluster) -> None:
     """Consume with librdkafka in a KIP-848 group."""
-    consume(cluster, "new-drinkers", 10, **{"group.protocol": "consumer"})
+    consume(cluster, "new-drinkers", 10, group_protocol="consumer")
 
 
 def transactions(cluster: KafkaCluster) -> None:
     """Commit a transaction with group offsets, and abort another."""
-    settings = QUIET | {"bootstrap.servers": cluster.bootstrap, "transactional.id": "teapot"}
-    producer = Producer(settings)
+    producer = producer_of(cluster.bootstrap, transactional_id="teapot")
     producer.init_transactions(SECONDS)
-    consumer = Consumer(
-        QUIET
-        | {
-            "bootstrap.servers": cluster.bootstrap,
-            "group.id": "transactional-drinkers",
-            "isolation.level": "read_committed",
-            "auto.offset.reset": "earliest",
-        }
+    consumer = consumer_of(
+        cluster.bootstrap,
+        "transactional-drinkers",
+        isolation_level="read_committed",
+        enable_auto_commit=True,
     )
     consumer.subscribe([TOPIC])
     assert consumer.consume(1, SECONDS)
@@ -209,18 +200,14 @@ def older_admin(cluster: KafkaCluster) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     created = admin.create_topics([NewTopic("saucers", 1)])
     created |= admin.create_partitions([NewPartitions(TOPIC, 4)])
-    for future in created.values():
-        future.result(SECONDS)
-    for future in admin.delete_records([TopicPartition(TOPIC, 0, 3)]).values():
-        future.result(SECONDS)
+    finish(created)
+    finish(admin.delete_records([TopicPartition(TOPIC, 0, 3)]))
     admin.describe_cluster().result(SECONDS)
     admin.list_consumer_groups().result(SECONDS)
     retention = {"retention.ms": "3600000"}
     resource = ConfigResource(ResourceType.TOPIC, "saucers", retention)
-    for future in admin.alter_configs([resource]).values():
-        future.result(SECONDS)
-    for future in admin.delete_topics(["saucers"]).values():
-        future.result(SECONDS)
+    finish(admin.alter_configs([resource]))
+    finish(admin.delete_topics(["saucers"]))
 
 
 def acls(cluster: KafkaCluster) -> None:

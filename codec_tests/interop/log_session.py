@@ -17,17 +17,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from kraftwire.log import find_partitions
 from kraftwire.log.queries.summary import scan_partition
 
+from codec_tests.interop.clients import SECONDS, consumer_of, finish, flush, producer_of
 from codec_tests.interop.kafka_connection import Connection
 from codec_tests.interop.kafka_server import KafkaCluster, KafkaNode, describe_quorum, kafka_cluster
 from codec_tests.interop.kafka_session import (
-    QUIET,
-    SECONDS,
     consume,
     read_in_share_group,
     share_groups,
@@ -106,7 +105,7 @@ def drive(cluster: KafkaCluster) -> None:
     _compact(cluster)
     _metadata(cluster)
     consume(cluster, "classic-drinkers", 20)
-    consume(cluster, "new-drinkers", 20, **{"group.protocol": "consumer"})
+    consume(cluster, "new-drinkers", 20, group_protocol="consumer")
     read_in_share_group(cluster.bootstrap, "tea", "tasters", 20)
     share_groups(cluster)
     tokens(cluster)
@@ -146,17 +145,14 @@ def _topics(cluster: KafkaCluster) -> None:
     configs |= {"clocked": _CLOCKED, "short-lived": {}, "tiered": _TIERED}
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     topics = [NewTopic(name, 1, 2, config=config) for name, config in configs.items()]
-    for future in admin.create_topics(topics).values():
-        future.result(SECONDS)
-    for future in admin.delete_topics(["short-lived"]).values():
-        future.result(SECONDS)
+    finish(admin.create_topics(topics))
+    finish(admin.delete_topics(["short-lived"]))
     _produce(cluster, "tea", "none", rounds=4)
 
 
 def _produce(cluster: KafkaCluster, topic: str, codec: str, rounds: int = 3) -> None:
     """Produce keys, values and headers of every kind; each round is at least one batch."""
-    settings = {"bootstrap.servers": cluster.bootstrap, "compression.type": codec, "linger.ms": 5}
-    producer = Producer(QUIET | settings | {"enable.idempotence": codec != "gzip"})
+    producer = batch_producer(cluster, codec)
     for turn in range(rounds):
         for number in range(40):
             producer.produce(
@@ -171,7 +167,17 @@ def _produce(cluster: KafkaCluster, topic: str, codec: str, rounds: int = 3) -> 
                 partition=0,
                 timestamp=record_time(turn),
             )
-        assert producer.flush(SECONDS) == 0
+        flush(producer)
+
+
+def batch_producer(cluster: KafkaCluster, codec: str) -> Producer:
+    """Return a producer with a codec; all but gzip's are idempotent."""
+    return producer_of(
+        cluster.bootstrap,
+        compression_type=codec,
+        linger_ms=5,
+        enable_idempotence=codec != "gzip",
+    )
 
 
 def record_value(turn: int, number: int) -> bytes | None:
@@ -185,7 +191,7 @@ def record_value(turn: int, number: int) -> bytes | None:
 
 def _compact(cluster: KafkaCluster) -> None:
     """Write the same keys many times, with tombstones, until the log cleaner has run."""
-    producer = Producer(QUIET | {"bootstrap.servers": cluster.bootstrap})
+    producer = producer_of(cluster.bootstrap)
     for turn in range(8):
         for number in range(6):
             gone = (turn + number) % 5 == 0
@@ -196,7 +202,7 @@ def _compact(cluster: KafkaCluster) -> None:
                 partition=0,
                 timestamp=record_time(turn),
             )
-        assert producer.flush(SECONDS) == 0
+        flush(producer)
     cluster.wait_for("the cleaner was there", lambda: all(map(_is_cleaned, cluster.brokers)))
 
 
@@ -237,11 +243,11 @@ def _metadata(cluster: KafkaCluster) -> None:
 
 def _transactions(cluster: KafkaCluster) -> None:
     """Commit and abort transactions with group offsets in several segments; leave one open."""
-    settings = {"bootstrap.servers": cluster.bootstrap, "transactional.id": "till"}
-    producer = Producer(QUIET | settings)
+    producer = producer_of(cluster.bootstrap, transactional_id="till")
     producer.init_transactions(SECONDS)
-    group = QUIET | {"bootstrap.servers": cluster.bootstrap, "group.id": "cashiers"}
-    consumer = Consumer(group)
+    consumer = consumer_of(
+        cluster.bootstrap, "cashiers", enable_auto_commit=True, auto_offset_reset="latest"
+    )
     consumer.subscribe(["tea"])
     consumer.poll(SECONDS / 10)
     for turn in range(6):
@@ -251,7 +257,7 @@ def _transactions(cluster: KafkaCluster) -> None:
             producer.produce(
                 "orders", key=f"{number}", value=value, partition=0, timestamp=record_time(turn)
             )
-        assert producer.flush(SECONDS) == 0
+        flush(producer)
         offsets = [TopicPartition("tea", 0, turn + 1)]
         meta = consumer.consumer_group_metadata()
         producer.send_offsets_to_transaction(offsets, meta, SECONDS)
@@ -263,7 +269,7 @@ def _transactions(cluster: KafkaCluster) -> None:
     _produce(cluster, "orders", "zstd", rounds=1)
     producer.begin_transaction()
     producer.produce("orders", value=b"nobody knows yet", partition=0)
-    assert producer.flush(SECONDS) == 0
+    flush(producer)
 
 
 def _broker_leaves(cluster: KafkaCluster, node: KafkaNode) -> None:

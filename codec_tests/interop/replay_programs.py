@@ -7,20 +7,28 @@ poll until an expected state is reached and never sleep for a fixed time.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import aiokafka
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from codec_tests.interop.clients import (
+    QUIET,
+    SECONDS,
+    consumer_of,
+    finish,
+    flush,
+    producer_of,
+    read,
+    wait_until,
+)
 from codec_tests.interop.kafka_session import read_in_share_group
 from codec_tests.interop.kafka_tools import run_tool
 
-SECONDS = 30
-_QUIET = {"log_level": 0, "enable.metrics.push": False}
+_NO_METRICS: dict[str, Any] = {"enable.metrics.push": False}
 
 Seen = list[tuple[Any, ...]]
 
@@ -32,12 +40,12 @@ def create_topic(
     login: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Create a topic and wait until the broker knows it."""
-    admin = AdminClient({**_QUIET, **login, "bootstrap.servers": bootstrap})
-    for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
-        future.result(SECONDS)
-    end = time.monotonic() + SECONDS
-    while len(admin.list_topics(topic, SECONDS).topics[topic].partitions) < partitions:
-        assert time.monotonic() < end, f"{topic} was made, and is not there"
+    admin = AdminClient({**QUIET, **_NO_METRICS, **login, "bootstrap.servers": bootstrap})
+    finish(admin.create_topics([NewTopic(topic, partitions, 1)]))
+    wait_until(
+        lambda: len(admin.list_topics(topic, SECONDS).topics[topic].partitions) >= partitions,
+        f"the broker knows {topic}",
+    )
 
 
 def confluent_session(
@@ -46,9 +54,7 @@ def confluent_session(
     """Create a topic, produce with a callback, consume in a group, and commit."""
     topic = f"orders-{protocol}-{login.get('sasl.mechanism', '')}"
     create_topic(bootstrap, topic, login=login)
-    producer = Producer(
-        {**_QUIET, **login, "bootstrap.servers": bootstrap, "enable.idempotence": True}
-    )
+    producer = producer_of(bootstrap, **_NO_METRICS, **login, enable_idempotence=True)
     placed: Seen = []
     for number in range(6):
         producer.produce(
@@ -61,34 +67,19 @@ def confluent_session(
                 ("placed", str(error), message.partition(), message.offset())
             ),
         )
-    assert producer.flush(SECONDS) == 0
-    consumer = Consumer(
-        {
-            **_QUIET,
-            **login,
-            "bootstrap.servers": bootstrap,
-            "group.id": f"readers-{protocol}",
-            "group.protocol": protocol,
-            "auto.offset.reset": "earliest",
-            "enable.auto.commit": False,
-        }
-    )
+    flush(producer)
+    group = f"readers-{protocol}"
+    consumer = consumer_of(bootstrap, group, **_NO_METRICS, **login, group_protocol=protocol)
     consumer.subscribe([topic])
-    read: Seen = []
-    end = time.monotonic() + SECONDS
-    while len(read) < 6:
-        assert time.monotonic() < end, f"only {read}"
-        message = consumer.poll(0.1)
-        if message is None:
-            continue
-        if message.error() is not None:
-            raise KafkaException(message.error())
-        read.append((message.partition(), message.offset(), message.key(), message.value()))
+    found: Seen = [
+        (message.partition(), message.offset(), message.key(), message.value())
+        for message in read(consumer, 6)
+    ]
     consumer.commit(asynchronous=False)
     committed = consumer.committed(consumer.assignment(), timeout=SECONDS)
     offsets: Seen = [("committed", one.partition, one.offset) for one in committed]
     consumer.close()
-    return sorted(placed) + sorted(read) + sorted(offsets)
+    return sorted(placed) + sorted(found) + sorted(offsets)
 
 
 def plain_login(password: str) -> dict[str, Any]:
@@ -108,49 +99,41 @@ def aiokafka_session(bootstrap: str) -> Seen:
 
 
 async def _aiokafka_session(bootstrap: str) -> Seen:
-    producer = aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap)
-    await producer.start()
-    seen: Seen = []
-    try:
+    placed: Seen = []
+    async with aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap) as producer:
         for number in range(4):
-            place = await producer.send_and_wait(
+            record = await producer.send_and_wait(
                 "events", f"event {number}".encode(), partition=number % 2
             )
-            seen.append(("placed", place.partition, place.offset))
-    finally:
-        await producer.stop()
-    consumer = aiokafka.AIOKafkaConsumer(
-        "events",
+            placed.append(("placed", record.partition, record.offset))
+    async with _aiokafka_consumer(bootstrap, "events", "watchers") as consumer:
+        async with asyncio.timeout(SECONDS):
+            messages = [await consumer.getone() for _ in range(4)]
+        await consumer.commit()
+    found = [(message.partition, message.offset, message.value) for message in messages]
+    return sorted(placed) + sorted(found)
+
+
+def _aiokafka_consumer(bootstrap: str, topic: str, group: str, **settings: Any) -> Any:
+    return aiokafka.AIOKafkaConsumer(
+        topic,
         bootstrap_servers=bootstrap,
-        group_id="watchers",
+        group_id=group,
         auto_offset_reset="earliest",
         enable_auto_commit=False,
+        **settings,
     )
-    await consumer.start()
-    read: Seen = []
-    try:
-        async with asyncio.timeout(SECONDS):
-            while len(read) < 4:
-                message = await consumer.getone()
-                read.append((message.partition, message.offset, message.value))
-        await consumer.commit()
-    finally:
-        await consumer.stop()
-    return sorted(seen) + sorted(read)
 
 
 def warm_up(bootstrap: str) -> None:
     """Use a group and a producer id: for the first of each a broker creates internal topics."""
     create_topic(bootstrap, "warm-up", 1)
-    producer = Producer({**_QUIET, "bootstrap.servers": bootstrap, "enable.idempotence": True})
+    producer = producer_of(bootstrap, **_NO_METRICS, enable_idempotence=True)
     producer.produce("warm-up", b"warm")
-    assert producer.flush(SECONDS) == 0
-    settings = {"group.id": "warm-up", "auto.offset.reset": "earliest"}
-    consumer = Consumer({**_QUIET, **settings, "bootstrap.servers": bootstrap})
+    flush(producer)
+    consumer = consumer_of(bootstrap, "warm-up", **_NO_METRICS, enable_auto_commit=True)
     consumer.subscribe(["warm-up"])
-    end = time.monotonic() + SECONDS
-    while consumer.poll(0.1) is None:
-        assert time.monotonic() < end, "no group came to be"
+    read(consumer, 1)
     consumer.close()
 
 
@@ -162,26 +145,15 @@ def java_session(bootstrap: str, protocol: str = "classic") -> Seen:
     run_tool("ConsoleProducer", *where, text="one\ntwo\nthree\n")
     group = ["--group", f"java-{protocol}", "--command-property", f"group.protocol={protocol}"]
     limits = ["--from-beginning", "--max-messages", "3", "--timeout-ms", str(SECONDS * 1000)]
-    read = run_tool("consumer.ConsoleConsumer", *where, *group, *limits)
-    return [(line,) for line in read.splitlines() if line in ("one", "two", "three")]
+    printed = run_tool("consumer.ConsoleConsumer", *where, *group, *limits)
+    return [(line,) for line in printed.splitlines() if line in ("one", "two", "three")]
 
 
 def transactions(bootstrap: str) -> Seen:
     """Abort a transaction, commit another with offsets, and read them with isolation."""
     create_topic(bootstrap, "payments", 1)
-    consumer = Consumer(
-        {
-            **_QUIET,
-            "bootstrap.servers": bootstrap,
-            "group.id": "payers",
-            "enable.auto.commit": False,
-            "auto.offset.reset": "earliest",
-            "isolation.level": "read_committed",
-        }
-    )
-    producer = Producer(
-        {**_QUIET, "bootstrap.servers": bootstrap, "transactional.id": "payments-1"}
-    )
+    consumer = consumer_of(bootstrap, "payers", **_NO_METRICS, isolation_level="read_committed")
+    producer = producer_of(bootstrap, **_NO_METRICS, transactional_id="payments-1")
     producer.init_transactions(SECONDS)
     for text, commits in ((b"refused", False), (b"paid", True)):
         producer.begin_transaction()
@@ -195,15 +167,9 @@ def transactions(bootstrap: str) -> Seen:
         else:
             producer.abort_transaction(SECONDS)
     consumer.assign([TopicPartition("payments", 0, 0)])
-    read: Seen = []
-    end = time.monotonic() + SECONDS
-    while not read:
-        assert time.monotonic() < end, "nothing was committed"
-        message = consumer.poll(0.1)
-        if message is not None and message.error() is None:
-            read.append((message.offset(), message.value()))
+    found: Seen = [(message.offset(), message.value()) for message in read(consumer, 1)]
     consumer.close()
-    return read
+    return found
 
 
 def aiokafka_group(bootstrap: str) -> Seen:
@@ -214,14 +180,7 @@ def aiokafka_group(bootstrap: str) -> Seen:
 
 async def _aiokafka_group(bootstrap: str) -> Seen:
     def member() -> Any:
-        return aiokafka.AIOKafkaConsumer(
-            "shifts",
-            bootstrap_servers=bootstrap,
-            group_id="workers",
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            heartbeat_interval_ms=200,
-        )
+        return _aiokafka_consumer(bootstrap, "shifts", "workers", heartbeat_interval_ms=200)
 
     seen: Seen = []
     async with asyncio.timeout(SECONDS):
@@ -237,9 +196,9 @@ async def _aiokafka_group(bootstrap: str) -> Seen:
         async with aiokafka.AIOKafkaProducer(bootstrap_servers=bootstrap) as producer:
             for partition in range(2):
                 await producer.send_and_wait("shifts", b"night", partition=partition)
-        read = [(await first.getone()).partition for _ in range(2)]
+        found = [(await first.getone()).partition for _ in range(2)]
         await first.stop()
-    return [*seen, ("read", sorted(read))]
+    return [*seen, ("read", sorted(found))]
 
 
 async def until_assigned(consumer: Any, count: int) -> None:
@@ -251,9 +210,10 @@ async def until_assigned(consumer: Any, count: int) -> None:
 def confluent_group(bootstrap: str) -> Seen:
     """Share a topic between two members of a KIP-848 group; one leaves, the other takes over."""
     create_topic(bootstrap, "rounds", 2)
-    settings = {"group.id": "wardens", "group.protocol": "consumer", "enable.auto.commit": False}
-    settings |= {**_QUIET, "bootstrap.servers": bootstrap, "auto.offset.reset": "earliest"}
-    first, second = Consumer(settings), Consumer(settings)
+    first, second = (
+        consumer_of(bootstrap, "wardens", **_NO_METRICS, group_protocol="consumer")
+        for _ in range(2)
+    )
     first.subscribe(["rounds"])
     poll_until_assigned({first: 2})
     second.subscribe(["rounds"])
@@ -261,36 +221,32 @@ def confluent_group(bootstrap: str) -> Seen:
     seen: Seen = [("shared", len(first.assignment()), len(second.assignment()))]
     second.close()
     poll_until_assigned({first: 2})
-    producer = Producer({**_QUIET, "bootstrap.servers": bootstrap})
+    producer = producer_of(bootstrap, **_NO_METRICS)
     for partition in range(2):
         producer.produce("rounds", b"all quiet", partition=partition)
-    assert producer.flush(SECONDS) == 0
-    read: list[int | None] = []
-    end = time.monotonic() + SECONDS
-    while len(read) < 2:
-        assert time.monotonic() < end, f"only {read}"
-        message = first.poll(0.1)
-        if message is not None and message.error() is None:
-            read.append(message.partition())
+    flush(producer)
+    partitions = {message.partition() for message in read(first, 2)}
     first.close()
-    return [*seen, ("read", set(read))]
+    return [*seen, ("read", partitions)]
 
 
 def poll_until_assigned(members: Mapping[Consumer, int]) -> None:
     """Poll until each member has this many partitions."""
-    end = time.monotonic() + SECONDS
-    while any(len(member.assignment()) != count for member, count in members.items()):
-        assert time.monotonic() < end, [len(member.assignment()) for member in members]
+
+    def are_assigned() -> bool:
         for member in members:
             assert member.poll(0.05) is None
+        return all(len(member.assignment()) == count for member, count in members.items())
+
+    wait_until(are_assigned, "every member has its partitions")
 
 
 def share_group(bootstrap: str) -> Seen:
     """Produce, and read with Kafka's own tools in a share group (KIP-932)."""
     create_topic(bootstrap, "parcels", 1)
-    producer = Producer({**_QUIET, "bootstrap.servers": bootstrap})
+    producer = producer_of(bootstrap, **_NO_METRICS)
     for number in range(5):
         producer.produce("parcels", f"parcel {number}".encode(), partition=0)
-    assert producer.flush(SECONDS) == 0
-    read = read_in_share_group(bootstrap, "parcels", "couriers", 5)
-    return [(line,) for line in read.splitlines() if line.startswith("parcel")]
+    flush(producer)
+    printed = read_in_share_group(bootstrap, "parcels", "couriers", 5)
+    return [(line,) for line in printed.splitlines() if line.startswith("parcel")]

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import aiokafka
 import pytest
-from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     AlterConfigOpType,
@@ -41,9 +40,17 @@ from kraftwire_messages.kafka import (
     registry,
 )
 
+from codec_tests.interop.clients import (
+    QUIET,
+    SECONDS,
+    consumer_of,
+    finish,
+    flush,
+    producer_of,
+    read,
+)
 from codec_tests.interop.kafka_connection import HOST, Connection
 from codec_tests.interop.kafka_server import PASSWORD, KafkaCluster, describe_quorum, kafka_cluster
-from codec_tests.interop.kafka_session import QUIET, SECONDS
 from codec_tests.net.certificates import Authority
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("capture proxy")]
@@ -117,19 +124,14 @@ def tape(tmp_path: Path) -> Iterator[Tape]:
         yield tape
 
 
-def produce_and_consume(settings: dict[str, str], group: str) -> list[bytes]:
-    producer = Producer(QUIET | settings)
+def produce_and_consume(bootstrap: str, group: str) -> list[bytes]:
+    producer = producer_of(bootstrap)
     for number in range(40):
         producer.produce(TOPIC, value=b"%d" % number, partition=number % 4)
-    assert producer.flush(SECONDS) == 0
-    consumer = Consumer(QUIET | settings | {"group.id": group, "auto.offset.reset": "earliest"})
+    flush(producer)
+    consumer = consumer_of(bootstrap, group, enable_auto_commit=True)
     consumer.subscribe([TOPIC])
-    values: list[bytes] = []
-    while len(values) < 40:
-        message = consumer.poll(SECONDS)
-        assert message is not None, f"{len(values)} of 40"
-        assert message.error() is None, message.error()
-        values.append(message.value() or b"")
+    values = [message.value() or b"" for message in read(consumer, 40)]
     consumer.close()
     return sorted(values, key=int)
 
@@ -148,12 +150,10 @@ def test_clients_stay_on_a_proxy_that_speaks_tls_and_logs_in(
     )
     upstream = sasl_port(cluster)
     with ProxyThread(upstream, security=security, record=tape.record) as proxy:
-        settings = {"bootstrap.servers": str(proxy.address)}
-        admin = AdminClient(QUIET | settings)
-        for future in admin.create_topics([NewTopic(TOPIC, 4, 2)]).values():
-            future.result(SECONDS)
-        assert len(produce_and_consume(settings, "proxied")) == 40
         bootstrap = str(proxy.address)
+        admin = AdminClient(QUIET | {"bootstrap.servers": bootstrap})
+        finish(admin.create_topics([NewTopic(TOPIC, 4, 2)]))
+        assert len(produce_and_consume(bootstrap, "proxied")) == 40
         assert asyncio.run(asyncio.wait_for(produce_with_aiokafka(bootstrap), SECONDS)) == 4
         secrets = change_secrets(admin) + make_token(proxy.address.port)
     assert proxy.problems == []
@@ -177,8 +177,7 @@ def change_secrets(admin: AdminClient) -> list[bytes]:
     """Send secrets with an admin client; return bytes that must not be recorded."""
     info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
     upsertion = UserScramCredentialUpsertion("somebody", info, SCRAM_PASSWORD, SALT)
-    for future in admin.alter_user_scram_credentials([upsertion]).values():
-        future.result(SECONDS)
+    finish(admin.alter_user_scram_credentials([upsertion]))
     entry = ConfigEntry("some.password", SETTING, incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, TOPIC, incremental_configs=[entry])
     for future in admin.incremental_alter_configs([resource]).values():

@@ -32,10 +32,10 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire.framing import add_size
 
+from codec_tests.interop.clients import SECONDS
 from codec_tests.interop.kafka_connection import HOST, Connection
 from codec_tests.interop.kafka_server import PASSWORD, KafkaCluster
 from codec_tests.interop.kafka_session import (
-    SECONDS,
     TOPIC,
     new_protocol,
     plain_clients,

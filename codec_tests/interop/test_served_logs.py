@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from kraftwire.log import Batch, Record, decode_batch, find_partitions
@@ -24,9 +23,9 @@ from kraftwire.log.writers.segment_writer import SegmentWriter
 from kraftwire_messages.kafka import EndTxnMarker
 from kraftwire_wire.records import ControlType
 
+from codec_tests.interop.clients import finish, flush, producer_of
 from codec_tests.interop.consumer_view import Seen, consume_all
 from codec_tests.interop.kafka_server import KafkaCluster, kafka_cluster
-from codec_tests.interop.kafka_session import QUIET, SECONDS
 
 pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("served_logs")]
 
@@ -135,8 +134,7 @@ def _restart_with(cluster: KafkaCluster, parts: dict[str, tuple[list[bytes], int
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     forever = {"retention.ms": "-1"}  # the records are of 2023
     topics = [NewTopic(name, 1, 1, config=forever) for name in parts]
-    for future in admin.create_topics(topics).values():
-        future.result(SECONDS)
+    finish(admin.create_topics(topics))
     (node,) = cluster.nodes
     node.stop()
     data = node.directory / "data"
@@ -166,9 +164,9 @@ def test_a_broker_serves_what_we_wrote_and_writes_after_it(cluster: KafkaCluster
         wanted = _visible("transactional", ours, known)
         assert _consume(cluster, "transactional", isolation) == wanted
 
-    producer = Producer(QUIET | {"bootstrap.servers": cluster.bootstrap})
+    producer = producer_of(cluster.bootstrap)
     producer.produce("plain", b"one more", partition=0)
-    assert producer.flush(SECONDS) == 0
+    flush(producer)
     last = _consume(cluster, "plain")[-1]
     assert (last.offset, last.value) == (end + 1, b"one more")
 

@@ -33,9 +33,9 @@ from codec_tests.interop.client_session import (
     wait_until_decided,
     written_cluster,
 )
+from codec_tests.interop.clients import SECONDS, finish, flush
 from codec_tests.interop.consumer_view import Seen, consume_all, position
 from codec_tests.interop.kafka_server import KafkaCluster
-from codec_tests.interop.kafka_session import SECONDS
 from codec_tests.interop.log_session import CODECS
 from codec_tests.interop.spark_kafka import (
     ISOLATIONS,
@@ -266,7 +266,7 @@ def test_a_stream_follows_a_running_broker(
         wait_until_decided(cluster, STEPS)
         producer.begin_transaction()
         produce_records(producer, "steps", 3)
-        assert producer.flush(SECONDS) == 0
+        flush(producer)
         query.processAllAvailable()
     before = consume_all(cluster, STEPS, "read_committed")
     assert seen_by_spark(spark.read.parquet(str(tmp_path / "rows"))) == before
@@ -304,7 +304,7 @@ def _walk(producer: Producer, turn: int) -> None:
     """Run a transaction; every third is aborted."""
     producer.begin_transaction()
     produce_records(producer, "steps", turn)
-    assert producer.flush(SECONDS) == 0
+    flush(producer)
     if turn % 3 == 1:
         producer.abort_transaction(SECONDS)
     else:
@@ -316,7 +316,6 @@ def _delete_first_segments(cluster: KafkaCluster, seen: list[Seen]) -> None:
     ends = {one.partition: one.offset for one in seen}
     admin = admin_of(cluster)
     asked = [TopicPartition("steps", partition, offset) for partition, offset in ends.items()]
-    for future in admin.delete_records(asked).values():
-        future.result(SECONDS)
+    finish(admin.delete_records(asked))
     first = [Path(data_directory(cluster), f"steps-{at}", segment_name(0, "log")) for at in ends]
     cluster.wait_for("first segments are gone", lambda: not any(map(Path.exists, first)))

@@ -79,8 +79,7 @@ class Ledger:
 
     def check_node(self, node: SimulatedNode) -> None:
         """Check a node that has carried out all effects of an input."""
-        assert node.replica is not None, "it runs"
-        core = node.replica.core
+        core = node.core
         number = node.number
         role = core.role
         if role is self._roles.get(number) and core.committed == self._high[number]:
@@ -155,16 +154,14 @@ class Ledger:
             self._check_voters_are_named(node, header.base_offset)
 
     def _check_voters_are_named(self, node: SimulatedNode, offset: int) -> None:
-        assert node.replica is not None, "it runs"
-        voters = node.replica.core.control.voters.before(offset)
+        voters = node.core.control.voters.before(offset)
         if any(voter.key.directory_id == NO_DIRECTORY for voter in voters):
             seen = f"has a record at {offset}, with {voters}"
             raise _violation("voters are named before records", node, seen)
 
     def check_voters(self, node: SimulatedNode) -> None:
         """Check the voter sets in a node's log after a control batch."""
-        assert node.replica is not None, "it runs"
-        core = node.replica.core
+        core = node.core
         sets = [(one.offset, one.value.keys) for one in core.control.voters.entries]
         changes = [
             (offset, one, two)
@@ -188,9 +185,8 @@ class Ledger:
     def check_commit(self, node: SimulatedNode, end: int) -> None:
         """Check that all nodes commit the same records, and leaders only with a majority."""
         epoch = node.epoch_before(end)
-        assert node.replica is not None, "it runs"
         # A leader that removed itself resigns in the step that commits the removal.
-        if isinstance(node.replica.core.role, Leader | Resigned):
+        if isinstance(node.role, Leader | Resigned):
             self._check_majority(node, end)
         if end > self.end.offset:
             first = bisect_left(node.batch_ends, OffsetAndEpoch(self.end.offset + 1, 0))
@@ -205,9 +201,8 @@ class Ledger:
 
     def _check_majority(self, leader: SimulatedNode, end: int) -> None:
         """Check that a majority has what a leader commits; a lost disk may have had it."""
-        assert leader.replica is not None, "it runs"
         epoch, missing = leader.epoch_before(end), []
-        voters = leader.replica.core.voters
+        voters = leader.core.voters
         for voter in voters:
             node = self._nodes[voter.id]
             is_intact = voter.key.means(node.config.key) and not node.is_damaged
@@ -242,8 +237,7 @@ class Ledger:
         node.needs_reopen = False
         if node.is_damaged:
             return
-        assert node.replica is not None, "it runs"
-        core, recovered = node.replica.core, node.store.copy().recover()
+        core, recovered = node.core, node.store.copy().recover()
         known, read = (
             (log.start, log.end, log.epochs, log.snapshots) for log in (core.log, recovered.log)
         )
@@ -251,9 +245,7 @@ class Ledger:
             raise _violation("disks read back", node, f"{read} for {known}")
         election = recovered.election
         if election is None or election[:2] != (core.epoch, core.leader_id):
-            raise RuleViolation(
-                "disks read back", f"node {node.number}: {election} for {core.role}"
-            )
+            raise _violation("disks read back", node, f"{election} for {core.role}")
         for name in ("voters", "kraft_version"):
             changes, replayed = (
                 getattr(control, name).entries for control in (core.control, recovered.control)

@@ -53,7 +53,8 @@ class Parcel:
         """Return the receiver's input; None if an earlier incarnation sent the request."""
         if self.is_request:
             assert self.message is not None, "a request has a message"
-            token = self.token._replace(request=self.message)  # as it was decoded
+            node, sent_in, number, _ = self.token
+            token = Token(node, sent_in, number, self.message)  # as it was decoded
             return Request(token, self.message, self.version, LISTENER)
         if self.token.incarnation != incarnation:
             return None

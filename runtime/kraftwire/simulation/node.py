@@ -8,9 +8,10 @@ from random import Random
 
 from kraftwire.log.batches.batch import Batch
 from kraftwire.log.writers.snapshot_writer import SnapshotWriter
+from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Effect
 from kraftwire.raft.core.inputs import Input
-from kraftwire.raft.core.roles import Leader
+from kraftwire.raft.core.roles import Leader, Role
 from kraftwire.raft.membership import AddVoter, policy_of
 from kraftwire.raft.metadata_log.batches import split_batches
 from kraftwire.raft.metadata_log.history import History
@@ -69,6 +70,17 @@ class SimulatedNode:
         has_checkpoint = self.scenario.has_checkpoints and self.number in self.scenario.formatted
         if has_checkpoint and not self.disk:
             self.store.snapshots[BOOTSTRAP] = _bootstrap_checkpoint(self.scenario.first_voters())
+
+    @property
+    def core(self) -> Core:
+        """The state of its replica, which runs."""
+        assert self.replica is not None, "only a running node has state"
+        return self.replica.core
+
+    @property
+    def role(self) -> Role | None:
+        """The role of its replica; None while it is stopped."""
+        return None if self.replica is None else self.replica.core.role
 
     # -- time ----------------------------------------------------------------------------------
 
@@ -142,9 +154,9 @@ class SimulatedNode:
             return []
         if self.replica is None:
             return self._sets_on_disk
-        core = self.replica.core
+        core, role = self.core, self.role
         sets = _possible_sets(core.control.voters, core.committed)
-        pending = core.role.pending if isinstance(core.role, Leader) else None
+        pending = role.pending if isinstance(role, Leader) else None
         if pending is not None and isinstance(pending.change, AddVoter) and pending.end is None:
             sets.append(core.voters.adding(pending.change.voter))
         return sets
@@ -152,8 +164,7 @@ class SimulatedNode:
     @property
     def has_waiting_changes(self) -> bool:
         """Whether it leads and may start waiting changes of the voters any time (KIP-856)."""
-        role = None if self.replica is None else self.replica.core.role
-        return isinstance(role, Leader) and bool(role.waiting)
+        return isinstance(self.role, Leader) and bool(self.role.waiting)
 
     # -- disk ----------------------------------------------------------------------------------
 

@@ -72,16 +72,13 @@ def recover(scheduler: Scheduler) -> None:
     def has_recovered(world: World) -> bool:
         if world.ledger.end.offset <= before:
             return False
-        cores = [node.replica.core for node in world.nodes.values() if node.replica is not None]
-        leads = any(isinstance(core.role, Leader) and core.role.is_open for core in cores)
-        return leads and all(core.committed > before for core in cores)
+        running = [node for node in world.nodes.values() if node.replica is not None]
+        leads = any(isinstance(node.role, Leader) and node.role.is_open for node in running)
+        return leads and all(node.core.committed > before for node in running)
 
     nodes = scheduler.world.nodes.values()
     if not scheduler.run_until(has_recovered, scheduler.world.now + _RECOVERY_MS):
-        states = [
-            f"{node.number}: {node.replica.core.role if node.replica else 'stopped'}"
-            for node in nodes
-        ]
+        states = [f"{node.number}: {node.role or 'stopped'}" for node in nodes]
         raise RuleViolation(RECOVERS, "; ".join(states))
     for node in nodes:
         if node.replica is not None:

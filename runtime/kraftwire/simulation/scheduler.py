@@ -180,7 +180,7 @@ class Scheduler:
         times = times + 1 if (number, before) == (node.number, now) else 1
         self._last_tick = (node.number, now, times)
         if times > _MAX_TICKS and node.replica is not None:
-            raise RuleViolation("deadlines pass", f"node {node.number}: {node.replica.core.role}")
+            raise RuleViolation("deadlines pass", f"node {node.number}: {node.role}")
 
     def _start(self, number: int) -> None:
         if self.world.nodes[number].replica is None:

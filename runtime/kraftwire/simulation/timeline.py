@@ -67,11 +67,10 @@ class _Timeline:
         """Add what a step has changed."""
         now = world.now
         for number, node in world.nodes.items():
-            core = None if node.replica is None else node.replica.core
-            label = "stopped" if core is None else type(core.role).__name__
-            epoch = 0 if core is None else core.epoch
-            if core is not None and isinstance(core.role, Leader):
-                ids = [voter.id for voter in core.voters]
+            label = "stopped" if node.replica is None else type(node.role).__name__
+            epoch = 0 if node.replica is None else node.core.epoch
+            if isinstance(node.role, Leader):
+                ids = [voter.id for voter in node.core.voters]
                 if not self.voters or self.voters[-1][1] != ids:
                     self.voters.append((now, ids))
             last = self._last[number]
@@ -126,6 +125,12 @@ def _x(at: int, until: int) -> float:
 
 def _y(node: int) -> int:
     return _TOP + _LANE * (node - 1)
+
+
+def _rect(x: float, y: float, width: float, height: float, style: str, title: str = "") -> str:
+    inner = f"<title>{title}</title>" if title else ""
+    box = f'x="{x}" y="{y}" width="{max(width, 0.6):.1f}" height="{height}"'
+    return f"<rect {box} {style}>{inner}</rect>"
 
 
 def _text(x: float, y: float, text: str, attributes: str = "") -> str:
@@ -187,11 +192,9 @@ def _lanes(scenario: Scenario, timeline: _Timeline, until: int) -> list[str]:
         parts.append(_text(_LEFT - 8, _y(node) + 15, f"{kind} {node}", 'text-anchor="end"'))
     for span in timeline.spans:
         x, width = _x(span.begin, until), _x(span.end, until) - _x(span.begin, until)
-        parts.append(
-            f'<rect x="{x}" y="{_y(span.node)}" width="{max(width, 0.6):.1f}" height="{_BAR}" '
-            f'fill="{_COLOURS[span.label]}" stroke="#9aa1ab" stroke-width="0.3">'
-            f"<title>{span.label}, epoch {span.epoch}, {span.begin} to {span.end} ms</title></rect>"
-        )
+        style = f'fill="{_COLOURS[span.label]}" stroke="#9aa1ab" stroke-width="0.3"'
+        title = f"{span.label}, epoch {span.epoch}, {span.begin} to {span.end} ms"
+        parts.append(_rect(x, _y(span.node), width, _BAR, style, title))
         if span.label == "Leader" and width > 14:
             centre = 'text-anchor="middle" fill="#ffffff" font-size="11"'
             parts.append(_text(x + width / 2, _y(span.node) + 14, str(span.epoch), centre))
@@ -199,10 +202,8 @@ def _lanes(scenario: Scenario, timeline: _Timeline, until: int) -> list[str]:
         x, width = _x(cut.begin, until), _x(cut.end, until) - _x(cut.begin, until)
         sender = int(cut.label.split()[1])
         y = _y(cut.node) + _BAR + 3 + 2 * (sender % 6)
-        parts.append(
-            f'<rect x="{x}" y="{y}" width="{max(width, 0.6):.1f}" height="1.4" fill="{_CUT}">'
-            f"<title>nothing {cut.label}, {cut.begin} to {cut.end} ms</title></rect>"
-        )
+        title = f"nothing {cut.label}, {cut.begin} to {cut.end} ms"
+        parts.append(_rect(x, y, width, 1.4, f'fill="{_CUT}"', title))
     for node, at, mark in timeline.marks:
         style = f'text-anchor="middle" font-weight="bold" fill="{_MARK}"'
         parts.append(_text(_x(at, until), _y(node) - 2, mark, style))

@@ -134,14 +134,14 @@ class _Observer:
         if step.action in (Action.DELIVER, Action.REPEAT) and not lines:
             lines = ["no response"]
         for number, node in world.nodes.items():
-            core = None if node.replica is None else node.replica.core
-            state = "stopped" if core is None else f"{type(core.role).__name__} {core.epoch}"
+            is_running = node.replica is not None
+            state = f"{type(node.role).__name__} {node.core.epoch}" if is_running else "stopped"
             before = self._states.get(number, "stopped")
             if state != before:
                 lines.append(f"{number} {before} -> {state}")
             self._states[number] = state
-            committed = 0 if core is None else core.committed
-            if core is not None and committed != self._committed.get(number, 0):
+            committed = node.core.committed if is_running else 0
+            if is_running and committed != self._committed.get(number, 0):
                 lines.append(f"{number} committed {committed}")
             self._committed[number] = committed
         return lines

@@ -77,11 +77,7 @@ def _intact_keys(world: World) -> set[ReplicaKey]:
 
 def _leader(world: World, rng: Random) -> SimulatedNode | None:
     """Return one of the nodes that believe that they lead."""
-    leaders = [
-        node
-        for node in world.nodes.values()
-        if node.replica is not None and isinstance(node.replica.core.role, Leader)
-    ]
+    leaders = [node for node in world.nodes.values() if isinstance(node.role, Leader)]
     return rng.choice(leaders) if leaders else None
 
 
@@ -112,8 +108,7 @@ def _draw_voter_to_remove(world: World, leader: SimulatedNode, rng: Random) -> i
 
     Prefer a voter that lost its disk, then the leader itself.
     """
-    assert leader.replica is not None, "a leader runs"
-    intact, voters = _intact_keys(world), leader.replica.core.voters
+    intact, voters = _intact_keys(world), leader.core.voters
     removable = [
         index
         for index, voter in enumerate(voters)
@@ -128,9 +123,7 @@ def _draw_voter_to_remove(world: World, leader: SimulatedNode, rng: Random) -> i
 
 def _disk_replacement(world: World, leader: SimulatedNode) -> Step | None:
     """Return the addition of a voter's new disk, or the removal of its lost one, if needed."""
-    assert leader.replica is not None, "a leader runs"
-    core = leader.replica.core
-    role = core.role
+    core, role = leader.core, leader.role
     if not isinstance(role, Leader) or role.is_open or role.pending or role.waiting:
         return None
     for index, voter in enumerate(core.voters):

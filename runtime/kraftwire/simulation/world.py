@@ -15,10 +15,7 @@ from kraftwire.raft.core.inputs import (
     Tick,
     UpgradeKRaftVersion,
 )
-from kraftwire.raft.core.messages import (
-    add_raft_voter_request,
-    remove_raft_voter_request,
-)
+from kraftwire.raft.core.messages import add_raft_voter_request, remove_raft_voter_request
 from kraftwire.raft.core.snapshots import begin_snapshot
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.config import Membership
@@ -91,8 +88,9 @@ class World:
         self.now = max(self.now, step.at)
         self.last_message = None
         node = self.nodes[step.node]
-        if step.action in self._handlers:
-            done = self._handlers[step.action](step, node)
+        handler = self._handlers.get(step.action)
+        if handler is not None:
+            done = handler(step, node)
         elif node.replica is None:
             done = False
         else:
