@@ -18,7 +18,7 @@ from kraftwire.columns import (
     record_schema,
 )
 from kraftwire.columns.engine import native_columns
-from kraftwire.log import BytesSource, CorruptBatch, Damage
+from kraftwire.log import Batch, BytesSource, CorruptBatch, Damage, Record
 from kraftwire.log.segments.batch_order import BatchOrder
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
@@ -141,3 +141,30 @@ def assert_same_array(found: pa.Array, expected: pa.Array) -> None:
     found.validate(full=True)
     assert found.type == expected.type
     assert found.equals(expected) or repr(found.to_pylist()) == repr(expected.to_pylist())
+
+
+def row_of(batch: Batch, record: Record) -> dict[str, Any]:
+    """Return a record as a row of all columns."""
+    header = batch.header
+    return {
+        "key": record.key,
+        "value": record.value,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "timestamp_type": int(header.has_log_append_time),
+        "headers": [{"key": key, "value": value} for key, value in record.headers],
+        "partition_leader_epoch": header.partition_leader_epoch,
+        "producer_id": header.producer_id,
+        "producer_epoch": header.producer_epoch,
+        "sequence": header.sequence_at(record.offset - header.base_offset),
+        "attributes": header.attributes,
+        "batch_position": header.position,
+    }
+
+
+def rows_of_table(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of a table, with timestamps as numbers."""
+    at = table.schema.get_field_index("timestamp")
+    numbers = table["timestamp"].cast(pa.int64())
+    rows: list[dict[str, Any]] = table.set_column(at, "timestamp", numbers).to_pylist()
+    return rows

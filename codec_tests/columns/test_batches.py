@@ -14,7 +14,6 @@ from crc32c import crc32c
 
 from kraftwire.columns import DEFAULT_COLUMNS, decode_batches, record_schema
 from kraftwire.log import (
-    Batch,
     BytesSource,
     CorruptBatch,
     FileSource,
@@ -30,7 +29,15 @@ from kraftwire.log.queries.transactions import find_transactions
 from kraftwire.log.segments.segment import DamageKind
 from kraftwire_wire.errors import KraftwireError
 
-from codec_tests.columns.engines import ALL, ENGINES, batches_alike, engine, read_batches_by
+from codec_tests.columns.engines import (
+    ALL,
+    ENGINES,
+    batches_alike,
+    engine,
+    read_batches_by,
+    row_of,
+    rows_of_table,
+)
 from codec_tests.log.file_mutants import mutant
 from codec_tests.stored_files import BROKER, batches_of, segment_of, stored_files
 
@@ -54,33 +61,6 @@ def log_of(*sizes: int) -> bytes:
 def offsets(table: pa.Table) -> list[int]:
     found: list[int] = table["offset"].to_pylist()
     return found
-
-
-def row_of(batch: Batch, record: Record) -> dict[str, Any]:
-    """A row as the record reader has it."""
-    header = batch.header
-    return {
-        "key": record.key,
-        "value": record.value,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "timestamp_type": int(header.has_log_append_time),
-        "headers": [{"key": key, "value": value} for key, value in record.headers],
-        "partition_leader_epoch": header.partition_leader_epoch,
-        "producer_id": header.producer_id,
-        "producer_epoch": header.producer_epoch,
-        "sequence": header.sequence_at(record.offset - header.base_offset),
-        "attributes": header.attributes,
-        "batch_position": header.position,
-    }
-
-
-def rows_of_table(table: pa.Table) -> list[dict[str, Any]]:
-    """The rows of all columns, with timestamps as numbers."""
-    at = table.schema.get_field_index("timestamp")
-    numbers = table["timestamp"].cast(pa.int64())
-    rows: list[dict[str, Any]] = table.set_column(at, "timestamp", numbers).to_pylist()
-    return rows
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.name}")

@@ -21,34 +21,34 @@ T = TypeVar("T")
 TOOL = "MetadataQuorumCommand"
 
 
-def places(quorum: KafkaCluster) -> dict[str, tuple[str, str]]:
-    """Both ways to ask."""
+def bootstraps(quorum: KafkaCluster) -> dict[str, tuple[str, str]]:
+    """Return the options to connect, through controllers or a broker."""
     return {
         "controllers": ("--bootstrap-controller", quorum.bootstrap_controllers),
         "broker": ("--bootstrap-server", quorum.bootstrap),
     }
 
 
-def told(*arguments: str) -> list[dict[str, Any]]:
+def run_quorum(*arguments: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in command("quorum", *arguments, "-o", "json").splitlines()]
 
 
 def while_one_leads(where: tuple[str, str], work: Callable[[], T]) -> T:
     """Return a result from within one epoch: on a busy machine the leader may change."""
     for _ in range(5):
-        before = told("describe", "--status", *where)[0]["leaderEpoch"]
+        before = run_quorum("describe", "--status", *where)[0]["leaderEpoch"]
         found = work()
-        if told("describe", "--status", *where)[0]["leaderEpoch"] == before:
+        if run_quorum("describe", "--status", *where)[0]["leaderEpoch"] == before:
             return found
     raise AssertionError("no leader stayed one for long enough")
 
 
 @pytest.mark.parametrize("through", ["controllers", "broker"])
 def test_replicas_are_those_of_kafkas_tool(through: str, quorum: KafkaCluster) -> None:
-    where = places(quorum)[through]
+    where = bootstraps(quorum)[through]
 
     def ask() -> set[tuple[str, str, str]]:
-        ours = told("describe", "--replication", *where)
+        ours = run_quorum("describe", "--replication", *where)
         return {(str(one["nodeId"]), one["directoryId"], one["status"]) for one in ours}
 
     printed, found = while_one_leads(
@@ -57,18 +57,18 @@ def test_replicas_are_those_of_kafkas_tool(through: str, quorum: KafkaCluster) -
     heads, *rows = (line.split() for line in printed.strip().splitlines())
     theirs = [dict(zip(heads, row, strict=True)) for row in rows]
     assert found == {(one["NodeId"], one["DirectoryId"], one["Status"]) for one in theirs}
-    # Who has observed before is remembered for minutes, so there may be more.
+    # The leader remembers observers for minutes, so there may be more.
     assert {number for number, _, _ in found} >= {"1", "2", "3", "4"}
 
 
 @pytest.mark.parametrize("through", ["controllers", "broker"])
 def test_the_status_is_that_of_kafkas_tool(through: str, quorum: KafkaCluster) -> None:
-    where = places(quorum)[through]
+    where = bootstraps(quorum)[through]
     printed, (ours,) = while_one_leads(
         where,
         lambda: (
             run_tool(TOOL, *where, "describe", "--status"),
-            told("describe", "--status", *where),
+            run_quorum("describe", "--status", *where),
         ),
     )
     theirs = dict(line.split(":", 1) for line in printed.strip().splitlines())
@@ -83,19 +83,19 @@ def test_the_status_is_that_of_kafkas_tool(through: str, quorum: KafkaCluster) -
 
 def test_a_broker_forwards_who_joins_and_who_leaves(quorum: KafkaCluster) -> None:
     ours = OurNode.beside(quorum, 31)
-    through = places(quorum)["broker"]
+    through = bootstraps(quorum)["broker"]
     ids = ("--controller-id", "31", "--directory-id", format_uuid(ours.directory_id))
 
     def voters() -> set[int]:
-        (status,) = told("describe", "--status", *through)
+        (status,) = run_quorum("describe", "--status", *through)
         return {one["id"] for one in status["currentVoters"]}
 
     async def scene() -> None:
         async with ours.running() as node:
             await until("it has caught up", lambda: node.committed > 0)
-            await aside(told, "add-controller", "-c", str(ours.config), *through)
+            await aside(run_quorum, "add-controller", "-c", str(ours.config), *through)
             assert 31 in await aside(voters)
-            await aside(told, "remove-controller", *ids, *through)
+            await aside(run_quorum, "remove-controller", *ids, *through)
             assert 31 not in await aside(voters)
 
     run(scene())

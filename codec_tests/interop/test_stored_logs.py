@@ -37,8 +37,7 @@ from kraftwire.log.writers.segment_writer import IndexBuilder
 from kraftwire.metadata.records.load import image_at
 from kraftwire_wire.uuids import format_uuid
 
-from codec_tests.columns.engines import batches_alike
-from codec_tests.columns.test_batches import row_of, rows_of_table
+from codec_tests.columns.engines import batches_alike, row_of, rows_of_table
 from codec_tests.interop.java_dump import (
     DECODERS,
     compare_dumps,
