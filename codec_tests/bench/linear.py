@@ -20,6 +20,8 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.errors import DecodeError
 from kraftwire_wire.framing import FrameSplitter
 
+from codec_tests.bench.logs import take_turns
+
 ROUNDS = 15
 LIMIT = 30.0
 """Far above the noise of a busy machine, far below quadratic."""
@@ -116,14 +118,8 @@ def _expect_error(action: Callable[[], object]) -> None:
 
 
 def _best(small: Callable[[], object], large: Callable[[], object]) -> tuple[float, float]:
-    """Return the best processor times; the actions alternate, so that noise affects both."""
-    best = [float("inf"), float("inf")]
-    for _ in range(ROUNDS):
-        for index, action in enumerate((small, large)):
-            start = time.process_time()
-            action()
-            best[index] = min(best[index], time.process_time() - start)
-    return best[0], best[1]
+    best = take_turns({"small": small, "large": large}, ROUNDS, time.process_time)
+    return best["small"], best["large"]
 
 
 def measure(size: int = 200) -> list[tuple[str, float, float]]:

@@ -45,18 +45,8 @@ def captured(file: Path, ports: Collection[int]) -> Iterator[None]:
     marker = socket.create_server(("127.0.0.1", 0))
     last: int = marker.getsockname()[1]
     chosen = " or ".join(f"tcp port {port}" for port in (*ports, last))
-    command = [
-        program("tcpdump"),
-        "-i",
-        "lo",
-        "-s",
-        "0",
-        "-n",
-        "-U",
-        "--immediate-mode",
-        "-w",
-        str(file),
-    ]
+    options = ["-i", "lo", "-s", "0", "-n", "-U", "--immediate-mode", "-w"]
+    command = [program("tcpdump"), *options, str(file)]
     if os.geteuid() == 0:
         command += ["-Z", "root"]  # or it writes as a user who may not write here
     process = subprocess.Popen(
