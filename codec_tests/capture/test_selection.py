@@ -13,7 +13,6 @@ from kraftwire.capture.decoding.decoder import decode_frames
 from kraftwire.capture.decoding.selection import FrameSelection
 from kraftwire.capture.decoding.topics import topics_of
 from kraftwire.capture.frame import Frame
-from kraftwire.log.small_files.properties import format_uuid
 from kraftwire_messages.kafka import (
     DeleteTopicsRequest,
     FetchRequest,

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from kraftwire.cli.messages.layout_rows import wire_rows
+from kraftwire.construct_schema import schema
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.layout import Field, Layout
 from kraftwire_wire.message import Message

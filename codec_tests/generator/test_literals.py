@@ -10,16 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kraftwire_generator.language.field_types import Array
-from kraftwire_generator.language.field_types import Primitive
-from kraftwire_generator.language.field_types import Struct
+from kraftwire_generator.language.field_types import Array, Primitive, Struct
 from kraftwire_generator.language.versions import VersionRange
-from kraftwire_generator.literals import type_expression
-from kraftwire_generator.plan.literals import docstring_text
-from kraftwire_generator.plan.literals import hint
-from kraftwire_generator.plan.literals import literal
-from kraftwire_generator.plan.literals import type_text
-from kraftwire_generator.plan.literals import version_range
+from kraftwire_generator.plan.literals import (
+    docstring_text,
+    hint,
+    literal,
+    type_expression,
+    version_range,
+)
 
 ZERO_UUID = UUID(int=0)
 texts = st.text(st.characters() | st.sampled_from("\"'\\\n\0\u2028\u202e\x85\ud800 u{}"))

@@ -16,11 +16,7 @@ from kraftwire.cli.log.record_format import timestamp_type
 from kraftwire.log import FileSource, read_batches
 from kraftwire.log.batches.batch import Batch
 from kraftwire.log.batches.record import Record
-from kraftwire.log.queries.typed_records import CONTROL
-from kraftwire.log.queries.typed_records import TypedRecord
-from kraftwire.log.queries.typed_records import decode_typed
-from kraftwire.log.queries.typed_records import kafka_json
-from kraftwire.log.small_files.properties import format_uuid
+from kraftwire.log.queries.typed_records import CONTROL, TypedRecord, decode_typed, kafka_json
 from kraftwire_messages.kafka import (
     RemoteLogSegmentMetadataRecord,
     RemoteLogSegmentMetadataUpdateRecord,

@@ -10,7 +10,6 @@ from uuid import UUID
 import pytest
 
 from kraftwire.log.queries.typed_records import log_of_topic
-from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.node.key_value import KeyValues, put
 from kraftwire.node.storage.formatting import LOG_NAME
 from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch

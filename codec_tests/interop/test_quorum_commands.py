@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from kraftwire.log.small_files.properties import format_uuid
 from kraftwire_wire.uuids import format_uuid
 
 from codec_tests.interop.kafka_server import KafkaCluster

@@ -32,7 +32,6 @@ from kraftwire.log.small_files.indexes import (
     read_transaction_index,
 )
 from kraftwire.log.small_files.producer_snapshot import decode_producer_snapshot
-from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.log.writers.segment_writer import IndexBuilder
 from kraftwire.metadata.records.load import image_at
 from kraftwire_wire.uuids import format_uuid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from kraftwire.log.snapshot_writer import SnapshotWriter
+from kraftwire.log.writers.snapshot_writer import SnapshotWriter
 from kraftwire.raft.core.effects import Effect, Send
 from kraftwire.raft.core.inputs import Response, Tick
 from kraftwire.raft.core.roles import Follower

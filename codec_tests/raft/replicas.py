@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.directories.partition import METADATA_TOPIC
 from kraftwire.log.writers.snapshot_writer import SnapshotWriter
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Effect, Reply, SaveElection, Send

@@ -20,7 +20,6 @@ from kraftwire.log.small_files.properties import (
     MetaProperties,
     decode_meta_properties,
     encode_meta_properties,
-    format_uuid,
 )
 from kraftwire.log.sources.source import BytesSource
 from kraftwire.raft.core.effects import Committed
@@ -41,6 +40,7 @@ from kraftwire_messages import kip_856
 from kraftwire_messages.kafka import FetchRequest, QuorumStateData
 from kraftwire_wire.numbers import ApiKey, ErrorCode
 from kraftwire_wire.records import ControlType
+from kraftwire_wire.uuids import format_uuid
 
 from codec_tests.raft.followers import WITHOUT_ME, Following, fetch_answered, follower, piece, role
 from codec_tests.raft.message_fields import fields

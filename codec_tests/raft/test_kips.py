@@ -12,7 +12,7 @@ import pytest
 
 from kraftwire.log.directories.file_names import FileKind, parse_file_name
 from kraftwire.log.segments.segment import read_batches
-from kraftwire.log.small_files.properties import decode_meta_properties, format_uuid
+from kraftwire.log.small_files.properties import decode_meta_properties
 from kraftwire.log.small_files.quorum_state import decode_quorum_state
 from kraftwire.log.sources.source import BytesSource
 from kraftwire.metadata.state.image import MetadataImage
@@ -35,6 +35,7 @@ from kraftwire_messages import kafka, kip_853, kip_856, kip_951
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ErrorCode
 from kraftwire_wire.records import ControlType
+from kraftwire_wire.uuids import format_uuid
 
 from codec_tests.raft.followers import WITHOUT_ME
 from codec_tests.raft.message_fields import fields, tagged

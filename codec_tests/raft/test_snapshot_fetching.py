@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-from kraftwire.log.writers.snapshot_writer import SnapshotWriter
-from kraftwire.raft.core.effects import Committed
-from kraftwire.raft.core.effects import InstallSnapshot
-from kraftwire.raft.core.effects import WriteSnapshot
+from kraftwire.raft.core.effects import Committed, InstallSnapshot, WriteSnapshot
 from kraftwire.raft.core.inputs import RequestFailed
 from kraftwire.raft.core.messages import partition_of
 from kraftwire.raft.metadata_log.batches import data_batch

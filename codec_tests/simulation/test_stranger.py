@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.log.directory import METADATA_TOPIC
+from kraftwire.log.directories.partition import METADATA_TOPIC
 from kraftwire.raft.core.messages import partition_of, vote_request
 from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.state.bounds import MAX_EPOCH

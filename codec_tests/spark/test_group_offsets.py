@@ -14,7 +14,6 @@ from kraftwire.groups import GroupEvent, Groups
 from kraftwire.groups.changes import GroupChangeKind
 from kraftwire.groups.logs import find_group_logs
 from kraftwire.groups.state import CommittedOffset
-from kraftwire.log.small_files.properties import format_uuid
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.records import ControlType
 from kraftwire_wire.uuids import format_uuid

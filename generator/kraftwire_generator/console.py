@@ -1,9 +1,8 @@
-"""How every command of the generator prints, fails and exits.
+"""How the generator's commands talk to people, without the rest of kraftwire.
 
-Data goes to standard output, diagnostics go to standard error. Exit codes: 0 success,
-1 findings, 2 failure. Text from files or arguments is printed through `printable` or
-`one_line`, so that it cannot control the terminal. `kraftwire.console` has the same rules; the
-generator has its own copy because it imports nothing of kraftwire.
+The rules are those of `kraftwire.console`, and codec_tests/cli/test_console.py runs over both.
+Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 findings,
+2 could not do it, 130 interrupted, 141 the reader of standard output went away.
 """
 
 from __future__ import annotations
@@ -30,36 +29,26 @@ EXIT_PIPE_CLOSED = 141
 
 
 class CouldNotDoIt(click.ClickException):
-    """The command failed; the message says why."""
+    """A command could not do what it was asked for; each line of the message is made printable."""
 
     exit_code = EXIT_FAILURE
 
-
-@contextmanager
-def reporting_failures() -> Iterator[None]:
-    """Turn failures that the user can fix into a message and exit code 2."""
-    try:
-        yield
-    except SpecError as error:
-        count = len(error.findings)
-        lines = [finding_text(finding) for finding in error.findings]
-        summary = [f"{count} errors in the specs"] if count > 1 else []
-        raise CouldNotDoIt("\n".join(lines + summary)) from None
-    except TemplateError as error:
-        raise CouldNotDoIt(printable(str(error))) from None
-    except OSError as error:
-        raise CouldNotDoIt(one_line(f"{error.filename or ''}: {error.strerror}")) from None
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(map(printable, lines)))
 
 
 class PrintableGroup(click.Group):
-    """A group whose usage errors are printable: click's own quote arguments unchanged."""
+    """A group that reports the failures of its commands, in printable text."""
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         with _printable_usage_errors():
             return super().make_context(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _printable_usage_errors():
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # of what the encoding lacks
+        with reporting_failures():
             return super().invoke(ctx)
 
 
@@ -108,14 +97,25 @@ def _discard_output() -> None:
 
 
 def finding_text(finding: Finding) -> str:
-    """Return a finding as a line, with its file relative to the current directory."""
+    """Return a finding as a line, with its file relative to the current directory if possible."""
     return str(replace(finding, file=shown_path(Path(finding.file))))
 
 
 def shown_path(path: Path) -> str:
-    """Return a path relative to the current directory, if it is below it."""
+    """Return a path relative to the current directory if it is below it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Print each string as one line, with control characters escaped."""
+    for line in lines:
+        click.echo(printable(line), err=err)
+
+
+def json_line(row: Mapping[str, object]) -> str:
+    """Return an object as a line of printable ASCII."""
+    return json.dumps(row).replace("\x7f", "\\u007f")
 
 
 def on_terminal() -> bool:
@@ -128,13 +128,16 @@ def count_text(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def _item(name: str | None) -> str:
+    return name or ""
+
+
 @contextmanager
 def progress_bar(label: str, length: int) -> Iterator[Callable[[str], None]]:
-    """Show a progress bar if standard error is a terminal; yield the function that advances it."""
-    if not sys.stderr.isatty() or length < 2:
+    """Show a progress bar if standard error is a terminal; yield a function that advances it."""
+    if sys.stderr is None or not sys.stderr.isatty() or length < 2:
         yield lambda name: None
         return
-    with click.progressbar(
-        length=length, label=label, file=sys.stderr, item_show_func=lambda name: name or ""
-    ) as bar:
+    bar = click.progressbar(length=length, label=label, file=sys.stderr, item_show_func=_item)
+    with bar:
         yield lambda name: bar.update(1, name)

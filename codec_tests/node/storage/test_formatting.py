@@ -12,8 +12,6 @@ import pytest
 from kraftwire.log import BytesSource, read_batches
 from kraftwire.log.queries.typed_records import decode_typed
 from kraftwire.log.small_files.properties import decode_properties
-from kraftwire.log.small_files.properties import format_uuid
-from kraftwire.log.small_files.properties import parse_uuid
 from kraftwire.node.disk.files import replace_file
 from kraftwire.node.disk.replica_disk import DiskStore
 from kraftwire.node.settings.storage_properties import StorageProperties

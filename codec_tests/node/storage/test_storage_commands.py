@@ -9,7 +9,6 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from kraftwire.cli import main
-from kraftwire.log.small_files.properties import parse_uuid
 from kraftwire.node.storage.directories import is_reserved
 from kraftwire_wire.uuids import parse_uuid
 

@@ -10,6 +10,7 @@ from kraftwire_generator.checks.spec_set import load_set
 from kraftwire_generator.console import (
     count_text,
     finding_text,
+    print_lines,
     progress_bar,
     reporting_failures,
     shown_path,
@@ -17,10 +18,8 @@ from kraftwire_generator.console import (
 from kraftwire_generator.errors import Finding, SpecError, errors_of
 from kraftwire_generator.guide.guide_files import find_changes, write_guide
 from kraftwire_generator.guide.pages import GuideSet, guide_set, unique_name
-from kraftwire_generator.guide.renderer import ASSETS
-from kraftwire_generator.guide.renderer import guide_files
+from kraftwire_generator.guide.renderer import ASSETS, guide_files
 from kraftwire_generator.output.targets import find_targets
-from kraftwire_generator.printing import printable
 
 TITLE = "Kafka protocol guide"
 

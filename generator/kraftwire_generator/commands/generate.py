@@ -12,6 +12,7 @@ from kraftwire_generator.console import (
     CouldNotDoIt,
     count_text,
     finding_text,
+    print_lines,
     progress_bar,
     reporting_failures,
     shown_path,

@@ -20,6 +20,7 @@ from kraftwire_generator.console import (
     count_text,
     finding_text,
     on_terminal,
+    print_lines,
     reporting_failures,
     shown_path,
 )
@@ -27,7 +28,6 @@ from kraftwire_generator.errors import errors_of
 from kraftwire_generator.lint.set_lint import lint_together
 from kraftwire_generator.lint.spec_lint import ComparedNote, LintReport
 from kraftwire_generator.lint.spec_lint import lint as lint_data
-from kraftwire_generator.printing import printable
 
 _STDIN = Path("-")
 _LONGEST_FILE = 50_000_000
@@ -93,7 +93,7 @@ def _content(file: Path) -> bytes:
             raise CouldNotDoIt("standard input is closed; name a file")
         return _limited(sys.stdin.buffer, file)
     if file.is_dir():
-        raise CouldNotDoIt(f"{one_line(shown_path(file))}: is a directory; name the files in it")
+        raise CouldNotDoIt(f"{shown_path(file)}: is a directory; name the files in it")
     with file.open("rb") as stream:
         return _limited(stream, file)
 
@@ -102,7 +102,7 @@ def _limited(stream: BinaryIO, file: Path) -> bytes:
     data = stream.read(_LONGEST_FILE + 1)
     if len(data) > _LONGEST_FILE:
         limit = f"is longer than {_LONGEST_FILE // 10**6} MB; name a spec or a page"
-        raise CouldNotDoIt(f"{one_line(shown_path(Path(_name(file))))}: {limit}")
+        raise CouldNotDoIt(f"{shown_path(Path(_name(file)))}: {limit}")
     return data
 
 

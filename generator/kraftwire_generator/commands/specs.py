@@ -7,21 +7,18 @@ from pathlib import Path
 import click
 
 from kraftwire_generator.commands.diff import diff_command
-from kraftwire_generator.console import CouldNotDoIt
-from kraftwire_generator.console import EXIT_FINDINGS
-from kraftwire_generator.console import json_line
-from kraftwire_generator.console import on_terminal
-from kraftwire_generator.console import print_lines
-from kraftwire_generator.console import reporting_failures
-from kraftwire_generator.console import shown_path
-from kraftwire_generator.importer.set_writer import ImportReport
-from kraftwire_generator.importer.set_writer import import_specs
-from kraftwire_generator.output.drafts_readme import MARKER
-from kraftwire_generator.output.drafts_readme import README
-from kraftwire_generator.output.drafts_readme import specs_table
-from kraftwire_generator.output.file_changes import FOREIGN
-from kraftwire_generator.output.file_changes import diff_lines
-from kraftwire_generator.printing import printable
+from kraftwire_generator.console import (
+    EXIT_FINDINGS,
+    CouldNotDoIt,
+    json_line,
+    on_terminal,
+    print_lines,
+    reporting_failures,
+    shown_path,
+)
+from kraftwire_generator.importer.set_writer import ImportReport, import_specs
+from kraftwire_generator.output.drafts_readme import MARKER, README, specs_table
+from kraftwire_generator.output.file_changes import FOREIGN, diff_lines
 
 
 @click.group()

@@ -27,8 +27,7 @@ from kraftwire_generator.guide.pages import (
 from kraftwire_generator.guide.search_index import search_index
 from kraftwire_generator.guide.wire_forms import WireField
 from kraftwire_generator.guide.wire_type import field_default
-from kraftwire_generator.language.spec import FieldSpec
-from kraftwire_generator.language.spec import MessageSpec
+from kraftwire_generator.language.spec import FieldSpec, MessageSpec
 from kraftwire_generator.language.versions import VersionRange
 from kraftwire_generator.output.environment import template_environment
 from kraftwire_generator.printing import printable_lines

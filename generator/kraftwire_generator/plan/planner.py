@@ -7,25 +7,14 @@ from collections import defaultdict
 from kraftwire_generator.checks.spec_set import SpecSet
 from kraftwire_generator.checks.structs import ResolvedMessage
 from kraftwire_generator.language.header_versions import header_versions
-from kraftwire_generator.language.names import class_name
-from kraftwire_generator.language.names import module_name
-from kraftwire_generator.language.names import struct_class_name
-from kraftwire_generator.language.spec import FieldSpec
-from kraftwire_generator.language.spec import MessageSpec
+from kraftwire_generator.language.names import class_name, module_name, struct_class_name
+from kraftwire_generator.language.spec import FieldSpec, MessageSpec
 from kraftwire_generator.language.versions import VersionRange
-from kraftwire_generator.literals import type_expression
-from kraftwire_generator.plan.docstrings import message_docstring
-from kraftwire_generator.plan.docstrings import struct_docstring
+from kraftwire_generator.plan.docstrings import message_docstring, struct_docstring
 from kraftwire_generator.plan.field_code import FieldCode
-from kraftwire_generator.plan.literals import literal
-from kraftwire_generator.plan.literals import type_text
-from kraftwire_generator.plan.literals import version_range
-from kraftwire_generator.plan.plan_data import FieldPlan
-from kraftwire_generator.plan.plan_data import MessagePlan
-from kraftwire_generator.plan.plan_data import PackagePlan
-from kraftwire_generator.plan.plan_data import StructPlan
-from kraftwire_generator.plan.struct_code import RunFormats
-from kraftwire_generator.plan.struct_code import StructCode
+from kraftwire_generator.plan.literals import literal, type_expression, version_range
+from kraftwire_generator.plan.plan_data import FieldPlan, MessagePlan, PackagePlan, StructPlan
+from kraftwire_generator.plan.struct_code import RunFormats, StructCode
 
 _KEY, _VALUE = "coordinator-key", "coordinator-value"
 

@@ -27,7 +27,7 @@ def _group(name: str, text: str, **commands: str) -> Group:
 
 
 def _generator(name: str, target: str, text: str) -> Command:
-    return Command(name, f"kraftwire_generator.{target}", text)
+    return Command(name, f"kraftwire_generator.commands.{target}", text)
 
 
 _STORAGE = (
@@ -42,12 +42,12 @@ _QUORUM = (
 )
 
 COMMANDS = (
-    _generator("generate", "cli:generate", "Write the Python codecs of message specs."),
-    _generator("check", "cli:check", "Show where generated code differs from its specs."),
-    _generator("lint", "linting.lint_cli:lint", "Look for mistakes in message specs."),
-    _generator("specs", "specs_cli:specs", "Import message specs, or compare two sets."),
-    _generator("evolve", "comparing.evolve_cli:evolve", "Check that new specs keep the wire form."),
-    _generator("docs", "guide.docs_cli:docs", "Write a protocol guide, as static pages."),
+    _generator("generate", "generate:generate", "Write the Python codecs of message specs."),
+    _generator("check", "generate:check", "Show where generated code differs from its specs."),
+    _generator("lint", "lint:lint", "Look for mistakes in message specs."),
+    _generator("specs", "specs:specs", "Import message specs, or compare two sets."),
+    _generator("evolve", "evolve:evolve", "Check that new specs keep the wire form."),
+    _generator("docs", "docs:docs", "Write a protocol guide, as static pages."),
     Command("fields", "kraftwire.cli.messages.fields:fields", "Show the wire layout of a message."),
     Command("decode", "kraftwire.cli.messages.decode:decode", "Decode bytes to JSON or a table."),
     Command("encode", "kraftwire.cli.messages.encode:encode", "Encode JSON as decode prints it."),

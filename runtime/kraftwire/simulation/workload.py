@@ -14,7 +14,7 @@ from __future__ import annotations
 from random import Random
 
 from kraftwire.raft.core.roles import Leader
-from kraftwire.raft.state.majorities import is_majority
+from kraftwire.raft.state.majorities import majority
 from kraftwire.raft.state.voters import ReplicaKey, VoterSet
 from kraftwire.simulation.node import SimulatedNode
 from kraftwire.simulation.steps import NEVER, Action, Step
@@ -68,7 +68,7 @@ def can_lose_disk(world: World, node: SimulatedNode) -> bool:
 
 
 def _has_majority(voters: VoterSet, intact: set[ReplicaKey]) -> bool:
-    return not len(voters) or is_majority(intact, voters.keys)
+    return not len(voters) or len(intact & voters.keys) >= majority(len(voters))
 
 
 def _intact_keys(world: World) -> set[ReplicaKey]:

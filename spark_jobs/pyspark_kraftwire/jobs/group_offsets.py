@@ -17,7 +17,6 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
 
 from kraftwire.log.queries.transactions import indexed_transactions
-from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.printing import printable
 from kraftwire_messages import kafka
 from kraftwire_wire.errors import KraftwireError

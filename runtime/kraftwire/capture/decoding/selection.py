@@ -20,7 +20,6 @@ from uuid import UUID
 from kraftwire.capture.decoding.decoder import DecodedFrame
 from kraftwire.capture.decoding.request_queue import RequestQueue
 from kraftwire.capture.decoding.topics import topics_of
-from kraftwire.log.small_files.properties import parse_uuid
 from kraftwire_wire.uuids import parse_uuid
 
 _MAX_HELD = 10_000

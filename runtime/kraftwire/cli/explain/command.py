@@ -21,7 +21,6 @@ from kraftwire.cli.options.stored import limit_option, log_option, refuse_input_
 from kraftwire.console.failures import CouldNotDoIt, exit_with_findings
 from kraftwire.console.output import on_terminal, output_choice
 from kraftwire.explain.rows import ByteRow, RowReport, Scope
-from kraftwire.log.queries.typed_records import LOGS
 from kraftwire.printing import printable
 from kraftwire_wire.errors import count_of
 

@@ -31,9 +31,7 @@ from kraftwire.explain.batches import BatchExplainer
 from kraftwire.explain.files import EXPLAINABLE, explain_file
 from kraftwire.explain.message_trace import number
 from kraftwire.explain.messages import explain_message, explain_request, explain_response
-from kraftwire.explain.rows import ByteRow
-from kraftwire.explain.rows import RowReport
-from kraftwire.explain.rows import Scope
+from kraftwire.explain.rows import RowReport, Scope
 from kraftwire.explain.trace import Trace
 from kraftwire.explain.typed import RecordOpener
 from kraftwire.log.directories.partition import find_files

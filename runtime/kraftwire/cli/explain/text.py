@@ -18,7 +18,6 @@ from kraftwire.cli.messages.named_numbers import with_name
 from kraftwire.console.output import on_terminal, print_json
 from kraftwire.console.times import format_time
 from kraftwire.explain.rows import ByteRow
-from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.printing import printable
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.uuids import format_uuid

@@ -28,8 +28,6 @@ from kraftwire.groups.state import (
     ResolvedRegex,
     ShareTopics,
 )
-from kraftwire.log.small_files.checkpoints import TopicPartition
-from kraftwire.log.small_files.properties import format_uuid
 from kraftwire_messages.kafka import StreamsGroupTopologyValue
 from kraftwire_wire.uuids import format_uuid
 

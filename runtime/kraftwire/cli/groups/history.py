@@ -24,7 +24,7 @@ from kraftwire.groups.replay import Groups
 from kraftwire.groups.share_state import SharePartition
 from kraftwire.groups.state import (
     Assignment,
-    Classic,
+    ClassicState,
     CommittedOffset,
     GroupEpochs,
     Member,
@@ -93,7 +93,9 @@ def history(
     findings.exit()
 
 
-def _is_about(change: GroupChange, topic: str, partition: int | None, group_format: GroupFormat) -> bool:
+def _is_about(
+    change: GroupChange, topic: str, partition: int | None, group_format: GroupFormat
+) -> bool:
     if change.partition is None or group_format.topic_name(change.topic, change.topic_id) != topic:
         return False
     return partition is None or change.partition == partition
@@ -166,11 +168,11 @@ class _EventTable:
             case _:
                 return f"epoch {part.epoch}"
 
-    def _member(self, member: Member, what: What) -> str | None:
+    def _member(self, member: Member, what: GroupChangeKind) -> str | None:
         current, info = member.current, member.info
-        if what is What.TARGET_CHANGED:
+        if what is GroupChangeKind.TARGET_CHANGED:
             return self._assignment(member.target)
-        if what is What.ASSIGNMENT_CHANGED:
+        if what is GroupChangeKind.ASSIGNMENT_CHANGED:
             text = self._assignment(None if current is None else current.assigned)
             has_epoch = current is not None and current.epoch is not None
             return f"{text}, epoch {current.epoch}" if current and has_epoch else text

@@ -30,22 +30,20 @@ from kraftwire.console.findings import Findings
 from kraftwire.console.output import on_terminal, output_choice, print_note
 from kraftwire.console.progress import progress
 from kraftwire.log.batches.batch import Batch
+from kraftwire.log.batches.header import BatchHeader
 from kraftwire.log.directories.file_names import BATCH_FILES, FileKind
 from kraftwire.log.directories.partition import LogFile, Partition, find_partitions
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.header import BatchHeader
-from kraftwire.log.queries.selection import Selection
-from kraftwire.log.queries.selection import select_batches
-from kraftwire.log.queries.selection import select_segments
-from kraftwire.log.queries.selection import start_position
-from kraftwire.log.queries.transactions import PartitionTransactions
-from kraftwire.log.queries.transactions import find_transactions
-from kraftwire.log.queries.typed_records import LOGS
-from kraftwire.log.queries.typed_records import decode_typed
-from kraftwire.log.queries.typed_records import log_of_topic
+from kraftwire.log.queries.selection import (
+    Selection,
+    select_batches,
+    select_segments,
+    start_position,
+)
+from kraftwire.log.queries.transactions import PartitionTransactions, find_transactions
+from kraftwire.log.queries.typed_records import decode_typed, log_of_topic
 from kraftwire.log.segments.batch_order import in_order
-from kraftwire.log.segments.segment import Damage
-from kraftwire.log.segments.segment import scan_headers
+from kraftwire.log.segments.segment import Damage, scan_headers
 from kraftwire_wire.errors import KraftwireError
 
 

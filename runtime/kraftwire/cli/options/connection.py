@@ -12,8 +12,6 @@ import click
 
 from kraftwire.address import Address
 from kraftwire.log.small_files.java_properties import read_entries
-from kraftwire.log.small_files.properties import format_uuid
-from kraftwire.log.small_files.properties import parse_uuid
 from kraftwire.net.security import PLAINTEXT, ClientSecurity
 from kraftwire.net.settings import client_security
 from kraftwire.node.settings.listeners import parse_endpoints, parse_routable

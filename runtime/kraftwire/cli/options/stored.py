@@ -10,8 +10,8 @@ import click
 
 from kraftwire.console.failures import CouldNotDoIt
 from kraftwire.console.times import parse_time
-from kraftwire.log.compression import DEFAULT_LIMIT
-from kraftwire.log.typed import LOGS
+from kraftwire.log.batches.compression import DEFAULT_LIMIT
+from kraftwire.log.queries.typed_records import LOGS
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import click
 
-from kraftwire.cli.options.config import config_option
-from kraftwire.cli.options.config import reporting_problems
+from kraftwire.cli.options.config import config_option, reporting_problems
 from kraftwire.console.failures import exit_with_findings
-from kraftwire.console.output import output_option
-from kraftwire.console.output import print_rows
-from kraftwire.log.small_files.properties import format_uuid
+from kraftwire.console.output import output_option, print_rows
 from kraftwire.node.settings.storage_properties import StorageProperties, read_storage_properties
 from kraftwire.node.storage.directories import (
     LogDirectory,

@@ -11,21 +11,19 @@ import math
 from typing import Any
 from uuid import UUID
 
-from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.metadata.state import names
-from kraftwire.metadata.state.access import QuotaEntity
-from kraftwire.metadata.state.access import ScramCredential
+from kraftwire.metadata.state.access import QuotaEntity, ScramCredential
 from kraftwire.metadata.state.image import MetadataImage
 from kraftwire.metadata.state.names import name_of
-from kraftwire.metadata.state.nodes import BrokerRegistration
-from kraftwire.metadata.state.nodes import ControllerRegistration
-from kraftwire.metadata.state.nodes import Features
-from kraftwire.metadata.state.nodes import NodeEndpoint
-from kraftwire.metadata.state.nodes import VoterRegistration
-from kraftwire.metadata.state.topics import PartitionRegistration
-from kraftwire.metadata.state.topics import TopicImage
-from kraftwire_messages.kafka import AccessControlEntryRecord
-from kraftwire_messages.kafka import DelegationTokenRecord
+from kraftwire.metadata.state.nodes import (
+    BrokerRegistration,
+    ControllerRegistration,
+    Features,
+    NodeEndpoint,
+    VoterRegistration,
+)
+from kraftwire.metadata.state.topics import PartitionRegistration, TopicImage
+from kraftwire_messages.kafka import AccessControlEntryRecord, DelegationTokenRecord
 from kraftwire_wire.uuids import format_uuid
 
 EntityFields = dict[str, Any]

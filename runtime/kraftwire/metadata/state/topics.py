@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.metadata.errors import CannotApply
 from kraftwire_messages.kafka import (
     ClearElrRecord,

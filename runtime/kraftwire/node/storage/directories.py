@@ -17,7 +17,11 @@ from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.small_files.properties import MetaProperties, decode_meta_properties, encode_meta_properties
+from kraftwire.log.small_files.properties import (
+    MetaProperties,
+    decode_meta_properties,
+    encode_meta_properties,
+)
 from kraftwire.node.disk.files import replace_file
 from kraftwire.node.settings.storage_properties import StorageProperties
 from kraftwire_wire.errors import KraftwireError

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address
 
-from kraftwire.log.small_files.properties import parse_uuid
 from kraftwire.node.settings.listeners import parse_routable
 from kraftwire.node.settings.property_reader import parse_number, parse_words
 from kraftwire.node.settings.storage_properties import DEFAULT_HOST, Role, StorageProperties

@@ -6,13 +6,13 @@ Rates and latencies are up to the caller of a replica, which has the clock: it c
 
 from __future__ import annotations
 
-from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.replies import NO_LEADER, leader_of
 from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from kraftwire.raft.membership import AddVoter, RemoveVoter
 from kraftwire.raft.state.config import Membership
 from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey
+from kraftwire_wire.uuids import format_uuid
 
 Metric = int | str
 

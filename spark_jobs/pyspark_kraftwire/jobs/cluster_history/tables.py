@@ -19,7 +19,6 @@ from uuid import UUID
 import pyarrow as pa
 
 from kraftwire.columns.schema import ELEMENT
-from kraftwire.log.small_files.properties import format_uuid
 from kraftwire.metadata import CannotApply, MetadataImage
 from kraftwire.metadata.records.replay import MetadataRecord
 from kraftwire.metadata.state.nodes import FENCE, UNFENCE, BrokerRegistration, NodeEndpoint
@@ -198,7 +197,7 @@ class HistoryTables:
         for number in sorted(topic.partitions):
             self._show(topic, number, None, DELETED, when)
 
-    def _partition_changed(self, entry: Entry, when: TableRow) -> None:
+    def _partition_changed(self, entry: MetadataRecord, when: TableRow) -> None:
         record = entry.message
         assert isinstance(record, kafka.PartitionRecord | kafka.PartitionChangeRecord)
         self._image.apply(record)
@@ -224,7 +223,12 @@ class HistoryTables:
         return self._image.topics.by_id[key[0]].name, key[1]
 
     def _show(
-        self, topic: Topic, number: int, partition: Partition | None, change: str, when: TableRow
+        self,
+        topic: TopicImage,
+        number: int,
+        partition: PartitionRegistration | None,
+        change: str,
+        when: TableRow,
     ) -> None:
         """Add a partition's rows; None stands for one that was deleted."""
         before = self._states.get((topic.id, number), _DELETED)
@@ -272,7 +276,9 @@ class HistoryTables:
             event = _SHUTTING_DOWN
         self._broker(entry, record.broker_id, record.broker_epoch, event, when)
 
-    def _broker(self, entry: Entry, number: int, epoch: int, event: str, when: TableRow) -> None:
+    def _broker(
+        self, entry: MetadataRecord, number: int, epoch: int, event: str, when: TableRow
+    ) -> None:
         self._image.apply(entry.message)
         broker = self._image.brokers.by_id.get(number)
         state = _NO_BROKER if broker is None else _state_of(broker)
