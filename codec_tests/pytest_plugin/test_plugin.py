@@ -175,7 +175,7 @@ def test_a_bad_cassette_is_said(run: pytest.Pytester) -> None:
     path.write_text("no cassette\n")
     result = run.runpytest()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*test_tea.jsonl:1: no JSON*"])
+    result.stdout.fnmatch_lines(["*test_tea.jsonl:1: not JSON*"])
     assert "Traceback" not in result.stdout.str()
 
 
