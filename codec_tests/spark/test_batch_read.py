@@ -1,4 +1,4 @@
-"""SplitReader segments as DataFrames, beside the readers that the tests of `log` have proven."""
+"""Reading segments as DataFrames, beside the readers that the tests of `log` have proven."""
 
 from __future__ import annotations
 

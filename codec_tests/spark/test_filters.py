@@ -1,4 +1,4 @@
-"""PushedFilters that Spark hands down: exact on every column, and they narrow what is read."""
+"""Filters that Spark pushes down: exact on every column, and they narrow what is read."""
 
 from __future__ import annotations
 
@@ -331,14 +331,14 @@ def test_queries_have_the_same_rows_with_and_without_pushdown(
     with switched(spark, "false"):
         frame = frame_of(spark, where)
         wanted = sorted(map(str, frame.collect()))
-        filtered_by_spark = "PushedFilter" in executed_plan(frame)
+        filtered_by_spark = "Filter" in executed_plan(frame)
     with switched(spark, "true"):
         frame = frame_of(spark, where)
         assert sorted(map(str, frame.collect())) == wanted
         text = executed_plan(frame)
     if QUERIES[where] == "all":
         assert filtered_by_spark
-        assert "PushedFilter (" not in text, "what is taken is not applied again"
+        assert "Filter (" not in text, "what is taken is not applied again"
 
 
 @spark_group

@@ -1,4 +1,4 @@
-"""SplitReader from S3: a local server of moto's, which counts what is asked of it."""
+"""Reading from S3: a local server of moto's, which counts what is asked of it."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Export:
 
 
 def prepare(request: ExportRequest) -> Export:
-    """ExportPlan an export and open its output; `KraftwireError` where that cannot be done."""
+    """Plan an export and open its output; raise `KraftwireError` if that fails."""
     _check(request)
     plan = plan_export(parse_options(request.options))
     if request.out is None:
