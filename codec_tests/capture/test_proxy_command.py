@@ -180,7 +180,7 @@ def test_settings_that_nobody_can_use_are_named(tmp_path: Path) -> None:
     options = ("--upstream", "b:1", "--out", str(tmp_path / "x"), "--upstream-config", str(config))
     result = run("capture", "proxy", *options)
     assert result.exit_code == 2
-    assert "security.protocol: 'SECRET' is none of PLAINTEXT" in result.stderr
+    assert "security.protocol: 'SECRET' is not one of PLAINTEXT" in result.stderr
 
 
 def test_what_is_risky_is_warned_of(broker: int, tmp_path: Path) -> None:

@@ -102,9 +102,9 @@ def _has_null_in_error(decoded: DecodedFrame) -> bool:
         try:
             header, message = registry.decode_response(data, asked)
         except DecodeError as error:
-            if not error.reason.startswith("null where") or error.offset is None:
+            if not error.reason.endswith(", got null") or error.offset is None:
                 return False
-            data = _empty_for_null(data, error.offset, error.reason.endswith("bytes must be"))
+            data = _empty_for_null(data, error.offset, error.reason.startswith("expected bytes"))
         else:
             refused: Any = message
             again = registry.encode_response(asked, message, header)
