@@ -19,7 +19,7 @@ from kraftwire.raft.core.messages import (
 )
 from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.core.snapshots import begin_snapshot
-from kraftwire.raft.election.vote_client import note_vote, stand
+from kraftwire.raft.election.vote_client import note_vote, start_election
 from kraftwire.raft.membership import policy_of
 from kraftwire.raft.metadata_log.batches import data_batch
 from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
@@ -113,7 +113,7 @@ def elected(*, kraft_version: int = 1, voters: VoterSet = VOTERS, **more: Any) -
 
 def win(core: Core, *voters: ReplicaKey) -> None:
     """Win the next election with the pre-votes and votes of these voters."""
-    stand(core)
+    start_election(core)
     for _ in range(2):
         for key in voters:
             note_vote(core, key, granted=True)

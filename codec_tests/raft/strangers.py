@@ -7,7 +7,7 @@ from uuid import UUID
 
 from kraftwire.address import Address
 from kraftwire.raft.core import messages
-from kraftwire.raft.core.effects import Effect, Refused, Send
+from kraftwire.raft.core.effects import Effect, RefusedClaim, Send
 from kraftwire.raft.core.inputs import Response
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch, UpToDate
 from kraftwire.raft.replica import Replica
@@ -54,9 +54,9 @@ def answer(epoch: int, leader: int = -1, error: int = 0, **more: Any) -> FetchRe
     return fetch_response(epoch, leader, error, **more)
 
 
-def refused(effects: list[Effect]) -> list[Refused]:
+def refused(effects: list[Effect]) -> list[RefusedClaim]:
     """What was refused since it cannot be."""
-    return [one for one in effects if isinstance(one, Refused)]
+    return [one for one in effects if isinstance(one, RefusedClaim)]
 
 
 def answered(replica: Replica, asked: Send, response: Message) -> list[Effect]:

@@ -11,7 +11,12 @@ from kraftwire.raft.core.inputs import Response, Tick
 from kraftwire.raft.core.messages import METADATA_TOPIC_ID, partition_of
 from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Unattached
 from kraftwire.raft.election.leadership import note_flushed
-from kraftwire.raft.election.vote_client import note_unsupported, note_vote, stand, time_out
+from kraftwire.raft.election.vote_client import (
+    note_unsupported,
+    note_vote,
+    start_election,
+    time_out,
+)
 from kraftwire.raft.metadata_log.batches import ControlRecord, controls_of
 from kraftwire.raft.metadata_log.history import History
 from kraftwire.raft.state.election_state import Election
@@ -50,14 +55,14 @@ def asked(core: Core) -> list[tuple[int, int, bool]]:
 def candidate() -> Core:
     """A candidate of epoch 4."""
     core = core_of(Election(3), log_epoch=2)
-    stand(core)
+    start_election(core)
     note_vote(core, TWO, granted=True)
     return core
 
 
 def test_voters_are_asked_in_the_same_epoch_first() -> None:
     core = core_of(Election(3), log_epoch=2)
-    stand(core)
+    start_election(core)
     assert asked(core) == [(9002, 3, True), (9003, 3, True)]
     note_vote(core, TWO, granted=True)
     assert isinstance(core.role, Candidate)
@@ -86,7 +91,7 @@ def test_a_majority_elects() -> None:
 def test_a_lost_question_ends_where_it_began() -> None:
     for election, role in ((Election(3), Unattached), (Election(3, 2), Follower)):
         core = core_of(election, log_epoch=2)
-        stand(core)
+        start_election(core)
         for voter in (TWO, THREE):
             note_vote(core, voter, granted=False)
         assert isinstance(core.role, role)
@@ -108,7 +113,7 @@ def test_a_lost_candidate_waits_for_its_time() -> None:
 
 def test_a_voter_that_knows_no_pre_vote_is_asked_for_its_vote() -> None:
     core = core_of(Election(3), log_epoch=2)
-    stand(core)
+    start_election(core)
     note_unsupported(core)
     assert isinstance(core.role, Candidate)
     assert core.epoch == 4
@@ -127,7 +132,7 @@ def test_a_removed_voter_finds_the_leader_between_elections() -> None:
     """
     replica = replica_of(Election(3), bootstrap=(ELSEWHERE,))
     core = replica.core
-    stand(core)
+    start_election(core)
     note_unsupported(core)
     assert isinstance(core.role, Candidate)
     effects = replica.step(core.role.election_deadline, Tick())
@@ -151,7 +156,7 @@ def test_a_candidate_that_finds_no_leader_runs_again() -> None:
     replica = replica_of(Election(3), bootstrap=(ELSEWHERE,))
     core = replica.core
     for epoch in (4, 5):
-        stand(core)
+        start_election(core)
         note_unsupported(core)
         assert isinstance(core.role, Candidate)
         assert core.epoch == epoch
@@ -164,7 +169,7 @@ def test_a_candidate_that_finds_no_leader_runs_again() -> None:
 
 def test_a_candidate_that_asks_every_bootstrap_server_does_not_wait() -> None:
     core = core_of(Election(3), bootstrap=(Address("127.0.0.1", 9002), Address("127.0.0.1", 9003)))
-    stand(core)
+    start_election(core)
     note_unsupported(core)
     time_out(core)
     assert isinstance(core.role, Prospective)
@@ -172,7 +177,7 @@ def test_a_candidate_that_asks_every_bootstrap_server_does_not_wait() -> None:
 
 def test_who_did_not_answer_is_asked_again_and_no_other() -> None:
     core = core_of(Election(3), log_epoch=2)
-    stand(core)
+    start_election(core)
     asked(core)
     note_vote(core, TWO, granted=False)
     assert asked(core) == []
@@ -181,7 +186,7 @@ def test_who_did_not_answer_is_asked_again_and_no_other() -> None:
 def test_a_sole_voter_elects_itself_and_commits_what_is_flushed() -> None:
     alone = VOTERS.removing(TWO).removing(THREE)
     core = core_of(Election(3), log_epoch=2, voters=alone)
-    stand(core)
+    start_election(core)
     assert isinstance(core.role, Leader)
     assert core.epoch == 4
     assert not [effect for effect in core.effects if isinstance(effect, Committed)]
@@ -211,7 +216,7 @@ def test_who_is_not_the_only_voter_waits() -> None:
 
 def test_what_was_flushed_before_the_epoch_commits_nothing() -> None:
     core = core_of(Election(3), log_epoch=2, voters=VOTERS.removing(TWO).removing(THREE))
-    stand(core)
+    start_election(core)
     note_flushed(core, 1)
     assert core.committed == 0, "an entry of an earlier epoch"
 
@@ -219,7 +224,7 @@ def test_what_was_flushed_before_the_epoch_commits_nothing() -> None:
 def test_the_first_leader_writes_the_bootstrap_voters_into_the_log() -> None:
     core = core_of(Election(0))
     core.control.kraft_version = History(1)
-    stand(core)
+    start_election(core)
     for _ in range(2):
         note_vote(core, TWO, granted=True)
     (append,) = [effect for effect in core.effects if isinstance(effect, Append)]

@@ -16,7 +16,7 @@ from kraftwire.raft.core import messages
 from kraftwire.raft.core.effects import StoppedLeading
 from kraftwire.raft.core.inputs import Response, Tick
 from kraftwire.raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned
-from kraftwire.raft.election.vote_client import note_vote, stand, time_out
+from kraftwire.raft.election.vote_client import note_vote, start_election, time_out
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch, UpToDate
 from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.election_state import Election
@@ -95,7 +95,7 @@ def test_a_leader_that_hears_of_a_later_one_follows_it() -> None:
 def test_a_candidate_goes_on_until_it_wins_or_another_has() -> None:
     """KIP-595, Leader Progress Timeout. Shipped: it asks again whether it would win, first."""
     core = core_of(Election(3), log_epoch=2)
-    stand(core)
+    start_election(core)
     note_vote(core, TWO, granted=True)
     assert isinstance(core.role, Candidate)
     time_out(core)

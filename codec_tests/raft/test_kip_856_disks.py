@@ -8,7 +8,7 @@ from kraftwire.raft.core.effects import Effect
 from kraftwire.raft.core.inputs import RequestFailed, Tick
 from kraftwire.raft.core.messages import partition_of
 from kraftwire.raft.core.roles import Leader
-from kraftwire.raft.election.vote_client import note_vote, stand
+from kraftwire.raft.election.vote_client import note_vote, start_election
 from kraftwire.raft.membership import RemoveVoter
 from kraftwire.raft.metadata_log.batches import control_batch
 from kraftwire.raft.replica import Replica
@@ -62,7 +62,7 @@ def test_majorities_count_disks_and_not_ids() -> None:
 def test_votes_of_two_disks_are_two() -> None:
     core = configured(Election(3)).core
     core.control.voters.add(0, BOTH_DISKS)
-    stand(core)
+    start_election(core)
     for key in (THREE, ReplicaKey(3, UUID(int=99))):
         note_vote(core, key, granted=True)
     assert core.epoch == 3
@@ -82,7 +82,7 @@ def test_voters_of_one_id_take_turns_at_its_node() -> None:
         asked.append(partition_of(send.message).voter_directory_id)
         return send.number
 
-    stand(core)
+    start_election(core)
     number = note(core.effects)
     core.effects.clear()
     for _ in range(3):
@@ -103,7 +103,7 @@ def test_nobody_asks_itself_for_the_disk_that_it_has_lost() -> None:
     replica = Replica(
         config, recovered(ME, TWO, THREE, NEW_DISK), configured(Election(3)).core.rng, 0
     )
-    stand(replica.core)
+    start_election(replica.core)
     ports = {one.address.port for one in sent(replica.core.effects, VoteRequest)}
     assert ports == {9001, 9002}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kraftwire.raft.core.effects import Leading, Settled, StoppedLeading
+from kraftwire.raft.core.effects import Leading, ProposalOutcome, StoppedLeading
 from kraftwire.raft.core.inputs import Propose, Resign, Tick
 from kraftwire.raft.core.snapshots import begin_snapshot
 from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
@@ -135,11 +135,11 @@ def test_state_machines_write_when_all_voters_have_the_names() -> None:
     replica = unnamed()
     core = replica.core
 
-    def settled() -> Settled | None:
+    def settled() -> ProposalOutcome | None:
         effects = replica.step(core.now, Propose("token", [b"record"]))
-        return next((one for one in effects if isinstance(one, Settled)), None)
+        return next((one for one in effects if isinstance(one, ProposalOutcome)), None)
 
-    lost = Settled("token", None)
+    lost = ProposalOutcome("token", None)
     assert settled() == lost, "nobody is named"
     fetched(replica, TWO)
     fetched(replica, THREE)

@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_refused(batch: tuple[int, int, int], reason: str) 
 
 def test_what_is_not_there_is_refused() -> None:
     state = log_of(1, 1, 2)
-    with pytest.raises(ValueError, match="no snapshot"):
+    with pytest.raises(ValueError, match="does not exist"):
         state.clean(OffsetAndEpoch(1, 1))
     with pytest.raises(ValueError, match="from 0 to 3"):
         state.add_snapshot(OffsetAndEpoch(4, 2), 10)

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from kraftwire.log.directories.partition import METADATA_TOPIC
-from kraftwire.raft.core.effects import Effect, Leading, Send, Settled, Stopped, StoppedLeading
+from kraftwire.raft.core.effects import (
+    Effect,
+    Leading,
+    ProposalOutcome,
+    Send,
+    Stopped,
+    StoppedLeading,
+)
 from kraftwire.raft.core.inputs import Propose, Request, Resign, Response, ShutDown, Tick
 from kraftwire.raft.core.messages import begin_quorum_epoch_request, partition_of, vote_request
 from kraftwire.raft.core.roles import Candidate, Leader, Prospective, Resigned, Unattached
@@ -43,7 +50,7 @@ def test_a_leader_that_resigns_names_the_longest_log_first() -> None:
     assert isinstance(replica.core.role, Resigned)
     first, *_ = sent(effects, EndQuorumEpochRequest)
     assert partition_of(first.message).preferred_successors == [3, 2]
-    assert Settled("p", None) in effects
+    assert ProposalOutcome("p", None) in effects
     assert StoppedLeading(4) in effects
 
 
@@ -106,7 +113,7 @@ def test_observers_and_sole_voters_stop_at_once() -> None:
     alone.step(5000, Propose("p", [b"value"]))
     effects = alone.step(5000, ShutDown())
     assert effects[-1] == Stopped(is_clean=True)
-    assert Settled("p", None) in effects
+    assert ProposalOutcome("p", None) in effects
     assert StoppedLeading(4) in effects
 
 

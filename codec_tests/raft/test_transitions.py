@@ -50,10 +50,10 @@ DIAGRAM = {
 
 
 def is_allowed(
-    before: Any, after: Any, *, may_stand: bool = True, is_leader_heard: bool = True
+    before: Any, after: Any, *, is_electable: bool = True, is_leader_heard: bool = True
 ) -> bool:
     try:
-        check_transition(Transition(before, after, may_stand, is_leader_heard))
+        check_transition(Transition(before, after, is_electable, is_leader_heard))
     except ValueError as error:
         assert f"of epoch {after.epoch} from" in str(error)
         return False
@@ -79,11 +79,11 @@ def test_a_candidate_leads_only_after_it_has_won() -> None:
 
 @pytest.mark.parametrize("before", [Unattached, Candidate, Follower])
 def test_an_observer_starts_no_election(before: type) -> None:
-    assert not is_allowed(ROLES[before], ROLES[Prospective], may_stand=False)
+    assert not is_allowed(ROLES[before], ROLES[Prospective], is_electable=False)
 
 
 def test_only_an_observer_leaves_its_leader_within_an_epoch() -> None:
-    assert is_allowed(ROLES[Follower], ROLES[Unattached], may_stand=False)
+    assert is_allowed(ROLES[Follower], ROLES[Unattached], is_electable=False)
 
 
 def test_a_follower_stays_with_what_it_knows_best() -> None:

@@ -64,10 +64,10 @@ def test_a_voter_that_is_what_the_set_says_is_silent() -> None:
 
 def test_the_order_of_listeners_says_nothing() -> None:
     two = (*listeners_of(1), Listener("OTHER", "127.0.0.1", 1))
-    assert Voter(ME, two).agrees(Voter(ME, two[::-1]))
-    assert not Voter(ME, two).agrees(Voter(ME, two[:1]))
-    assert not Voter(ME, two).agrees(Voter(ME, two, 0, 1))
-    assert not Voter(ME, two).agrees(Voter(TWO, two))
+    assert Voter(ME, two).describes_same_as(Voter(ME, two[::-1]))
+    assert not Voter(ME, two).describes_same_as(Voter(ME, two[:1]))
+    assert not Voter(ME, two).describes_same_as(Voter(ME, two, 0, 1))
+    assert not Voter(ME, two).describes_same_as(Voter(TWO, two))
 
 
 def test_under_kraft_version_0_each_leader_is_told_once() -> None:

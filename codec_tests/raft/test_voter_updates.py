@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from kraftwire.raft.core.effects import Append, Flush, Reply, Upgraded
+from kraftwire.raft.core.effects import Append, Flush, Reply, UpgradeOutcome
 from kraftwire.raft.core.inputs import Request, Resign, UpgradeKRaftVersion
 from kraftwire.raft.core.messages import remove_raft_voter_request, update_raft_voter_request
 from kraftwire.raft.core.roles import Leader
@@ -183,9 +183,9 @@ def test_under_kraft_version_0_the_leader_remembers() -> None:
 # -- kraft.version ----------------------------------------------------------------------------
 
 
-def upgraded(replica: Replica, version: int = 1, epoch: int = 4, **more: Any) -> Upgraded:
+def upgraded(replica: Replica, version: int = 1, epoch: int = 4, **more: Any) -> UpgradeOutcome:
     effects = replica.step(5000, UpgradeKRaftVersion("u", epoch, version, **more))
-    (found,) = [effect for effect in effects if isinstance(effect, Upgraded)]
+    (found,) = [effect for effect in effects if isinstance(effect, UpgradeOutcome)]
     assert (found.token, found.reason is None) == ("u", found.error == 0)
     return found
 
@@ -201,7 +201,7 @@ def described() -> Replica:
 def test_an_upgrade_writes_version_and_voters() -> None:
     replica = described()
     effects = replica.step(5000, UpgradeKRaftVersion("u", 4, 1))
-    assert effects[-1] == Upgraded("u")
+    assert effects[-1] == UpgradeOutcome("u")
     (append,) = [effect for effect in effects if isinstance(effect, Append)]
     version, voters = [one.message for _, one in controls_of(append.batch, kafka.registry)]
     assert isinstance(version, kafka.KRaftVersionRecord)

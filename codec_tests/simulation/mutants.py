@@ -205,7 +205,7 @@ def _stand_again_where_somebody_leads() -> Any:
     first_role = core.Core._first_role
 
     def first(self: Any, election: Any) -> Any:
-        if election.voted is not None and election.voted.means(self.key) and self.is_voter:
+        if election.voted is not None and election.voted.matches(self.key) and self.is_voter:
             return first_role(self, election._replace(leader_id=None))
         return first_role(self, election)
 
@@ -214,7 +214,7 @@ def _stand_again_where_somebody_leads() -> Any:
 
 def _stand_only_as_a_voter() -> Any:
     """Two voters, and the leader removes itself: as real controllers do it."""
-    return patch.object(core.Core, "may_stand", property(lambda self: self.is_voter))
+    return patch.object(core.Core, "is_electable", property(lambda self: self.is_voter))
 
 
 def _commit_beyond_the_own_log() -> Any:
@@ -236,7 +236,7 @@ def _snapshot_what_is_not_committed() -> Any:
 
 
 def _never_stand() -> Any:
-    return patch.object(vote_client, "_run", lambda core_: None)
+    return patch.object(vote_client, "_become_candidate", lambda core_: None)
 
 
 def _write_before_voters_are_named() -> Any:

@@ -35,13 +35,13 @@ from kraftwire.raft.core.effects import (
     Disconnect,
     InstallSnapshot,
     Leading,
-    Refused,
+    ProposalOutcome,
+    RefusedClaim,
     Reply,
     Send,
-    Settled,
     Stopped,
     StoppedLeading,
-    Upgraded,
+    UpgradeOutcome,
 )
 from kraftwire.raft.core.inputs import Input, Request, RequestLost, ShutDown, SnapshotTaken, Tick
 from kraftwire.raft.core.roles import Role
@@ -282,9 +282,9 @@ class Node:
             InstallSnapshot: self._install,
             Leading: self._lead,
             StoppedLeading: self._stop_leading,
-            Settled: lambda effect: self._proposals.settle(effect.token, effect.end),
-            Upgraded: lambda effect: None,
-            Refused: self._refusals.log_claim,
+            ProposalOutcome: lambda effect: self._proposals.settle(effect.token, effect.end),
+            UpgradeOutcome: lambda effect: None,
+            RefusedClaim: self._refusals.log_claim,
             Stopped: lambda effect: self._end(None),
         }
 

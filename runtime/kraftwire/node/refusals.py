@@ -8,7 +8,7 @@ from collections.abc import Callable
 from kraftwire.net.log_rate import LogRate
 from kraftwire.net.server import Call
 from kraftwire.printing import shortened
-from kraftwire.raft.core.effects import Refused
+from kraftwire.raft.core.effects import RefusedClaim
 from kraftwire.raft.core.listeners import announced_problem
 from kraftwire_messages.kafka import (
     AddRaftVoterRequest,
@@ -55,7 +55,7 @@ class Refusals:
             _log.warning("refused", extra=extra)
         return None
 
-    def log_claim(self, effect: Refused) -> None:
+    def log_claim(self, effect: RefusedClaim) -> None:
         """Log that a peer claimed an epoch or an offset that cannot exist."""
         peer = effect.peer
         if self._claim_rate.allows(_host(peer)):

@@ -1,6 +1,6 @@
 """A replica of a KRaft quorum (KIP-595, 853, 856): a state machine without clock, file or socket.
 
-Pass each event to `Replica.step`, and do the effects that it returns, in their order. This program
+Pass each event to `Replica.step`, and carry out the effects that it returns, in order. This program
 runs a quorum of one voter, which commits a record:
 
     from collections import deque

@@ -1,4 +1,4 @@
-"""A replica: `step` passes one input to its handler, and returns the effects.
+"""A replica: `step` passes an input to its handler and returns the effects.
 
 After every input the replica checks its deadlines, and sends the requests that it can send now.
 """
@@ -18,9 +18,9 @@ from kraftwire.raft.core.connections import (
     VoteQuery,
 )
 from kraftwire.raft.core.core import Core
-from kraftwire.raft.core.effects import Disconnect, Effect, Settled, StoppedLeading
+from kraftwire.raft.core.effects import Disconnect, Effect, ProposalOutcome, StoppedLeading
 from kraftwire.raft.core.inputs import (
-    Answer,
+    AddressedResponse,
     Flushed,
     Input,
     Propose,
@@ -92,7 +92,7 @@ class Replica:
     """A pure state machine: no clock, file or socket; the caller injects randomness."""
 
     def __init__(self, config: Config, recovered: Recovered, rng: Random, now: int) -> None:
-        """`recovered` is what the replica's store has; the replica owns it from here on."""
+        """The replica owns `recovered`, the state of its store, from here on."""
         self.core = Core(config, recovered, rng, now)
 
     def start(self) -> list[Effect]:
@@ -101,7 +101,7 @@ class Replica:
         return self._pop_effects()
 
     def step(self, now: int, event: Input) -> list[Effect]:
-        """Return the effects of an input at a time in ms, which never goes back."""
+        """Handle an input at a time in ms, and return its effects. Time never goes back."""
         core = self.core
         if core.has_stopped:
             return []
@@ -135,7 +135,7 @@ class Replica:
         return self._pop_effects()
 
     def snapshot_id(self, end: int) -> OffsetAndEpoch | None:
-        """Return the id of a snapshot of all before an offset; None if none can be taken there."""
+        """Return the id of a snapshot that ends at an offset; None if none can end there."""
         return snapshots.snapshot_id(self.core, end)
 
     def next_deadline(self) -> int | None:
@@ -153,10 +153,10 @@ class Replica:
                 times.append(role.pending.deadline)
             times += [change.deadline for change in role.waiting]
         elif isinstance(role, Follower):
-            may_leave = core.may_stand or vote_client.may_leave_leader(core)  # most are voters
+            may_leave = vote_client.may_leave_leader(core)
             times.append(role.fetch_deadline if may_leave else None)
             times.append(update_client.next_deadline(core, role))
-        elif core.stop_deadline is None and (core.may_stand or isinstance(role, Resigned)):
+        elif core.stop_deadline is None and (core.is_electable or isinstance(role, Resigned)):
             times.append(role.election_deadline)
         return min([time for time in times if time is not None], default=None)
 
@@ -165,12 +165,12 @@ class Replica:
         return effects
 
     def _release(self, before: Role) -> None:
-        """Answer all that waits for a leader, if this replica has stopped leading."""
+        """If this replica has stopped leading, answer all requests and proposals that wait."""
         core = self.core
         if isinstance(before, Leader) and core.role is not before:
             fetch_server.refuse_waiting(core, before)
             change_server.refuse_changes(core, before)
-            core.effects += [Settled(token, None) for token, _ in before.proposed]
+            core.effects += [ProposalOutcome(token, None) for token, _ in before.proposed]
             if before.is_open:
                 core.effects.append(StoppedLeading(before.epoch))
 
@@ -196,11 +196,11 @@ class Replica:
         core = self.core
         sent = core.connections.finish(response.number, core.now)
         if sent is not None:
-            core.source = Answer(sent.address, response.message)
-            if self._outcome(sent, response.message) is Outcome.FAILED:
+            core.source = AddressedResponse(sent.address, response.message)
+            if self._dispatch_response(sent, response.message) is Outcome.FAILED:
                 core.connections.pause(sent.node, core.now)
 
-    def _outcome(self, sent: InFlight, message: Message) -> Outcome:
+    def _dispatch_response(self, sent: InFlight, message: Message) -> Outcome:
         core, query = self.core, sent.query
         match message:
             case FetchResponse():
@@ -268,8 +268,8 @@ class Replica:
         core, deadline = self.core, role.election_deadline
         if core.stop_deadline is not None:
             return
-        if deadline is not None and core.now >= deadline and core.may_stand:
-            vote_client.stand(core)
+        if deadline is not None and core.now >= deadline and core.is_electable:
+            vote_client.start_election(core)
         else:
             fetch_client.fetch(core)
 

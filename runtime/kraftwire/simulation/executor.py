@@ -19,15 +19,15 @@ from kraftwire.raft.core.effects import (
     InstallSnapshot,
     Leading,
     LogSlice,
-    Refused,
+    ProposalOutcome,
+    RefusedClaim,
     Reply,
     SaveElection,
     Send,
-    Settled,
     Stopped,
     StoppedLeading,
     Truncate,
-    Upgraded,
+    UpgradeOutcome,
     WriteSnapshot,
 )
 from kraftwire.raft.core.messages import partition_of
@@ -39,7 +39,7 @@ from kraftwire.simulation.steps import NEVER
 from kraftwire_messages.kafka import VoteRequest
 
 _FIRST_WITH_PRE_VOTE = 2
-_FOR_THE_STATE_MACHINE = (Leading, StoppedLeading, Settled, Upgraded, Refused)
+_FOR_THE_STATE_MACHINE = (Leading, StoppedLeading, ProposalOutcome, UpgradeOutcome, RefusedClaim)
 """Effects without a consumer here: the state machine of a run only proposes."""
 
 

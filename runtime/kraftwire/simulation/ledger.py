@@ -41,13 +41,13 @@ _NOBODY = -1
 class RuleViolation(Exception):
     """A rule does not hold."""
 
-    def __init__(self, rule: str, seen: str) -> None:
-        super().__init__(f"{rule}: {seen}")
+    def __init__(self, rule: str, detail: str) -> None:
+        super().__init__(f"{rule}: {detail}")
         self.rule = rule
 
 
-def _violation(rule: str, node: SimulatedNode, seen: str) -> RuleViolation:
-    return RuleViolation(rule, f"node {node.number} {seen}")
+def _violation(rule: str, node: SimulatedNode, detail: str) -> RuleViolation:
+    return RuleViolation(rule, f"node {node.number} {detail}")
 
 
 class Ledger:
@@ -57,7 +57,7 @@ class Ledger:
         self._nodes = nodes
         self.leaders: dict[int, int] = {}
         """The leader of each epoch."""
-        self._led: dict[int, ReplicaKey] = {}
+        self._leader_keys: dict[int, ReplicaKey] = {}
         """The replica key that led each epoch."""
         self.votes: dict[tuple[ReplicaKey, int], ReplicaKey] = {}
         self.batches: dict[tuple[int, int], tuple[bytes, OffsetAndEpoch]] = {}
@@ -67,7 +67,7 @@ class Ledger:
         self._forged_epochs: set[int] = set()
         """Epochs for which a stranger has named a leader: nodes may report a wrong one."""
         self._epochs: dict[ReplicaKey, int] = {}
-        self._high: dict[int, int] = {}
+        self._high_watermarks: dict[int, int] = {}
         self._roles: dict[int, object] = {}
 
     @property
@@ -82,7 +82,7 @@ class Ledger:
         core = node.core
         number = node.number
         role = core.role
-        if role is self._roles.get(number) and core.committed == self._high[number]:
+        if role is self._roles.get(number) and core.committed == self._high_watermarks[number]:
             return
         if core.epoch < self._epochs.get(node.config.key, 0):
             raise RuleViolation(
@@ -92,32 +92,32 @@ class Ledger:
             raise RuleViolation(
                 "epochs stay below their end", f"node {number} is in epoch {core.epoch}"
             )
-        if core.committed < self._high.get(number, 0):
-            seen = f"node {number} knows less to be committed: up to {core.committed}"
-            raise RuleViolation("the high watermark never falls", seen)
+        if core.committed < self._high_watermarks.get(number, 0):
+            detail = f"node {number} knows less to be committed: up to {core.committed}"
+            raise RuleViolation("the high watermark never falls", detail)
         if isinstance(role, Leader) and role is not self._roles.get(number):
             self._check_leader(node, role)
         self._epochs[node.config.key] = core.epoch
-        self._high[number] = core.committed
+        self._high_watermarks[number] = core.committed
         self._roles[number] = role
 
     def _check_leader(self, node: SimulatedNode, leader: Leader) -> None:
         self._note_leader(leader.epoch, node.number)
-        self._led[leader.epoch] = node.config.key
+        self._leader_keys[leader.epoch] = node.config.key
         epoch = node.epoch_before(self.end.offset)
         if epoch != self.end.epoch:
-            seen = f"leads epoch {leader.epoch} without {self.end}"
-            raise _violation("leaders have all that is committed", node, seen)
+            detail = f"leads epoch {leader.epoch} without {self.end}"
+            raise _violation("leaders have all that is committed", node, detail)
 
     def forget(self, node: SimulatedNode) -> None:
         """Forget the high watermark and the role of a node that has stopped."""
-        self._high.pop(node.number, None)
+        self._high_watermarks.pop(node.number, None)
         self._roles.pop(node.number, None)
 
     def _note_leader(self, epoch: int, leader: int) -> None:
         if self.leaders.setdefault(epoch, leader) != leader:
-            seen = f"{leader} and {self.leaders[epoch]} in epoch {epoch}"
-            raise RuleViolation("an epoch has one leader", seen)
+            detail = f"{leader} and {self.leaders[epoch]} in epoch {epoch}"
+            raise RuleViolation("an epoch has one leader", detail)
 
     def _note_reported_leader(self, epoch: int, leader: int) -> None:
         if leader != _NOBODY and epoch not in self._forged_epochs:
@@ -148,16 +148,16 @@ class Ledger:
         if self.batches.setdefault(key, entry) != entry:
             raise _violation("logs match", node, f"has another batch of epoch {key[0]} at {key[1]}")
         if node.log_end.offset != header.base_offset:
-            seen = f"has a batch at {header.base_offset} after {node.log_end}"
-            raise _violation("logs have no gaps", node, seen)
+            detail = f"has a batch at {header.base_offset} after {node.log_end}"
+            raise _violation("logs have no gaps", node, detail)
         if node.scenario.membership is Membership.KIP_856 and not header.is_control:
             self._check_voters_are_named(node, header.base_offset)
 
     def _check_voters_are_named(self, node: SimulatedNode, offset: int) -> None:
         voters = node.core.control.voters.before(offset)
         if any(voter.key.directory_id == NO_DIRECTORY for voter in voters):
-            seen = f"has a record at {offset}, with {voters}"
-            raise _violation("voters are named before records", node, seen)
+            detail = f"has a record at {offset}, with {voters}"
+            raise _violation("voters are named before records", node, detail)
 
     def check_voters(self, node: SimulatedNode) -> None:
         """Check the voter sets in a node's log after a control batch."""
@@ -170,17 +170,17 @@ class Ledger:
         ]
         for offset, before, after in changes:
             if not majorities_overlap(_with_directories(before, after), after):
-                seen = f"at {offset}: {sorted(before)}, then {sorted(after)}"
-                raise _violation("adjacent voter sets overlap", node, seen)
+                detail = f"at {offset}: {sorted(before)}, then {sorted(after)}"
+                raise _violation("adjacent voter sets overlap", node, detail)
         pending = [offset for offset, _, _ in changes if offset >= self.end.offset]
         if isinstance(core.role, Leader) and len(pending) > 1:
             raise _violation("one voter change at a time", node, f"leads with changes at {pending}")
 
     def check_truncation(self, node: SimulatedNode, offset: int) -> None:
         """Check that a node keeps what it knows to be committed."""
-        if offset < self._high.get(node.number, 0):
-            seen = f"has truncated to {offset}"
-            raise _violation("what is committed is not truncated", node, seen)
+        if offset < self._high_watermarks.get(node.number, 0):
+            detail = f"has truncated to {offset}"
+            raise _violation("what is committed is not truncated", node, detail)
 
     def check_commit(self, node: SimulatedNode, end: int) -> None:
         """Check that all nodes commit the same records, and leaders only with a majority."""
@@ -191,13 +191,13 @@ class Ledger:
         if end > self.end.offset:
             first = bisect_left(node.batch_ends, OffsetAndEpoch(self.end.offset + 1, 0))
             if node.epoch_before(self.end.offset) != self.end.epoch:
-                seen = f"commits up to {end}, without {self.end}"
-                raise _violation("what is committed stays", node, seen)
+                detail = f"commits up to {end}, without {self.end}"
+                raise _violation("what is committed stays", node, detail)
             self.committed += [one for one in node.batch_ends[first:] if one.offset <= end]
         known = epoch_before(self.committed, end)
         if known is None or known != epoch:
-            seen = f"has epoch {epoch} before {end}, others have {known}"
-            raise _violation("what is committed stays", node, seen)
+            detail = f"has epoch {epoch} before {end}, others have {known}"
+            raise _violation("what is committed stays", node, detail)
 
     def _check_majority(self, leader: SimulatedNode, end: int) -> None:
         """Check that a majority has what a leader commits; a lost disk may have had it."""
@@ -205,19 +205,19 @@ class Ledger:
         voters = leader.core.voters
         for voter in voters:
             node = self._nodes[voter.id]
-            is_intact = voter.key.means(node.config.key) and not node.is_damaged
+            is_intact = voter.key.matches(node.config.key) and not node.is_damaged
             if is_intact and node.epoch_before(end) != epoch:
                 missing.append(voter.id)
         if len(voters) - len(missing) < voters.majority:
-            seen = f"commits up to {end}, which {missing} do not have"
-            raise _violation("a majority has what is committed", leader, seen)
+            detail = f"commits up to {end}, which {missing} do not have"
+            raise _violation("a majority has what is committed", leader, detail)
 
     def check_installed(self, node: SimulatedNode, snapshot: OffsetAndEpoch) -> None:
         """Check that a fetched snapshot ends at a committed batch."""
         known = epoch_before(self.committed, snapshot.offset)
         if known != snapshot.epoch:
-            seen = f"installs {snapshot}, others have epoch {known} there"
-            raise _violation("snapshots have what is committed", node, seen)
+            detail = f"installs {snapshot}, others have epoch {known} there"
+            raise _violation("snapshots have what is committed", node, detail)
 
     def check_stored(self, node: SimulatedNode, batch: Batch) -> None:
         """Check that the disk's log ends with a batch; earlier ones were checked before."""
@@ -226,10 +226,13 @@ class Ledger:
 
     def check_election(self, node: SimulatedNode, election: Election) -> None:
         """Check that the disk has the election state that was saved."""
-        kept = decode_election(node.store.election or b"")
-        if kept[:2] != election[:2] or (kept.voted is None) != (election.voted is None):
-            raise _violation("disks read back", node, f"{kept} for {election}")
-        if self._led.get(election.epoch) == node.config.key and election.leader_id != node.number:
+        stored = decode_election(node.store.election or b"")
+        if stored[:2] != election[:2] or (stored.voted is None) != (election.voted is None):
+            raise _violation("disks read back", node, f"{stored} for {election}")
+        if (
+            self._leader_keys.get(election.epoch) == node.config.key
+            and election.leader_id != node.number
+        ):
             raise _violation("leaders remember that they led", node, str(election))
 
     def check_disk(self, node: SimulatedNode) -> None:
@@ -259,8 +262,8 @@ class Ledger:
         """Check a request that a node sends."""
         if isinstance(message, FetchRequest):
             if node.store.unflushed:
-                seen = f"fetches at {node.log_end} with unflushed bytes"
-                raise _violation("what is acknowledged is durable", node, seen)
+                detail = f"fetches at {node.log_end} with unflushed bytes"
+                raise _violation("what is acknowledged is durable", node, detail)
         elif isinstance(message, BeginQuorumEpochRequest | EndQuorumEpochRequest):
             partition = partition_of(message)
             self._note_leader(partition.leader_epoch, partition.leader_id)
@@ -280,8 +283,8 @@ class Ledger:
         is_shipped = node.scenario.membership is Membership.SHIPPED
         is_fatal = is_shipped and inner == ErrorCode.INVALID_REQUEST
         if is_fatal or error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-            seen = f"answers {type(message).__name__} with {error}, {inner}"
-            raise _violation("no error that ends a controller", node, seen)
+            detail = f"answers {type(message).__name__} with {error}, {inner}"
+            raise _violation("no error that ends a controller", node, detail)
         if partition is None:
             return
         if isinstance(message, FetchResponse):
@@ -302,11 +305,11 @@ class Ledger:
             return
         end = partition.diverging_epoch
         if end is not None and end.epoch >= 0 and end.end_offset < asked.high_watermark:
-            seen = f"to {token.node}, which has {asked.high_watermark}: {end}"
-            raise _violation("no divergence below the high watermark", node, seen)
+            detail = f"to {token.node}, which has {asked.high_watermark}: {end}"
+            raise _violation("no divergence below the high watermark", node, detail)
         if 0 <= partition.high_watermark < asked.high_watermark:
-            seen = f"to {token.node}: {partition.high_watermark}"
-            raise _violation("no high watermark below a follower's", node, seen)
+            detail = f"to {token.node}: {partition.high_watermark}"
+            raise _violation("no high watermark below a follower's", node, detail)
 
     def _check_vote(
         self, node: SimulatedNode, token: Token, partition: VoteResponse.PartitionData
@@ -318,16 +321,18 @@ class Ledger:
         candidate = ReplicaKey(asked.replica_id, asked.replica_directory_id)
         voter = node.config.key
         first = self.votes.setdefault((voter, asked.replica_epoch), candidate)
-        kept = decode_election(node.store.election or b"")
-        is_kept = kept.voted is not None and kept.voted.means(candidate)
+        stored = decode_election(node.store.election or b"")
+        is_stored = stored.voted is not None and stored.voted.matches(candidate)
         # A stranger may send an id without a directory id. Under kraft.version 0 the disk has only
         # the id, so after a restart the vote is for any directory id.
-        is_same_on_disk = is_kept and kept.voted is not None and kept.voted.means(first)
-        if not first.means(candidate) and not is_same_on_disk:
-            seen = f"node {voter.id} in epoch {asked.replica_epoch}: {candidate} and {first}"
-            raise RuleViolation("one vote in an epoch", seen)
-        if kept.epoch != asked.replica_epoch or not is_kept:
-            raise RuleViolation("votes are durable before replies", f"node {voter.id} keeps {kept}")
+        is_same_on_disk = is_stored and stored.voted is not None and stored.voted.matches(first)
+        if not first.matches(candidate) and not is_same_on_disk:
+            detail = f"node {voter.id} in epoch {asked.replica_epoch}: {candidate} and {first}"
+            raise RuleViolation("one vote in an epoch", detail)
+        if stored.epoch != asked.replica_epoch or not is_stored:
+            raise RuleViolation(
+                "votes are durable before replies", f"node {voter.id} keeps {stored}"
+            )
 
     def _check_fetch_snapshot(
         self, node: SimulatedNode, token: Token, partition: FetchSnapshotResponse.PartitionSnapshot
@@ -340,8 +345,8 @@ class Ledger:
             for one in (asked, partition)
         )
         if requested != sent:
-            seen = f"answers {asked} with {partition}"
-            raise _violation("snapshots are those that were asked for", node, seen)
+            detail = f"answers {asked} with {partition}"
+            raise _violation("snapshots are those that were asked for", node, detail)
 
 
 _ABOUT_A_PARTITION = frozenset({FetchResponse, VoteResponse, FetchSnapshotResponse})
@@ -351,5 +356,5 @@ def _with_directories(
     before: frozenset[ReplicaKey], after: frozenset[ReplicaKey]
 ) -> frozenset[ReplicaKey]:
     """Return a voter set with the directory ids that another set has for the same voters."""
-    known = {key: [one for one in after if key.means(one)] for key in before}
+    known = {key: [one for one in after if key.matches(one)] for key in before}
     return frozenset(found[0] if found else key for key, found in known.items())

@@ -128,7 +128,7 @@ def _disk_replacement(world: World, leader: SimulatedNode) -> Step | None:
         return None
     for index, voter in enumerate(core.voters):
         present = world.nodes[voter.id].config.key
-        if voter.key.means(present):
+        if voter.key.matches(present):
             continue
         if present in core.voters.keys:
             return Step(world.now, Action.REMOVE, leader.number, value=index)

@@ -1,14 +1,14 @@
-"""What other nodes claim: epochs, offsets and leaders, and whether this replica believes them.
+"""Whether this replica believes the epochs, offsets and leaders that other nodes claim.
 
-`bounds` has the rules and the reasons for them. A claim that is not believed is counted, and
-`Refused` reports it for the log.
+`bounds` has the rules and the reasons for them. This module counts each refused claim, and reports
+it as `RefusedClaim`.
 """
 
 from __future__ import annotations
 
 from kraftwire.raft.core.core import Core
-from kraftwire.raft.core.effects import Refused
-from kraftwire.raft.core.inputs import Answer
+from kraftwire.raft.core.effects import RefusedClaim
+from kraftwire.raft.core.inputs import AddressedResponse
 from kraftwire.raft.core.roles import Follower
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.state.bounds import (
@@ -23,36 +23,36 @@ from kraftwire.raft.state.bounds import (
 def accepts_epoch(core: Core, epoch: int) -> bool:
     """Whether the replica may go on to a later epoch that the message being handled names.
 
-    The caller then does so, since this spends the allowance.
+    If so, this spends the allowance, and the caller has to adopt the epoch.
     """
     if not is_possible_epoch(core, epoch):
         return False
     jump = epoch - core.epoch
     if is_known_source(core):
-        core.told_epoch = max(core.told_epoch, epoch)
+        core.trusted_epoch = max(core.trusted_epoch, epoch)
         core.allowance.use_up(max(jump, 0), core.now)
         return True
-    if jump <= 0 or (_may_be_elected(core, epoch) and core.allowance.spend(jump, core.now)):
+    if jump <= 0 or (_epoch_matters(core, epoch) and core.allowance.spend(jump, core.now)):
         return True
     _refuse(core, f"epoch {epoch}: elections do not explain a jump from {core.epoch}")
     return False
 
 
-def _may_be_elected(core: Core, epoch: int) -> bool:
-    """Whether it can matter to a replica that is not a voter, or not yet, who leads an epoch.
+def _epoch_matters(core: Core, epoch: int) -> bool:
+    """Whether a replica that is not a voter has a reason to believe in an epoch.
 
-    A request does not while a leader answers the replica, and nothing does far above the epochs
-    that known nodes have named. Voters, and a replica that has nobody to ask, believe more.
+    It ignores requests while a leader answers it, and epochs far above those that known nodes have
+    named. Voters, and a replica without nodes to ask, believe more.
     """
-    if core.may_stand or not core.has_nodes_to_ask:
+    if core.is_electable or not core.has_nodes_to_ask:
         return True
     has_leader = isinstance(core.role, Follower) and core.role.has_fetched
-    is_asked_for = isinstance(core.source, Answer)  # the leader itself says that it has resigned
-    return (is_asked_for or not has_leader) and epoch <= core.told_epoch + JUMPS_PER_ELECTION
+    is_response = isinstance(core.source, AddressedResponse)  # the leader itself may have resigned
+    return (is_response or not has_leader) and epoch <= core.trusted_epoch + JUMPS_PER_ELECTION
 
 
 def is_possible_epoch(core: Core, epoch: int) -> bool:
-    """Whether a replica can ever be in an epoch; a negative one counts as an old one."""
+    """Whether a replica can ever be in an epoch; negative ones count as old ones."""
     if epoch <= MAX_EPOCH:
         return True
     _refuse(core, f"epoch {epoch}, which is above the limit of {MAX_EPOCH}")
@@ -76,8 +76,8 @@ def is_possible_end(core: Core, end: OffsetAndEpoch, name: str) -> bool:
 
 
 def is_known_source(core: Core) -> bool:
-    """Whether this is the answer of a bootstrap server, or of a voter where the set has it."""
-    if not isinstance(core.source, Answer) or core.source.address is None:
+    """Whether a bootstrap server has responded, or a voter at its address in the voter set."""
+    if not isinstance(core.source, AddressedResponse) or core.source.address is None:
         return False
     address = core.source.address
     if address in core.config.bootstrap:
@@ -86,18 +86,17 @@ def is_known_source(core: Core) -> bool:
 
 
 def may_replace_leader(core: Core) -> bool:
-    """Whether the replica may believe in another leader of this epoch than it does.
+    """Whether the replica may replace the leader that it knows for this epoch.
 
-    Not after the first has answered a Fetch, and never on a request: only a known node that was
-    asked can say that the sender of the first was wrong.
+    Only the response of a known node can show that the first announcement was wrong, and only
+    until the first leader has answered a Fetch.
     """
     return is_known_source(core) and not core.is_leader_heard
 
 
 def _refuse(core: Core, reason: str) -> None:
-    """Count a claim that is not believed, and have it logged."""
     core.refused_claims += 1
     source = core.source
     if source is not None:
-        peer = source.address if isinstance(source, Answer) else source.token
-        core.effects.append(Refused(peer, f"{type(source.message).__name__} with {reason}"))
+        peer = source.address if isinstance(source, AddressedResponse) else source.token
+        core.effects.append(RefusedClaim(peer, f"{type(source.message).__name__} with {reason}"))

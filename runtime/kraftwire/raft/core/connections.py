@@ -1,7 +1,7 @@
 """The requests in flight: at most one to each node, and a pause after one that has failed.
 
-A response to a request that was given up is ignored, since the replica may be in another epoch by
-now. Times are in ms.
+Responses to dropped requests are ignored, since the replica may be in another epoch by now. Times
+are in ms.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SnapshotQuery(NamedTuple):
 
 
 Query = VoteQuery | ResignationNotice | VersionsQuery | SnapshotQuery
-"""What a request is about, if its response or its failure does not say that by itself."""
+"""What a request is about, for requests whose response or failure does not show it."""
 
 
 class InFlight(NamedTuple):
@@ -71,7 +71,7 @@ class Connections:
         return not self._in_flight
 
     def send(self, node: int, now: int, query: Query | None, address: Address | None = None) -> int:
-        """Note a request to a node that is ready; return the number to send it with."""
+        """Add a request to a node that is ready; return the number to send it with."""
         number = next(self._numbers)
         self._in_flight[number] = InFlight(node, query, now + self._timeout, address)
         self._busy.add(node)
@@ -79,7 +79,7 @@ class Connections:
         return number
 
     def finish(self, number: int, now: int, *, failed: bool = False) -> InFlight | None:
-        """Remove and return the request with a number; return None if it was given up before."""
+        """Remove and return the request with a number; return None if it was dropped before."""
         request = self._in_flight.pop(number, None)
         if request is None:
             return None
@@ -98,13 +98,13 @@ class Connections:
         return [one for number in late if (one := self.finish(number, now, failed=True))]
 
     def forget(self) -> None:
-        """Give up all requests and all pauses: another epoch has other questions."""
+        """Drop all requests and pauses, which belong to an earlier role."""
         self._in_flight.clear()
         self._busy.clear()
         self._paused.clear()
 
     def deadlines(self, now: int) -> list[int]:
-        """Return when requests time out, and when pauses end that have not ended yet."""
+        """Return when requests time out, and when the remaining pauses end."""
         times = [one.deadline for one in self._in_flight.values()]
         if self._paused:
             times += [until for until in self._paused.values() if until > now]

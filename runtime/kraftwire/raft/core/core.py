@@ -1,8 +1,8 @@
 """The state of a replica that all handlers share, and the changes that they make to it.
 
-A change of role is made durable before anything else follows from it: `SaveElection` is the next
-effect. It gives up all requests of the role before. A method raises `ValueError` if a change would
-contradict what the replica knows (`transitions`); handlers check first.
+A change of role drops the requests in flight. `SaveElection` is its first effect, so the change is
+durable before any message depends on it. A method raises `ValueError` if a change would contradict
+what the replica knows (`transitions`); handlers check first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kraftwire.raft.core.effects import (
     Send,
     Truncate,
 )
-from kraftwire.raft.core.inputs import Answer, Request
+from kraftwire.raft.core.inputs import AddressedResponse, Request
 from kraftwire.raft.core.roles import (
     Candidate,
     Follower,
@@ -33,7 +33,7 @@ from kraftwire.raft.core.roles import (
     Resigned,
     Role,
     Unattached,
-    kept_deadline,
+    deadline_to_keep,
     record_vote,
 )
 from kraftwire.raft.core.transitions import Transition, check_transition
@@ -54,7 +54,7 @@ class Core:
     def __init__(self, config: Config, recovered: Recovered, rng: Random, now: int) -> None:
         """Start from the recovered state and persist it again.
 
-        Raises `KraftwireError` if the membership policy does not allow to start with this log.
+        Raises `KraftwireError` if the membership policy forbids a start with this log.
         """
         policy_of(config).check_start(recovered.control)
         self.config = config
@@ -73,7 +73,7 @@ class Core:
         self._checked_voters: VoterSet | None = None
         self._is_voter = False
         self.stop_deadline: int | None = None
-        """When this replica stops in any case; None before `ShutDown`."""
+        """When this replica stops even if it is needed; None before `ShutDown`."""
         self.has_stopped = False
         self.refused: str | None = None
         """Why this replica last refused batches of a leader; None if it never did."""
@@ -83,15 +83,15 @@ class Core:
         self._turns: Counter[int] = Counter()
         """How many requests went to each node that has several voters of its id (KIP-856)."""
         self.allowance = EpochAllowance(config.election_timeout_ms, now)
-        self.source: Request | Answer | None = None
-        """The request or response that is handled now."""
+        self.source: Request | AddressedResponse | None = None
+        """The request or response that is being handled."""
         self.refused_claims = 0
         """How many impossible epochs and offsets this replica has refused."""
         self.heard_epoch: int | None = None
-        """The last epoch whose leader has answered a Fetch, at the listeners that are known."""
+        """The last epoch whose leader has answered a Fetch at the known listeners."""
         self.role: Role = self._first_role(recovered.election or Election(0))
-        self.told_epoch = self.role.epoch
-        """The last epoch in the response of a known node, or in the recovered state."""
+        self.trusted_epoch = self.role.epoch
+        """The highest epoch that a known node or the recovered state has named (`bounds`)."""
         self._save()
 
     # -- state ---------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class Core:
         return self._is_voter
 
     @property
-    def may_stand(self) -> bool:
+    def is_electable(self) -> bool:
         """Whether this replica may be elected: a voter, or one whose removal is not committed.
 
         If one of two voters leads, removes itself and crashes, it may be the only one with that
@@ -170,7 +170,7 @@ class Core:
 
     @property
     def voted(self) -> ReplicaKey | None:
-        """The vote of this replica in the epoch; None in a leader, which needs it no more."""
+        """The vote of this replica in the epoch; None in a leader, which no longer needs it."""
         return self.role.voted
 
     # -- changes -------------------------------------------------------------------------------
@@ -180,12 +180,14 @@ class Core:
 
         The latter happens after a lost election, or if the leader does not answer an observer.
         """
-        deadline = kept_deadline(self.role) or self._election_deadline() if self.may_stand else None
+        deadline = (
+            deadline_to_keep(self.role) or self._election_deadline() if self.is_electable else None
+        )
         voted = self.voted if epoch == self.epoch else None
         self._enter(Unattached(epoch, deadline, leader_id, voted))
 
     def become_follower(self, epoch: int, leader_id: int, listeners: tuple[Listener, ...]) -> None:
-        """Follow the leader of a later epoch, or that of this one if it is better known now."""
+        """Follow the leader of a later epoch, or that of this one if more is known about it."""
         if epoch == self.epoch and self.leader_id not in (None, leader_id):
             raise ValueError(f"a second leader {leader_id} of epoch {epoch} from {self.role}")
         self._follow(epoch, leader_id, listeners)
@@ -203,7 +205,7 @@ class Core:
         before = self.role
         self._enter(self._follower(epoch, leader_id, listeners, self.voted if is_same else None))
         if is_same and listeners != before.leader_listeners:
-            self.heard_epoch = None  # not at these, which a stranger may have announced
+            self.heard_epoch = None  # a stranger may have announced the new listeners
 
     def become_prospective(self) -> None:
         """Ask voters whether they would elect this replica, without a new epoch."""
@@ -235,8 +237,8 @@ class Core:
         self._save()
 
     def _enter(self, role: Role, *, is_saved: bool = True) -> None:
-        """Change the role; an election that stays the same is not saved again."""
-        check_transition(Transition(self.role, role, self.may_stand, self.is_leader_heard))
+        """Change the role; `is_saved` is false if epoch, leader and vote stay the same."""
+        check_transition(Transition(self.role, role, self.is_electable, self.is_leader_heard))
         self.role = role
         if is_saved:
             self._save()
@@ -268,7 +270,7 @@ class Core:
         self.effects.append(Truncate(offset))
 
     def install(self, snapshot: OffsetAndEpoch, size: int, controls: Iterable[Batch]) -> None:
-        """Restart the log after a snapshot that is written, with its control batches.
+        """Restart the log after a completely written snapshot with these control batches.
 
         Raises `KraftwireError` if they cannot be read; then nothing has changed.
         """
@@ -289,21 +291,21 @@ class Core:
     def send(
         self, node_id: int, address: Address, message: Message, query: Query | None = None
     ) -> None:
-        """Send a request to a node that is ready; the response comes with `query`."""
+        """Send a request to a node that is ready; its response is handled with `query`."""
         if len(self.voters.of_id(node_id)) > 1:  # others need no turns, and their ids are unbounded
             self._turns[node_id] += 1
         number = self.connections.send(node_id, self.now, query, address)
         self.effects.append(Send(number, address, message))
 
     def address_of(self, listeners: tuple[Listener, ...]) -> Address | None:
-        """Return the address of the listener that replicas use, if it is among these."""
+        """Return the address of the listener that replicas use; None if it is not among these."""
         for name, host, port in listeners:
             if name == self.config.default_listener:
                 return Address(host, port)
         return None
 
-    def reach(self, key: ReplicaKey) -> Address | None:
-        """Return the address of another voter; None if it is unknown or busy.
+    def address_if_ready(self, key: ReplicaKey) -> Address | None:
+        """Return the address of another voter; None if it is unknown, busy, or not its turn.
 
         Under KIP-856 an id may have two voters, one of them on a lost disk. Only one node has the
         id, and it answers for its own directory, so these voters take turns.
@@ -318,20 +320,20 @@ class Core:
         return self.address_of(voter.listeners)
 
     def _first_role(self, election: Election) -> Role:
-        """Return the role in which a replica goes on after a start."""
+        """Return the role of a replica after a start."""
         epoch, leader_id, voted = election
         if epoch < self.log.last_epoch:  # its file is older than its log: it may have voted since
-            return Unattached(self.log.last_epoch, self._deadline_to_stand())
+            return Unattached(self.log.last_epoch, self._deadline_if_electable())
         if leader_id == self.key.id:
             return self._resigned(epoch)
         # If the epoch has a leader, the candidacy is lost, and the log may have the leader's data.
-        is_mine = leader_id is None and voted is not None and voted.means(self.key)
-        if is_mine and self.may_stand:
+        is_mine = leader_id is None and voted is not None and voted.matches(self.key)
+        if is_mine and self.is_electable:
             return self._candidate(epoch)
         listeners = self.listeners_of(leader_id)
         if leader_id is not None and listeners:
             return self._follower(epoch, leader_id, listeners, voted)
-        return Unattached(epoch, self._deadline_to_stand(), leader_id, voted)
+        return Unattached(epoch, self._deadline_if_electable(), leader_id, voted)
 
     def _candidate(self, epoch: int) -> Candidate:
         tally = Tally(self.voters, self.key)
@@ -367,5 +369,5 @@ class Core:
         least = self.config.election_timeout_ms
         return self.now + least + (self.rng.randrange(least) if least else 0)
 
-    def _deadline_to_stand(self) -> int | None:
-        return self._election_deadline() if self.may_stand else None
+    def _deadline_if_electable(self) -> int | None:
+        return self._election_deadline() if self.is_electable else None

@@ -1,9 +1,9 @@
 """What a replica asks its caller to do.
 
-The caller does each effect to its end before the next. No request or reply may go out before the
-effects ahead of it are durable: a vote or an acknowledgement has to outlive a crash. Nobody
-modifies an effect. They are not frozen because that would make them slower, and not tuples because
-those of two kinds could be equal.
+The caller completes each effect before the next. No request or reply may go out before the effects
+ahead of it are durable: a vote or an acknowledgement has to survive a crash. Nobody modifies an
+effect. Effects are not frozen because that would make them slower, and not tuples because those of
+two kinds could be equal.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class WriteSnapshot:
 class InstallSnapshot:
     """Finish a snapshot and restart the log after it (`Store.finish_snapshot`, `install`).
 
-    The state machine loads it, too, before it applies anything committed after it.
+    The state machine also loads it, before it applies any later record.
     """
 
     snapshot: OffsetAndEpoch
@@ -89,7 +89,7 @@ class Send:
 
 
 class LogSlice(NamedTuple):
-    """Whole batches for a Fetch response, from an offset on (`Store.read`)."""
+    """Whole batches for a Fetch response, starting at an offset (`Store.read`)."""
 
     offset: int
     max_bytes: int
@@ -135,7 +135,7 @@ class StoppedLeading:
 
 
 @dataclass(slots=True)
-class Settled:
+class ProposalOutcome:
     """The outcome of a proposal: the offset after its last record, or None if it was lost."""
 
     token: object
@@ -143,8 +143,8 @@ class Settled:
 
 
 @dataclass(slots=True)
-class Upgraded:
-    """The outcome of `UpgradeKRaftVersion`; the reason is for people."""
+class UpgradeOutcome:
+    """The outcome of `UpgradeKRaftVersion`; the reason is a message for people."""
 
     token: object
     error: ErrorCode = ErrorCode.NONE
@@ -152,7 +152,7 @@ class Upgraded:
 
 
 @dataclass(slots=True)
-class Refused:
+class RefusedClaim:
     """A node has announced an impossible epoch or offset; log this at a bounded rate."""
 
     peer: object
@@ -162,7 +162,7 @@ class Refused:
 
 @dataclass(slots=True)
 class Disconnect:
-    """No response exists for the request with a token: close its connection."""
+    """Close the connection of the request with a token: the replica cannot answer it."""
 
     token: object
 
@@ -172,7 +172,7 @@ class Stopped:
     """`ShutDown` is done: the replica ignores all further inputs."""
 
     is_clean: bool
-    """False if the quorum still needed this replica when its time was over."""
+    """False if the quorum still needed this replica at its deadline."""
 
 
 Effect = (
@@ -188,9 +188,9 @@ Effect = (
     | Committed
     | Leading
     | StoppedLeading
-    | Settled
-    | Upgraded
-    | Refused
+    | ProposalOutcome
+    | UpgradeOutcome
+    | RefusedClaim
     | Disconnect
     | Stopped
 )

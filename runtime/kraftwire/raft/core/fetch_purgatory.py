@@ -1,8 +1,8 @@
 """The Fetches that wait at a leader for new records, by deadline (Kafka's purgatory).
 
-Clients choose how long they wait, up to 24 days, so the number of Fetches is bounded: one goes
-when its client does, and if there are too many, the leader answers the oldest. The next deadline
-and the due Fetches are found without a search.
+Clients choose how long they wait, up to 24 days, so the leader bounds the number of Fetches: it
+removes those of clients that disconnect, and answers the oldest if there are too many. A heap
+finds the next deadline and the due Fetches without a search.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from kraftwire.raft.core.inputs import Request
 
 
 class FetchPurgatory:
-    """Waiting Fetches, in the order in which they came; times are in ms."""
+    """Waiting Fetches in the order of their arrival; times are in ms."""
 
     def __init__(self) -> None:
         self._numbers = count()
         self._waiting: dict[int, tuple[Request, int]] = {}
         """Requests and deadlines."""
         self._deadlines: list[tuple[int, int]] = []
-        """A heap of deadlines and numbers, with some numbers that do not wait any more."""
+        """A heap of deadlines and numbers; some of the numbers no longer wait."""
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -62,7 +62,7 @@ class FetchPurgatory:
         return self._deadlines[0][0] if self._deadlines else None
 
     def _prune(self) -> None:
-        """Bound the heap by the number of Fetches, and keep one that waits on top."""
+        """Bound the heap by the number of Fetches, and remove done ones from its top."""
         if len(self._deadlines) > 2 * len(self._waiting) + 16:
             self._deadlines = sorted((end, key) for key, (_, end) in self._waiting.items())
         while self._deadlines and self._deadlines[0][1] not in self._waiting:

@@ -1,4 +1,4 @@
-"""What can happen to a replica: `Replica.step` takes one of these at a time."""
+"""The events that `Replica.step` handles, one at a time."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kraftwire_wire.message import Message
 
 @dataclass(slots=True)
 class Request:
-    """A request of another node or a client, and the listener that it came to.
+    """A request from another node or a client, and the listener that received it.
 
-    `Reply` names the token.
+    `Reply` repeats the token.
     """
 
     token: object
@@ -25,7 +25,7 @@ class Request:
 
 @dataclass(slots=True)
 class RequestLost:
-    """The client that sent the request with a token has gone."""
+    """The client that sent the request with a token has disconnected."""
 
     token: object
 
@@ -39,8 +39,8 @@ class Response:
 
 
 @dataclass(slots=True)
-class Answer:
-    """A response, and the address that the request was sent to."""
+class AddressedResponse:
+    """A response with the address that was asked: while handled, the source of its claims."""
 
     address: Address | None
     message: Message
@@ -48,7 +48,7 @@ class Answer:
 
 @dataclass(slots=True)
 class RequestFailed:
-    """There will be no response to the `Send` with a number."""
+    """The `Send` with a number failed: no response will come."""
 
     number: int
     is_unsupported: bool = False

@@ -1,8 +1,8 @@
 """Checks of the endpoints that other nodes announce, before a replica or the log believes them.
 
-A replica connects to an announced endpoint, writes it into the log and reports it to others, so it
-has to be an address that can be looked up. A request with a bad endpoint is refused. A bad endpoint
-in a response is ignored.
+A replica connects to an announced endpoint, writes it to the log and reports it to others, so it
+has to be an address that can be resolved. Replicas refuse a request with a bad endpoint, and ignore
+a bad endpoint in a response.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def listeners_problem(listeners: Iterable[Listener]) -> str | None:
 
 
 def announced_problem(message: Message) -> str | None:
-    """Return what is wrong with the endpoints in a request or a response."""
+    """Return what is wrong with the endpoints in a message; None if they are valid."""
     for field in ("leader_endpoints", "listeners"):
         announced: list[Any] = getattr(message, field, [])
         problem = listeners_problem(Listener(one.name, one.host, one.port) for one in announced)

@@ -1,6 +1,6 @@
-"""Requests of a replica, and the one partition that requests and responses are about.
+"""Builds the requests that a replica sends, and finds the metadata partition in messages.
 
-The protocol allows many partitions. A quorum has one: replicas refuse a request about another
+The protocol allows many partitions, but a quorum has one. Replicas refuse a request about another
 partition, about none or about several.
 """
 
@@ -49,7 +49,7 @@ def vote_request(
     *,
     pre_vote: bool = False,
 ) -> VoteRequest:
-    """Ask a voter for its vote in an epoch, or, with `pre_vote`, whether it would vote so."""
+    """Ask a voter for its vote in an epoch; with `pre_vote`, ask whether it would grant it."""
     partition = VoteRequest.PartitionData(
         partition_index=PARTITION,
         replica_epoch=epoch,

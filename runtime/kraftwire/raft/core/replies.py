@@ -1,6 +1,6 @@
-"""Responses about the partition: an error, the epoch, and who leads it from where.
+"""Builds responses about the metadata partition: error, epoch, leader and its endpoint.
 
-They describe the replica after the change that the request has caused.
+They describe the replica after the changes that the request has caused.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def refuse(core: Core, request: Request, kind: Any, error: ErrorCode) -> None:
 
 
 def is_of_this_cluster(core: Core, cluster_id: str | None) -> bool:
-    """Whether a request is for this cluster, as far as both ends know."""
+    """Whether a request is for this cluster; it is if either end does not know its cluster id."""
     return None in (cluster_id, core.config.cluster_id) or cluster_id == core.config.cluster_id
 
 
-def accepted_partition(core: Core, request: Request, kind: Any) -> Any:
+def accept_partition(core: Core, request: Request, kind: Any) -> Any:
     """Return a request's struct for the metadata partition.
 
-    Return None after refusing a request for another cluster, or about anything else.
+    Refuse a request for another cluster or another partition, and return None.
     """
     message: Any = request.message
     partition = partition_of(message)
@@ -56,7 +56,7 @@ def accepted_partition(core: Core, request: Request, kind: Any) -> Any:
 
 
 def leader_listener(core: Core, request: Request) -> Listener | None:
-    """Return the leader's listener of the name that a request came to, if known."""
+    """Return the leader's listener with the name of the one that received a request, if known."""
     if core.leader_id is not None:
         for listener in core.leader_listeners:
             if listener.name == request.listener:
@@ -67,10 +67,10 @@ def leader_listener(core: Core, request: Request) -> Listener | None:
 def answer(
     core: Core, request: Request, kind: type[R], error: ErrorCode = ErrorCode.NONE, **fields: Any
 ) -> None:
-    """Answer about the partition.
+    """Answer a request with the error, epoch and leader of the partition.
 
-    `fields` are those that only this kind of response has. They may also replace the epoch and the
-    leader that this replica knows.
+    `fields` are those that only this kind of response has. They may also override the epoch and
+    the leader.
     """
     known = {"leader_id": leader_of(core), "leader_epoch": core.epoch}
     partition = kind.PartitionData(partition_index=PARTITION, error_code=error, **known | fields)
@@ -84,7 +84,7 @@ def answer(
 def add_endpoint(
     core: Core, request: Request, response: Any, *, since: int = _FIRST_WITH_ENDPOINTS
 ) -> None:
-    """Add where the leader listens, if that is known and the version has the field."""
+    """Add the leader's endpoint, if that is known and the version has the field."""
     listener = leader_listener(core, request)
     if listener is not None and request.version >= since:
         endpoint = type(response).NodeEndpoint(
@@ -94,5 +94,5 @@ def add_endpoint(
 
 
 def leader_of(core: Core) -> int:
-    """Return the id of the leader, or -1, as responses have it."""
+    """Return the id of the leader for a response; -1 if it is unknown."""
     return NO_LEADER if core.leader_id is None else core.leader_id

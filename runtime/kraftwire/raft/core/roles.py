@@ -1,7 +1,7 @@
 """The roles of a replica within an epoch (KIP-595, KIP-996).
 
     Unattached    follows no leader: the epoch is new, or an election was lost
-    Prospective   asks whether it would be elected, before it starts an epoch
+    Prospective   asks voters whether they would elect it, before it starts an epoch
     Candidate     asks for votes in an epoch of its own
     Leader        was elected
     Follower      fetches from the leader
@@ -72,12 +72,12 @@ class Follower:
     """At least one."""
     fetch_deadline: int
     extra_ms: int = 0
-    """The part of `Config.fetch_spread_ms` that was drawn for this leader."""
+    """The random part of `Config.fetch_spread_ms` for this leader."""
     voted: ReplicaKey | None = None
     has_fetched: bool = False
     """Whether this leader has answered a Fetch."""
     download: SnapshotDownload | None = None
-    """The snapshot that this replica fetches from the leader, if it does."""
+    """The snapshot that this replica is fetching from the leader, if any."""
     update_deadline: int = 0
     """When this replica next checks whether the leader needs an UpdateRaftVoter."""
     has_updated: bool = False
@@ -101,7 +101,7 @@ class Resigned:
 
 @dataclass
 class Progress:
-    """What a leader knows about another replica; -1 is a time that never was."""
+    """What a leader knows about another replica; a time of -1 means never."""
 
     end_offset: int | None = None
     """Where its log ends: the offset of its last valid Fetch."""
@@ -113,14 +113,14 @@ class Progress:
 
 @dataclass
 class PendingChange:
-    """A change of the voter set that a request waits for."""
+    """A requested change of the voter set, which is not committed yet."""
 
     request: Request
     change: VoterChange
     deadline: int
     """When the request fails with a timeout; a record that is in the log by then stays there."""
     end: int | None = None
-    """The offset after its record; None until the leader has appended that."""
+    """The offset after its record; None until the leader has appended it."""
     is_asked: bool = False
     """Whether the leader has sent ApiVersions to the new voter."""
     is_able: bool = False
@@ -160,11 +160,11 @@ class Leader:
     waiting: list[PendingChange] = field(default_factory=list)
     """Changes that may not be made yet, in the order of their requests (KIP-856)."""
     is_open: bool = True
-    """Whether state machines may propose: not before all voters are named (KIP-856)."""
+    """Whether state machines may propose; under KIP-856 only after all voters are named."""
     directories: dict[int, UUID] = field(default_factory=dict)
     """Directory ids that voters reported but the log's voter set does not have yet."""
     named_end: int | None = None
-    """The offset after the records that name the voters; None until they are written."""
+    """The offset after the records that name the voters; None until the log has them."""
     described: VoterSet | None = None
     """Under kraft.version 0: the voters as UpdateRaftVoter has described them."""
     voted: ClassVar[None] = None
@@ -174,7 +174,7 @@ Role = Unattached | Prospective | Candidate | Leader | Follower | Resigned
 
 
 def record_vote(role: Role, candidate: ReplicaKey, election_deadline: int) -> None:
-    """Note the vote for another replica, and wait for the outcome.
+    """Record the vote for another replica, and wait for the outcome of the election.
 
     Raises `ValueError` in a role that votes for nobody else, or after another vote.
     """
@@ -183,11 +183,11 @@ def record_vote(role: Role, candidate: ReplicaKey, election_deadline: int) -> No
     role.voted, role.election_deadline = candidate, election_deadline
 
 
-def kept_deadline(role: Role) -> int | None:
+def deadline_to_keep(role: Role) -> int | None:
     """Return the election deadline that a replica keeps when it becomes unattached, if any.
 
-    A replica that gives up its own candidacy keeps its deadline: with a new one, the first to
-    lose might never get its turn.
+    A replica that gives up its candidacy keeps its deadline. With a new one, a replica that lost
+    might never be the first to try again.
     """
     if isinstance(role, Leader | Follower):
         return None

@@ -1,10 +1,10 @@
-"""Snapshots of committed records: which ids they can have, how they begin, which are kept.
+"""Snapshots of committed records: their ids, their first records, and which ones are kept.
 
-A state machine takes a snapshot at the end of a batch, since nothing could be appended to a log
-that begins within a batch (KAFKA-14619). It asks for the id, writes the records of
+A snapshot ends where a batch ends, since nothing could be appended to a log that begins within a
+batch (KAFKA-14619). To take one, a state machine asks for the id, writes the records of
 `begin_snapshot`, its own and a footer, has the store finish the file, and reports `SnapshotTaken`.
-A replica keeps `Config.retained_snapshots`, and the log from the first of them on, so that slow
-followers can still fetch from there.
+A replica keeps `Config.retained_snapshots` of them, and the log from the first one on, so that
+slow followers can still fetch from there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def snapshot_id(core: Core, end: int) -> OffsetAndEpoch | None:
 
 
 def begin_snapshot(core: Core, snapshot: OffsetAndEpoch, last_timestamp: int) -> SnapshotWriter:
-    """Return a writer that has the header, kraft.version and voters as of the snapshot's offset.
+    """Return a writer with the header, and with kraft.version and voters at the snapshot's offset.
 
     `last_timestamp` is that of the last batch before the offset, in ms. The caller appends the
     records of the state machine and finishes the snapshot.
@@ -54,7 +54,7 @@ def note_taken(core: Core, snapshot: OffsetAndEpoch, size: int) -> None:
 
 
 def clean(core: Core) -> None:
-    """Remove surplus snapshots, and the log before the first that is kept, after a while."""
+    """Remove surplus snapshots and the log before the first kept one, once they are due."""
     surplus = len(core.log.snapshots) - core.config.retained_snapshots
     if surplus <= 0:
         core.clean_deadline = None

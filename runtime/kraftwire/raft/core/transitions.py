@@ -3,7 +3,7 @@
 `TRANSITIONS` is the diagram: a row for each role, with the roles that may follow it and the
 condition for each. `Core` asks `check_transition` before every change of role.
 
-                      later epoch: every role may become Unattached or Follower
+    any role    -> Unattached or Follower            in a later epoch
     Unattached  -> Prospective                       hears of no leader in time
     Prospective -> Candidate, in the next epoch      a majority would vote for it
     Candidate   -> Leader                            a majority voted for it
@@ -29,24 +29,24 @@ from kraftwire.raft.core.roles import (
 from kraftwire.raft.state.voters import Listener
 
 
-def are_better(
+def are_better_listeners(
     listeners: tuple[Listener, ...], known: tuple[Listener, ...], *, is_heard: bool
 ) -> bool:
-    """Whether a replica should prefer these listeners of a leader to those that it knows.
+    """Whether a replica should replace the listeners that it knows of a leader by these.
 
-    More listeners are better. So are others if the leader has never answered at the known ones:
-    a stranger may have announced those.
+    More listeners are better. Different ones are better if the leader has never answered at the
+    known ones: a stranger may have announced those.
     """
     return len(listeners) > len(known) or (listeners != known and not is_heard)
 
 
 class Transition(NamedTuple):
-    """A change of role, and what else decides whether it is allowed."""
+    """A change of role, with the state that decides whether it is allowed."""
 
     before: Any
     after: Any
-    may_stand: bool
-    """Whether the replica may become a candidate (`Core.may_stand`)."""
+    is_electable: bool
+    """Whether the replica may become a candidate (`Core.is_electable`)."""
     is_leader_heard: bool
     """Whether the leader of the epoch before has answered a Fetch."""
 
@@ -55,61 +55,69 @@ class Transition(NamedTuple):
         return int(self.after.epoch - self.before.epoch)
 
 
-def _same(change: Transition) -> bool:
+def _same_epoch(change: Transition) -> bool:
     return change.jump == 0
 
 
-def _same_as_voter(change: Transition) -> bool:
-    return change.jump == 0 and change.may_stand
+def _same_epoch_if_electable(change: Transition) -> bool:
+    return change.jump == 0 and change.is_electable
 
 
-def _same_or_later(change: Transition) -> bool:
+def _same_or_later_epoch(change: Transition) -> bool:
     return change.jump >= 0
 
 
-def _next(change: Transition) -> bool:
+def _next_epoch(change: Transition) -> bool:
     return change.jump == 1
 
 
-def _later(change: Transition) -> bool:
+def _later_epoch(change: Transition) -> bool:
     return change.jump > 0
 
 
-def _later_or_observer(change: Transition) -> bool:
+def _later_epoch_or_not_electable(change: Transition) -> bool:
     """An observer whose leader does not answer looks for the leader of the same epoch again."""
-    return change.jump > 0 or (change.jump == 0 and not change.may_stand)
+    return change.jump > 0 or (change.jump == 0 and not change.is_electable)
 
 
-def _later_or_better_known(change: Transition) -> bool:
-    """Within an epoch, a follower only moves to a leader or listeners that it knew less about."""
+def _later_epoch_or_better_listeners(change: Transition) -> bool:
+    """Within an epoch, a follower changes its leader or the listeners only for a better claim."""
     before, after, is_heard = change.before, change.after, change.is_leader_heard
     if change.jump != 0:
         return change.jump > 0
     if before.leader_id != after.leader_id:
         return not is_heard
-    return are_better(after.leader_listeners, before.leader_listeners, is_heard=is_heard)
+    return are_better_listeners(after.leader_listeners, before.leader_listeners, is_heard=is_heard)
 
 
-def _same_and_won(change: Transition) -> bool:
+def _same_epoch_if_won(change: Transition) -> bool:
     return change.jump == 0 and bool(change.before.tally.is_won)
 
 
 TRANSITIONS: Mapping[type, Mapping[type, Callable[[Transition], bool]]] = {
-    Unattached: {Unattached: _later, Prospective: _same_as_voter, Follower: _same_or_later},
-    Prospective: {Unattached: _same_or_later, Candidate: _next, Follower: _same_or_later},
+    Unattached: {
+        Unattached: _later_epoch,
+        Prospective: _same_epoch_if_electable,
+        Follower: _same_or_later_epoch,
+    },
+    Prospective: {
+        Unattached: _same_or_later_epoch,
+        Candidate: _next_epoch,
+        Follower: _same_or_later_epoch,
+    },
     Candidate: {
-        Unattached: _later,
-        Prospective: _same_as_voter,
-        Leader: _same_and_won,
-        Follower: _same_or_later,
+        Unattached: _later_epoch,
+        Prospective: _same_epoch_if_electable,
+        Leader: _same_epoch_if_won,
+        Follower: _same_or_later_epoch,
     },
     Follower: {
-        Unattached: _later_or_observer,
-        Prospective: _same_as_voter,
-        Follower: _later_or_better_known,
+        Unattached: _later_epoch_or_not_electable,
+        Prospective: _same_epoch_if_electable,
+        Follower: _later_epoch_or_better_listeners,
     },
-    Leader: {Unattached: _later, Follower: _later, Resigned: _same},
-    Resigned: {Unattached: _later, Follower: _later},
+    Leader: {Unattached: _later_epoch, Follower: _later_epoch, Resigned: _same_epoch},
+    Resigned: {Unattached: _later_epoch, Follower: _later_epoch},
 }
 
 

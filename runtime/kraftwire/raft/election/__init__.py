@@ -1,4 +1,4 @@
-"""Elections (KIP-595, KIP-996), and what a leader does until it resigns.
+"""Elections (KIP-595, KIP-996), and the work of a leader until it resigns.
 
 - `vote_grants`: whether a replica grants a vote
 - `vote_client` asks for votes; `vote_server` answers Vote, BeginQuorumEpoch and EndQuorumEpoch

@@ -6,22 +6,21 @@ from collections.abc import Sequence
 
 from kraftwire.raft.core.connections import ResignationNotice
 from kraftwire.raft.core.core import Core
-from kraftwire.raft.core.effects import Leading, Settled
+from kraftwire.raft.core.effects import Leading, ProposalOutcome
 from kraftwire.raft.core.messages import begin_quorum_epoch_request, end_quorum_epoch_request
 from kraftwire.raft.core.roles import Candidate, Leader, Progress, Resigned
 from kraftwire.raft.membership import policy_of
 from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
-from kraftwire.raft.state.majorities import majority, majority_end
+from kraftwire.raft.state.majorities import majority_end
 from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey, VoterSet
 from kraftwire_messages.kafka import LeaderChangeMessage
 from kraftwire_wire.records import ControlType
 
-_NOT_FETCHED = -1
-_NEVER = -1
+_UNKNOWN = -1
 
 
 def begin_epoch(core: Core) -> None:
-    """Lead the epoch that this candidate has won; its first batch announces that."""
+    """Lead the epoch that this candidate has won, and append its LeaderChangeMessage."""
     candidate = core.role
     assert isinstance(candidate, Candidate), "only candidates are elected"
     policy = policy_of(core.config)
@@ -76,7 +75,7 @@ def append_controls(core: Core, leader: Leader, controls: Sequence[ControlRecord
 
 
 def _note_voters(core: Core, leader: Leader, before: VoterSet) -> None:
-    """Go on with another voter set; the progress of replicas stays, voters or not."""
+    """Adopt a changed voter set, and keep the progress of all replicas."""
 
     def key_after(key: ReplicaKey) -> ReplicaKey:
         was_unnamed = key in before.keys and key.directory_id == NO_DIRECTORY
@@ -95,8 +94,8 @@ def _note_voters(core: Core, leader: Leader, before: VoterSet) -> None:
 def name_voters(core: Core, leader: Leader) -> None:
     """Append the directory ids of the voters once all have reported them (KIP-856).
 
-    As with any change, a record of this epoch is committed first. When each voter has these
-    records, whichever leader wrote them, state machines may propose.
+    As with any change, a record of this epoch has to be committed first. State machines may propose
+    once each voter has these records, whichever leader wrote them.
     """
     if leader.is_open:
         return
@@ -122,7 +121,7 @@ def is_removed(core: Core, leader: Leader) -> bool:
 
 
 def resign(core: Core, leader: Leader) -> None:
-    """Stop leading; the voters with the longest logs should be next."""
+    """Stop leading, and prefer the voters with the longest logs as successors."""
     successors = sorted(core.others, key=lambda key: (-_end_of(leader, key), key))
     core.become_resigned(tuple(successors))
 
@@ -131,10 +130,9 @@ def announce_leader(core: Core, leader: Leader) -> None:
     """Send BeginQuorumEpoch to voters that do not fetch."""
     leader.begin_quorum_deadline = core.now + core.config.begin_quorum_ms
     for key in core.others:
-        progress = leader.progress.get(key)
-        last = progress.last_fetch_ms if progress is not None else _NEVER
-        is_quiet = last == _NEVER or core.now - last >= core.config.begin_quorum_ms
-        address = core.reach(key)
+        last = leader.progress.get(key, Progress()).last_fetch_ms
+        is_quiet = last < 0 or core.now - last >= core.config.begin_quorum_ms
+        address = core.address_if_ready(key)
         if is_quiet and address is not None:
             request = begin_quorum_epoch_request(
                 core.config.cluster_id, core.key.id, key, core.epoch, core.config.listeners
@@ -145,7 +143,7 @@ def announce_leader(core: Core, leader: Leader) -> None:
 def announce_resignation(core: Core, resigned: Resigned) -> None:
     """Send EndQuorumEpoch to voters that have not answered one yet."""
     for key in sorted(resigned.unacknowledged):
-        address = core.reach(key)
+        address = core.address_if_ready(key)
         if address is not None:
             request = end_quorum_epoch_request(
                 core.config.cluster_id, core.key.id, core.epoch, resigned.successors, ()
@@ -154,10 +152,10 @@ def announce_resignation(core: Core, resigned: Resigned) -> None:
 
 
 def propose(core: Core, token: object, values: Sequence[bytes]) -> None:
-    """Append records of the state machine; only a leader that has reported `Leading` does."""
+    """Append records of the state machine, if this leader has reported `Leading`."""
     leader = core.role
     if not isinstance(leader, Leader) or not leader.is_open:
-        core.effects.append(Settled(token, None))
+        core.effects.append(ProposalOutcome(token, None))
         return
     core.append(data_batch(core.log.end, core.epoch, core.now, values))
     leader.proposed.append((token, core.log.end))
@@ -172,7 +170,7 @@ def note_flushed(core: Core, end: int) -> None:
 
 
 def note_fetch(core: Core, leader: Leader, replica: ReplicaKey, offset: int) -> None:
-    """Note that a replica has the log up to an offset; one without an id is not counted."""
+    """Note that a replica has the log up to an offset; ignore clients without a replica id."""
     voter = core.voters.find(replica)
     key = replica if voter is None else voter.key
     if key.id < 0:
@@ -203,33 +201,32 @@ def _forget_observers(core: Core, leader: Leader) -> None:
 
 
 def note_heard(core: Core, leader: Leader, replica: ReplicaKey) -> None:
-    """Count a voter as heard; lead for longer once a majority was, including the leader."""
+    """Note that a voter fetches. Once a majority has, including the leader, lead for longer."""
     voter = core.voters.find(replica)
     if voter is None:
         return
     leader.heard.add(voter.key)
-    others = majority(len(core.voters)) - (1 if core.is_voter else 0)
+    others = core.voters.majority - (1 if core.is_voter else 0)
     if leader.check_quorum_deadline is not None and len(leader.heard) >= others:
         leader.heard.clear()
         leader.check_quorum_deadline = core.now + core.config.check_quorum_ms
 
 
 def advance(core: Core, leader: Leader) -> None:
-    """Commit what a majority has, if that includes records of this epoch (Raft, 5.4.2)."""
+    """Commit the records that a majority has, if some are of this epoch (Raft, 5.4.2)."""
     own = core.voters.find(core.key)
     ends = [leader.flushed if voter is own else _end_of(leader, voter.key) for voter in core.voters]
-    end = majority_end(ends) if ends else _NOT_FETCHED
+    end = majority_end(ends) if ends else _UNKNOWN
     if end > leader.epoch_start and end > (leader.high_watermark or 0):
         leader.high_watermark = end
         core.has_news = True
         core.commit(end)
         for token, after in leader.proposed:
             if after <= end:
-                core.effects.append(Settled(token, after))
+                core.effects.append(ProposalOutcome(token, after))
         leader.proposed = [one for one in leader.proposed if one[1] > end]
 
 
 def _end_of(leader: Leader, voter: ReplicaKey) -> int:
-    progress = leader.progress.get(voter)
-    end = progress.end_offset if progress is not None else None
-    return _NOT_FETCHED if end is None else end
+    end = leader.progress.get(voter, Progress()).end_offset
+    return _UNKNOWN if end is None else end

@@ -1,7 +1,7 @@
 """How a leader steps down, and how a replica shuts down.
 
-A leader that shuts down resigns, and goes on announcing who should be next. Until another leader is
-known, a voter that shuts down still answers and votes, since the others may have no majority
+A leader that shuts down resigns, and keeps announcing its preferred successors. A voter that shuts
+down still answers and votes until it knows another leader, since the others may have no majority
 without it, but it starts no election. Kafka's leader first answers BROKER_NOT_AVAILABLE for a
 while; this one resigns immediately.
 """
@@ -15,9 +15,9 @@ from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.election.leadership import resign
 
 
-def give_up_leadership(core: Core, what: Resign) -> None:
+def give_up_leadership(core: Core, event: Resign) -> None:
     """Resign, unless the input is about another epoch."""
-    if isinstance(core.role, Leader) and what.epoch in (None, core.epoch):
+    if isinstance(core.role, Leader) and event.epoch in (None, core.epoch):
         resign(core, core.role)
 
 
@@ -28,7 +28,7 @@ def shut_down(core: Core) -> None:
 
 
 def may_stop(core: Core) -> bool:
-    """Whether this replica shuts down, and nobody needs it or its time is over."""
+    """Whether this replica shuts down, and is not needed or has reached its deadline."""
     deadline = core.stop_deadline
     if deadline is None or isinstance(core.role, Leader):
         return False
@@ -43,6 +43,6 @@ def stop(core: Core) -> None:
 
 
 def _is_needed(core: Core) -> bool:
-    """Whether the voters may lack a leader, and without this one a majority."""
+    """Whether this is a voter without a leader, whose vote the others may need."""
     follows = core.leader_id not in (None, core.key.id)
     return core.is_voter and len(core.voters) > 1 and not follows

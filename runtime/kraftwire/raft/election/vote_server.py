@@ -1,8 +1,8 @@
 """The answers to Vote, BeginQuorumEpoch and EndQuorumEpoch.
 
-The checks are in the order of Kafka's `KafkaRaftClient`, since clients can see it. Errors of
-cluster and form are about the request as a whole. All others are about the partition, and come
-with the epoch and the leader that this replica knows.
+The checks are in the order of Kafka's `KafkaRaftClient`, which clients can observe. A wrong cluster
+id, a malformed request and a refused claim get an error for the whole request. All other errors are
+for the partition, with the epoch and the leader that this replica knows.
 
 Kafka's controller crashes if a node announces a second leader of an epoch. This one refuses the
 request and changes nothing: somebody is wrong, but it cannot know who.
@@ -23,9 +23,9 @@ from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.inputs import Request
 from kraftwire.raft.core.listeners import listeners_problem
 from kraftwire.raft.core.messages import listeners_in
-from kraftwire.raft.core.replies import NO_LEADER, R, accepted_partition, answer, refuse
+from kraftwire.raft.core.replies import NO_LEADER, R, accept_partition, answer, refuse
 from kraftwire.raft.core.roles import Follower
-from kraftwire.raft.core.transitions import are_better
+from kraftwire.raft.core.transitions import are_better_listeners
 from kraftwire.raft.election.vote_grants import grants_pre_vote, grants_vote
 from kraftwire.raft.membership import policy_of
 from kraftwire.raft.metadata_log.log_state import UpToDate
@@ -45,8 +45,8 @@ _MAX_ELECTION_BACKOFF_MS = 1000
 
 
 def handle_vote(core: Core, request: Request, message: VoteRequest) -> None:
-    """Answer whether a candidate gets the vote, or in a pre-vote, whether it would get it."""
-    partition: VoteRequest.PartitionData | None = accepted_partition(core, request, VoteResponse)
+    """Answer whether a candidate gets the vote; for a pre-vote, whether it would get it."""
+    partition: VoteRequest.PartitionData | None = accept_partition(core, request, VoteResponse)
     if partition is None:
         return
     epoch, last_epoch = partition.replica_epoch, partition.last_offset_epoch
@@ -71,8 +71,15 @@ def handle_vote(core: Core, request: Request, message: VoteRequest) -> None:
     if partition.pre_vote:
         is_over = epoch > core.epoch and candidate.id == core.leader_id
         granted = grants_pre_vote(core.role, is_up_to_date=is_up_to_date, is_over=is_over)
-        if epoch > core.epoch:
-            _answer_in_its_epoch(core, request, epoch, granted=granted)
+        if epoch > core.epoch:  # not adopted (`bounds`), but the candidate ignores earlier epochs
+            answer(
+                core,
+                request,
+                VoteResponse,
+                vote_granted=granted,
+                leader_epoch=epoch,
+                leader_id=NO_LEADER,
+            )
             return
     else:
         granted = candidate.id != core.key.id and grants_vote(
@@ -88,18 +95,18 @@ def handle_begin_quorum_epoch(
 ) -> None:
     """Follow the leader of an epoch that has begun."""
     partition: BeginQuorumEpochRequest.PartitionData | None
-    partition = _learn_from(core, request, BeginQuorumEpochResponse, message)
+    partition = _learn_from_request(core, request, BeginQuorumEpochResponse, message)
     if partition is None:
         return
-    is_meant = _is_for_me(core, message.voter_id, partition.voter_directory_id)
-    error = _check_is_voter(core) if is_meant else policy_of(core.config).wrong_voter
+    is_for_me = _is_for_me(core, message.voter_id, partition.voter_directory_id)
+    error = _check_is_voter(core) if is_for_me else policy_of(core.config).wrong_voter
     answer(core, request, BeginQuorumEpochResponse, error)
 
 
 def handle_end_quorum_epoch(core: Core, request: Request, message: EndQuorumEpochRequest) -> None:
-    """Start an election when the leader has resigned, the sooner the more it prefers this one."""
+    """Schedule an election after the leader has resigned, earlier for preferred successors."""
     partition: EndQuorumEpochRequest.PartitionData | None
-    partition = _learn_from(core, request, EndQuorumEpochResponse, message)
+    partition = _learn_from_request(core, request, EndQuorumEpochResponse, message)
     if partition is None:
         return
     if isinstance(core.role, Follower) and core.role.leader_id == partition.leader_id:
@@ -107,13 +114,13 @@ def handle_end_quorum_epoch(core: Core, request: Request, message: EndQuorumEpoc
             ReplicaKey(one.candidate_id, one.candidate_directory_id)
             for one in partition.preferred_candidates
         ] or [ReplicaKey(number) for number in partition.preferred_successors]
-        ranks = [rank for rank, key in enumerate(successors) if key.means(core.key)]
+        ranks = [rank for rank, key in enumerate(successors) if key.matches(core.key)]
         delay = election_backoff_ms(ranks[0] if ranks else len(successors), len(successors))
         core.role.fetch_deadline = core.now + delay
     answer(core, request, EndQuorumEpochResponse, _check_is_voter(core))
 
 
-def _learn_from(
+def _learn_from_request(
     core: Core,
     request: Request,
     kind: type[R],
@@ -121,9 +128,9 @@ def _learn_from(
 ) -> Any:
     """Learn the leader that sent a request; return its struct for the partition.
 
-    Return None if the request was refused, and answered.
+    If the request is wrong, refuse it and return None.
     """
-    partition = accepted_partition(core, request, kind)
+    partition = accept_partition(core, request, kind)
     if partition is None:
         return None
     leader_id, epoch = partition.leader_id, partition.leader_epoch
@@ -145,8 +152,8 @@ def _learn_from(
 def election_backoff_ms(rank: int, count: int) -> int:
     """Return how long a replica waits for its election, by its rank among `count` successors.
 
-    The first does not wait, each other twice as long as the one before, and a replica that is not
-    in the list the longest (`KafkaRaftClient.strictExponentialElectionBackoffMs`, KIP-595).
+    The first does not wait. Each other waits twice as long as the one before, and a replica that is
+    not in the list waits longest (`KafkaRaftClient.strictExponentialElectionBackoffMs`, KIP-595).
     Without a list nobody waits.
     """
     if rank == 0:
@@ -159,10 +166,10 @@ def election_backoff_ms(rank: int, count: int) -> int:
 def learn_leader(
     core: Core, epoch: int, leader_id: int | None, listeners: tuple[Listener, ...]
 ) -> bool:
-    """Learn the leader of an epoch that is not below this replica's; return False if it is refused.
+    """Learn the leader of an epoch that is not below this replica's; return False to refuse it.
 
-    It is if this replica knows another leader of the epoch, if it should be the leader itself and
-    is not, or if elections do not explain the epoch.
+    A replica refuses a second leader of an epoch, a claim that it leads itself if it does not, and
+    an epoch that elections do not explain.
     """
     if leader_id == core.key.id:
         return core.leader_id == leader_id and epoch == core.epoch
@@ -175,7 +182,7 @@ def learn_leader(
     if leader_id is not None and listeners:
         if is_other and not is_later:
             core.replace_leader(leader_id, listeners)
-        elif is_later or are_better(
+        elif is_later or are_better_listeners(
             listeners, core.leader_listeners, is_heard=core.is_leader_heard
         ):
             core.become_follower(epoch, leader_id, listeners)
@@ -185,22 +192,13 @@ def learn_leader(
 
 
 def _is_possible(core: Core, partition: VoteRequest.PartitionData) -> bool:
-    """Whether epoch and offset of a Vote are possible; if not, that is counted."""
+    """Whether epoch and offset of a Vote are possible; this counts those that are not."""
     epoch = partition.replica_epoch
     if not is_possible_offset(core, partition.last_offset, "log end"):
         return False
     if partition.pre_vote:
         return is_possible_epoch(core, epoch)
     return accepts_epoch(core, epoch)
-
-
-def _answer_in_its_epoch(core: Core, request: Request, epoch: int, *, granted: bool) -> None:
-    """Answer a pre-vote of a later epoch, which this replica does not adopt (see `bounds`).
-
-    The other end ignores responses of an earlier epoch. In the later one no leader is known here.
-    """
-    fields = {"vote_granted": granted, "leader_epoch": epoch, "leader_id": NO_LEADER}
-    answer(core, request, VoteResponse, ErrorCode.NONE, **fields)
 
 
 def _check_voter(core: Core, replica_id: int, epoch: int) -> ErrorCode | None:
@@ -210,10 +208,10 @@ def _check_voter(core: Core, replica_id: int, epoch: int) -> ErrorCode | None:
 
 
 def _check_is_voter(core: Core) -> ErrorCode:
-    """Return the error for a leader that takes this replica for a voter."""
+    """Return the error for a leader that believes that this replica is a voter."""
     return ErrorCode.NONE if core.is_voter else policy_of(core.config).not_a_voter
 
 
 def _is_for_me(core: Core, voter_id: int, directory_id: UUID) -> bool:
     """Whether a request is for this replica; early versions do not name their voter."""
-    return voter_id == _NO_ID or ReplicaKey(voter_id, directory_id).means(core.key)
+    return voter_id == _NO_ID or ReplicaKey(voter_id, directory_id).matches(core.key)

@@ -44,18 +44,18 @@ __all__ = [
 
 
 class Policy(Protocol):
-    """The rules of one document or release."""
+    """The rules of a Kafka release or of a KIP."""
 
     registry: Registry
     """Decodes the control records of a log."""
     needed_kraft_version: int
     """The least kraft.version at which voters change."""
     wrong_voter: ErrorCode
-    """The error of a replica that gets a request for another voter."""
+    """The error that a replica returns for a request to another voter."""
     not_a_voter: ErrorCode
-    """The error of an observer that gets a request for voters from the leader."""
+    """The error that an observer returns if the leader believes that it is a voter."""
     queues_changes: bool
-    """Whether a change waits until it may be made, or is refused until then."""
+    """Whether a change that cannot be made yet waits; otherwise it is refused."""
     needed_apis: Mapping[int, int]
     """The APIs that a new voter has to support, with the version of each that it needs."""
     has_updates: bool
@@ -65,7 +65,7 @@ class Policy(Protocol):
         """Raise `KraftwireError` if a replica with this log must not start."""
 
     def election_form(self, kraft_version: int) -> int:
-        """Return the kraft.version whose form quorum-state has; from 1 on with directories."""
+        """Return the kraft.version whose quorum-state format to write; 1 has directory ids."""
 
     def leader_change_version(self, kraft_version: int) -> int:
         """Return the version of LeaderChangeMessage to write; 1 has the directories of voters."""

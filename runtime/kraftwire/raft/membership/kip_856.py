@@ -1,14 +1,15 @@
 """The rules of KIP-856: each record adds or removes one voter; ids and listeners are configured.
 
-An id may occur twice, with two directories. That is how a lost disk is replaced: first the new one
-is added, then the old one removed. The configured voters have no directories; a record that adds a
-voter of their id sets it. The draft has no numbers for VOTER_ALREADY_ADDED, VOTER_ALREADY_REMOVED
-and NOT_VOTER. Replicas answer with Kafka's errors for these cases: DUPLICATE_VOTER (126) for the
-first and VOTER_NOT_FOUND (127) for the other two.
+The configuration does not know the directory ids of voters. A voter is *named* once a record in the
+log has its directory id. An id may occur twice, with two directories. That is how operators replace
+a lost disk: they add the new one first, then remove the old one.
+
+The draft has no numbers for VOTER_ALREADY_ADDED, VOTER_ALREADY_REMOVED and NOT_VOTER. Replicas
+answer with Kafka's DUPLICATE_VOTER (126) for the first and VOTER_NOT_FOUND (127) for the others.
 
 For operators: keep all disks until the first record of the state machine is committed. A leader
-accepts no proposals before each voter has the records that name all voters, and a voter that has
-lost its disk never will. A new leader waits again as long as the log has no record of the state
+accepts no proposals before each voter has the records that name all voters, and a voter on a lost
+disk never gets them. A new leader waits again as long as the log has no record of the state
 machine. Clients of such a quorum get the error that no leader accepts changes. DescribeQuorum
 shows the lost voter without progress and its new disk as an observer. Nothing is lost: for each
 lost disk, send AddVoter for the new one and RemoveVoter for the old one, and the leader opens.
@@ -39,7 +40,7 @@ from kraftwire_wire.numbers import ApiKey, ErrorCode
 from kraftwire_wire.registry import Registry
 
 _NAMED = 1
-"""The kraft.version of a quorum whose voters are named."""
+"""The kraft.version of a quorum with named voters."""
 _TYPES = {name: number for number, name in kip_856.registry.control_records.items()}
 
 _WITH_DIRECTORIES: Mapping[int, int] = MappingProxyType(
@@ -54,11 +55,11 @@ _WITH_DIRECTORIES: Mapping[int, int] = MappingProxyType(
         ApiKey.REMOVE_RAFT_VOTER: 0,
     }
 )
-"""The first versions with directory ids in Kafka; the draft has them as Fetch 14 etc."""
+"""The first versions with directory ids in Kafka; the draft has other numbers, as Fetch 14."""
 
 
 class Kip856:
-    """Voters are added and removed one by one, and named once all are known."""
+    """Changes one voter per record; names all voters once all have reported directory ids."""
 
     registry = Registry(
         "kraftwire_messages",
@@ -96,7 +97,7 @@ class Kip856:
             raise KraftwireError(f"the log has voters with the ids {unlisted}, {reason}")
 
     def election_form(self, kraft_version: int) -> int:
-        return 1  # a vote is for a replica with its disk
+        return 1  # votes are for a directory id
 
     def leader_change_version(self, kraft_version: int) -> int:
         """Return 1 exactly if kraft.version is at least 1 (KIP-853)."""
@@ -128,13 +129,13 @@ class Kip856:
         return []
 
     def first_records(self, control: ControlState, leader: Voter) -> list[ControlRecord]:
-        return []  # the voters are named when all are known
+        return []  # `naming_records` come later
 
     def has_named(self, voters: VoterSet) -> bool:
         return all(voter.key.directory_id != NO_DIRECTORY for voter in voters)
 
     def is_open(self, control: ControlState) -> bool:
-        # If there are records of the state machine, each voter had the records that name all.
+        # The state machine has records only if each voter had the records that name all voters.
         return self.has_named(control.voters.last) and control.first_data is not None
 
     def naming_records(

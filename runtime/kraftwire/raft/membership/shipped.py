@@ -1,4 +1,4 @@
-"""The rules of Kafka 4 (KIP-853): a record has the whole set."""
+"""The rules of Kafka 4 (KIP-853): each VotersRecord holds the whole set."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kraftwire_wire.records import ControlType
 
 
 class Shipped:
-    """Kafka 4: each VotersRecord holds the whole set, in which an id occurs once."""
+    """Writes the whole set for each change; an id occurs once in it."""
 
     registry = kafka.registry
     needed_kraft_version = 1
@@ -43,8 +43,8 @@ class Shipped:
     def leader_change_version(self, kraft_version: int) -> int:
         """Return 0 under every kraft.version, as Kafka writes it.
 
-        KIP-853 wants version 1 from kraft.version 1 on. But Kafka 4.4 decodes each
-        LeaderChangeMessage in version 0: version 1 crashes a controller, and again at each start,
+        KIP-853 specifies version 1 from kraft.version 1 on. But Kafka 4.4 decodes each
+        LeaderChangeMessage in version 0. Version 1 crashes a controller, and again at each start,
         since the message is in its log.
         """
         del kraft_version
@@ -74,14 +74,14 @@ class Shipped:
         return [_voters_record(voters)]
 
     def first_records(self, control: ControlState, leader: Voter) -> list[ControlRecord]:
-        """Return the set if the log lacks it, or describes the leader in another way."""
+        """Return the voter set if the log lacks it or describes the leader differently."""
         kraft_version, voters = control.kraft_version.last, control.voters.last
         if kraft_version < self.needed_kraft_version:
             return []
         before = voters.find(leader.key)
-        if before is None:  # its removal is in the log, and not committed
+        if before is None:  # its removal is in the log, but not committed
             return []
-        if before.agrees(leader) and control.voters.last_offset != BEFORE_THE_LOG:
+        if before.describes_same_as(leader) and control.voters.last_offset != BEFORE_THE_LOG:
             return []
         return upgrade_records(kraft_version, voters.updating(leader))
 
@@ -103,7 +103,7 @@ class Shipped:
 
 
 def upgrade_records(kraft_version: int, voters: VoterSet) -> list[ControlRecord]:
-    """Return the records that raise kraft.version, and with it write the voters to the log."""
+    """Return the records that raise kraft.version and write the voters to the log."""
     return [version_record(kraft_version), _voters_record(voters)]
 
 

@@ -1,4 +1,4 @@
-"""Record batches of the metadata log: built by a leader, parsed from a response by a follower.
+"""Builds record batches for a leader, and splits the responses that a follower receives.
 
 A batch keeps the bytes that it was built or received with, so that the logs of all replicas are
 the same, byte for byte.
@@ -23,7 +23,7 @@ _KNOWN = frozenset(map(int, ControlType))
 _LENGTH_AT = LOG_OVERHEAD - 4
 
 MOST_CONTROL_BYTES = 1 << 20
-"""How many bytes of control records a replica reads in one step.
+"""The most bytes of control records that a replica reads in one step.
 
 Kafka's control batches have a few hundred bytes. A batch with more than this is refused.
 """
@@ -61,8 +61,8 @@ def control_batch(
 def split_batches(data: bytes, limit: int = DEFAULT_LIMIT) -> Iterator[Batch]:
     """Yield the batches that a leader has sent, except an incomplete one at the end.
 
-    `limit` is how many bytes one may decompress to. Raises `CorruptBatch` for bytes that are not a
-    batch, or whose CRC does not match.
+    `limit` is how many bytes one batch may decompress to. Raises `CorruptBatch` for bytes that are
+    not a batch, or whose CRC does not match.
     """
     position = 0
     while len(data) - position >= HEADER.size:
@@ -75,10 +75,10 @@ def split_batches(data: bytes, limit: int = DEFAULT_LIMIT) -> Iterator[Batch]:
 
 
 def check_size(batch: Batch) -> int:
-    """Return how many bytes a batch takes to read beyond those received.
+    """Return how many bytes have to be decompressed or parsed now to append a batch.
 
-    Raises `CorruptBatch` for too many: a few kilobytes can decompress to gigabytes. Uncompressed
-    records are no larger than their response and read later, but control records are read now.
+    Raises `CorruptBatch` if its control records have too many bytes: a few kilobytes can decompress
+    to gigabytes. Uncompressed data records count nothing, because they are read later.
     """
     header = batch.header
     if not header.codec and not header.is_control:
@@ -104,7 +104,11 @@ def controls_of(batch: Batch, registry: Registry) -> Iterator[tuple[int, Control
     offsets = range(header.base_offset, header.last_offset + 1)
     records = batch.records
     if [record.offset for record in records] != list(offsets):
-        raise CorruptBatch(batch.file, header.position, f"its records do not have {offsets}")
+        raise CorruptBatch(
+            batch.file,
+            header.position,
+            f"its records do not have the offsets {offsets.start} to {header.last_offset}",
+        )
     for record in records:
         number = int(decode_control_key(record.key or b""))
         if number in _KNOWN or number in registry.control_records:

@@ -1,6 +1,6 @@
 """The voter set and kraft.version of a quorum, as its control records set them.
 
-The records are read from snapshots and from all of the log, committed or not. Kafka's VotersRecord
+They come from the latest snapshot and from the whole log, committed or not. Kafka's VotersRecord
 holds a whole set (KIP-853). The records of KIP-856 add and remove one voter each, and the listeners
 come from the configuration. If the configured set has a voter without a directory, a record that
 adds a voter of its id sets the directory.
@@ -30,9 +30,9 @@ class ControlState:
         self.voters = History(static)
         self.kraft_version = History(0)
         self.first_data: int | None = None
-        """An offset of a record of the state machine; None if there are no such records.
+        """An offset at which the state machine has a record; None if it has no records.
 
-        A snapshot has some, unless it is older than the records that name the voters (KIP-856).
+        A snapshot counts as having some if it names the voters (KIP-856).
         """
 
     def apply(self, batch: Batch) -> None:
@@ -49,7 +49,7 @@ class ControlState:
             self.first_data = batch.header.base_offset
 
     def load(self, snapshot: OffsetAndEpoch, batches: Iterable[Batch]) -> None:
-        """Start again from a snapshot's batches; raise `KraftwireError` if one cannot be read."""
+        """Replace the state by that of a snapshot; raise `KraftwireError` if it cannot be read."""
         voters, kraft_version = NO_VOTERS, 0
         for batch in batches:
             changed, kraft_versions = self._read(batch, voters)
@@ -66,14 +66,14 @@ class ControlState:
             self.first_data = None
 
     def forget_before(self, offset: int) -> None:
-        """Forget the values that were in force only before an offset, where the log begins now."""
+        """Forget the values that were in force only before the new start of the log."""
         self.voters.forget_before(offset)
         self.kraft_version.forget_before(offset)
 
     def _read(
         self, batch: Batch, voters: VoterSet
     ) -> tuple[list[HistoryEntry[VoterSet]], list[HistoryEntry[int]]]:
-        """Return what a batch sets, in a log that has a voter set."""
+        """Return the voter sets and kraft.versions in a batch; `voters` is the set before it."""
         changed: list[HistoryEntry[VoterSet]] = []
         kraft_versions: list[HistoryEntry[int]] = []
         try:

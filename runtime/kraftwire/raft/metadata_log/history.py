@@ -1,8 +1,8 @@
-"""Values that control records set, by the offset from which on each is in force.
+"""Values that control records set, each with the first offset at which it is in force.
 
 A voter set or kraft.version is in force from its record on, committed or not (KIP-853). Truncating
-the record brings the value before back. A value from before the log, of a static configuration or
-the bootstrap checkpoint, has the offset -1.
+the record restores the value before it. A value from a static configuration or the bootstrap
+checkpoint has the offset -1.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class HistoryEntry(NamedTuple, Generic[T]):
 
 
 class History(Generic[T]):
-    """Values by the offsets from which they are in force."""
+    """The values of one setting, in the order of the log."""
 
     def __init__(self, initial: T, offset: int = BEFORE_THE_LOG) -> None:
-        """`initial` is the value before the log, or that of a snapshot up to an offset."""
+        """`initial` is the value before the log, or that of the snapshot before it."""
         self._offsets = [offset]
         self._values = [initial]
 
@@ -40,7 +40,7 @@ class History(Generic[T]):
 
     @property
     def last_offset(self) -> int:
-        """The offset of the record that set it; -1 if none did."""
+        """The offset of the record that set the last value; -1 if no record did."""
         return self._offsets[-1]
 
     def before(self, offset: int) -> T:
@@ -63,6 +63,6 @@ class History(Generic[T]):
         del self._offsets[first_gone:], self._values[first_gone:]
 
     def forget_before(self, offset: int) -> None:
-        """Forget the values that were in force only before an offset, where the log begins now."""
+        """Forget the values that were in force only before the new start of the log."""
         first_kept = max(bisect_left(self._offsets, offset) - 1, 0)
         del self._offsets[:first_kept], self._values[:first_kept]

@@ -1,7 +1,7 @@
 """The offsets and leader epochs of a log, and its snapshots, without the records.
 
-They answer whether a follower's log is a prefix of this one, up to where it may be one (KIP-595),
-and whether the follower needs a snapshot (KIP-630).
+A leader compares them with a follower's log, to find where the two diverge (KIP-595) and whether
+the follower needs a snapshot (KIP-630).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class OffsetAndEpoch(NamedTuple):
 
 
 class UpToDate(NamedTuple):
-    """How up to date a log is: the epoch counts before the offset (KIP-595, Vote)."""
+    """The end of a log, ordered by epoch first, as votes compare it (KIP-595)."""
 
     epoch: int
     offset: int
@@ -114,7 +114,7 @@ class LogState:
         return offset == self.start or (place < len(self._ends) and self._ends[place] == offset)
 
     def id_of(self, offset: int) -> OffsetAndEpoch | None:
-        """Return the id of a snapshot of all before an offset; None if no batch ends there."""
+        """Return the id of a snapshot that ends at an offset; None if no batch ends there."""
         place = bisect_left(self._epochs, offset, key=attrgetter("start_offset"))
         if place == 0 or not self.is_boundary(offset):
             return None
@@ -132,7 +132,7 @@ class LogState:
         self.end = offset
 
     def is_behind(self, snapshot: OffsetAndEpoch) -> bool:
-        """Whether a snapshot has more than this log, which then has to restart after it."""
+        """Whether a snapshot has more than this log, so that the log has to restart after it."""
         return (snapshot.epoch, snapshot.offset) > self.up_to_date
 
     def add_snapshot(self, snapshot: OffsetAndEpoch, size: int) -> None:
@@ -154,7 +154,7 @@ class LogState:
     def clean(self, snapshot: OffsetAndEpoch) -> None:
         """Remove the log and the snapshots before a snapshot; raise `ValueError` without it."""
         if snapshot not in self._sizes:
-            raise ValueError(f"there is no snapshot {snapshot}")
+            raise ValueError(f"snapshot {snapshot} does not exist")
         self._snapshots = [one for one in self._snapshots if one >= snapshot]
         self._sizes = {one: self._sizes[one] for one in self._snapshots}
         if snapshot.offset <= self.start:

@@ -1,7 +1,4 @@
-"""A store in memory that loses in a crash what a disk would.
-
-It holds the bytes that a disk would, and opens by reading them.
-"""
+"""A store in memory, which keeps the bytes of a disk and loses the unflushed ones in a crash."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from kraftwire.log.batches.batch import Batch
 from kraftwire.log.sources.source import BytesSource
 from kraftwire.raft.metadata_log.control_state import ControlState
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
-from kraftwire.raft.metadata_log.recovery import recover_log
+from kraftwire.raft.metadata_log.recovery import OneSource, recover_batches
 from kraftwire.raft.metadata_log.store import Recovered
 from kraftwire.raft.state.election_state import Election, decode_election, encode_election
 from kraftwire.raft.state.voters import NO_VOTERS, VoterSet
@@ -40,20 +37,21 @@ class MemoryStore:
         self._positions: list[int] = []
 
     def recover(self) -> Recovered:
-        found = recover_log(
-            BytesSource(bytes(self.log), "log"),
-            self._start,
-            {one: BytesSource(data, f"snapshot {one}") for one, data in self.snapshots.items()},
-            ControlState(self._static, self._registry),
-        )
-        del self.log[found.size :]
-        self._start = found.log.start
-        self._flushed = found.size
-        self._offsets = [batch.header.base_offset for batch in found.batches]
-        self._positions = [batch.header.position for batch in found.batches]
+        stored = OneSource(BytesSource(bytes(self.log), "log"))
+        snapshots = {
+            one: BytesSource(data, f"snapshot {one}") for one, data in self.snapshots.items()
+        }
+        control = ControlState(self._static, self._registry)
+        log = recover_batches(stored, self._start, snapshots, control)
+        batches = stored.batches if log.start < log.end else []
+        self._start = log.start
+        self._flushed = batches[-1].header.end if batches else 0
+        del self.log[self._flushed :]
+        self._offsets = [batch.header.base_offset for batch in batches]
+        self._positions = [batch.header.position for batch in batches]
         self.unfinished.clear()
         election = None if self.election is None else decode_election(self.election)
-        return Recovered(election, found.log, found.control)
+        return Recovered(election, log, control)
 
     def save_election(
         self, election: Election, kraft_version: int, voter_ids: Iterable[int] = ()

@@ -1,14 +1,14 @@
-"""Restores the state of a log from its bytes: at a start, and to check a running replica.
+"""Restores the state of a log from its bytes, when a replica starts.
 
-A batch at the end that a crash tore was never flushed, and is dropped. Damage with batches after it
-is not the work of a crash. The lost records may have been committed with this replica's help, so it
-must not go on as if it had never had them.
+An incomplete batch at the end was never flushed, so recovery drops it. Damage with batches after it
+is not from a crash. The lost records may have been committed with this replica's help, so it must
+not continue as if it had never had them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from kraftwire.log.batches.batch import Batch
 from kraftwire.log.batches.header import CONTROL, BatchHeader
@@ -20,7 +20,7 @@ from kraftwire.raft.metadata_log.log_state import LogState, OffsetAndEpoch
 from kraftwire.raft.state.bounds import MAX_EPOCH, MAX_OFFSET, is_epoch, is_offset
 
 HOW_TO_REPLACE = "give the replica an empty directory, and so a new directory id, and add it again"
-"""What an operator does about a log that has lost records."""
+"""What an operator has to do if a log has lost records."""
 
 
 class StoredBatches(Protocol):
@@ -31,30 +31,10 @@ class StoredBatches(Protocol):
         """The file of the last header, for error messages."""
 
     def headers(self) -> Iterator[BatchHeader]:
-        """Yield those of all complete batches; raise `CorruptBatch` for damage before the end."""
+        """Yield the headers of complete batches; raise `CorruptBatch` if damage precedes one."""
 
     def read_batch(self, header: BatchHeader) -> Batch:
-        """Return the batch of the last header."""
-
-
-class RecoveredLog(NamedTuple):
-    """A log, its control state, and its complete batches."""
-
-    log: LogState
-    control: ControlState
-    batches: list[Batch]
-    size: int
-    """How many bytes these batches have; the rest is torn."""
-
-
-def recover_log(
-    source: Source, start: int, snapshots: Mapping[OffsetAndEpoch, Source], control: ControlState
-) -> RecoveredLog:
-    """Restore a log that begins at offset `start` from one source, as `recover_batches` does."""
-    stored = _OneSource(source)
-    log = recover_batches(stored, start, snapshots, control)
-    batches = stored.batches if log.start < log.end else []
-    return RecoveredLog(log, control, batches, batches[-1].header.end if batches else 0)
+        """Return the batch of the header that was yielded last."""
 
 
 def recover_batches(
@@ -65,10 +45,10 @@ def recover_batches(
 ) -> LogState:
     """Return the state of a log that begins at offset `start`, with its finished snapshots.
 
-    Batches before `start`, in a segment with later ones, are skipped. `control` has the
-    configured values, and gets those of snapshot and log. If the latest snapshot is ahead of the
-    log, a crash interrupted its installation, which is done now. The caller has to restart a log
-    that has no records from `start` on.
+    A segment may begin with batches before `start`, which are skipped. `control` has the configured
+    values, and receives those of snapshot and log. If the latest snapshot is ahead of the log, a
+    crash interrupted its installation: the state is that after it, and the caller has to remove
+    the old log.
     """
     _check_snapshots(snapshots)
     log = _begin(start, snapshots)
@@ -118,7 +98,9 @@ def _begin(start: int, snapshots: Mapping[OffsetAndEpoch, Source]) -> LogState:
     return log
 
 
-class _OneSource:
+class OneSource:
+    """A log in one source; `batches` has the complete ones that were read."""
+
     def __init__(self, source: Source) -> None:
         self._source = source
         self.batches: list[Batch] = []
@@ -144,6 +126,6 @@ class _OneSource:
 
 
 def damaged(file: str, torn: Damage) -> CorruptBatch:
-    """Return the error for damage that is not the work of a crash."""
+    """Return the error for damage that a crash cannot have caused."""
     reason = f"{torn.reason}, and batches follow it; {HOW_TO_REPLACE}"
     return CorruptBatch(file, torn.start, reason)

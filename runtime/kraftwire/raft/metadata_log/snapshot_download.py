@@ -1,7 +1,7 @@
-"""A snapshot that arrives in pieces: how much has come, and its control batches.
+"""A snapshot that arrives in pieces: its received size, and its control batches.
 
 A piece may end within a batch. Each batch is checked as soon as it is complete, so that a replica
-does not give up its log for a snapshot that cannot be read.
+does not replace its log by a snapshot that cannot be read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class SnapshotDownload:
         self.position = 0
         self.size = 0
         self.is_doubtful = False
-        """Whether the leader may have removed it: it has not answered."""
+        """Whether the leader may have removed it: a request for a piece got no answer."""
         self.controls: list[Batch] = []
         self._rest = b""
         """The start of an incomplete batch."""
@@ -35,7 +35,7 @@ class SnapshotDownload:
         return 0 < self.position == self.size
 
     def add(self, piece: bytes, size: int) -> bool:
-        """Add the next bytes of a snapshot of a size; return False if they cannot be that."""
+        """Add the next bytes of a snapshot of `size` bytes; return False if they cannot be."""
         end = self.position + len(piece)
         if not piece or end > size or (self.position and size != self.size):
             return False
@@ -55,7 +55,7 @@ class SnapshotDownload:
         return not (self.is_complete and self._rest)
 
     def _add_control(self, batch: Batch, size: int) -> None:
-        """Keep a control batch of `size` bytes; they are read when the snapshot is complete."""
+        """Keep a control batch of `size` bytes, to be applied when the snapshot is complete."""
         self._control_bytes += size
         if self._control_bytes > MOST_CONTROL_BYTES:
             reason = f"a snapshot with more than {MOST_CONTROL_BYTES} bytes of control records"

@@ -1,6 +1,6 @@
 """The interface of a replica's disk: its vote, its log and its snapshots.
 
-The caller of a replica does the effects in their order. Appended batches can be read immediately,
+The caller of a replica carries out the effects in order. Appended batches can be read immediately,
 and survive a crash only as far as they were flushed. Votes, truncations and finished snapshots are
 durable when the call returns.
 """
@@ -19,7 +19,7 @@ from kraftwire.raft.state.election_state import Election
 
 @dataclass
 class Recovered:
-    """What an opened store has; `election` is None in a new one."""
+    """The state of a store when it is opened; `election` is None in a new one."""
 
     election: Election | None
     log: LogState
@@ -30,7 +30,7 @@ class Store(Protocol):
     """A replica's disk; every method may raise `OSError`."""
 
     def recover(self) -> Recovered:
-        """Return the contents without a torn end; raise `KraftwireError` if more is missing."""
+        """Drop an incomplete end and return the rest; raise `KraftwireError` if more is lost."""
 
     def save_election(
         self, election: Election, kraft_version: int, voter_ids: Iterable[int] = ()
@@ -47,9 +47,9 @@ class Store(Protocol):
         """Remove the log from an offset on, at which a batch begins."""
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """Return whole batches from the one with an offset on: at least one, else `max_bytes`.
+        """Return whole batches, starting with the one that contains an offset of the log.
 
-        The offset is in the log.
+        They have at most `max_bytes` bytes, unless the first has more.
         """
 
     def write_snapshot(self, snapshot: OffsetAndEpoch, position: int, data: bytes) -> None:

@@ -1,7 +1,8 @@
-"""Fetch as a replica sends it: to the leader, or to a node that may know the leader.
+"""Sends Fetch to the leader, or to a node that may know the leader.
 
-A replica truncates what the leader's log does not have, but never what is committed. It appends and
-flushes what the leader sends before it asks for more, since the next Fetch acknowledges that.
+A replica truncates records that the leader's log does not have, but never committed ones. It
+appends and flushes what the leader sends before it asks for more, since the next Fetch acknowledges
+that.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from kraftwire.raft.core.messages import fetch_request, partition_of
 from kraftwire.raft.core.roles import Follower, Unattached
 from kraftwire.raft.metadata_log.batches import MOST_CONTROL_BYTES, check_size, split_batches
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
-from kraftwire.raft.replication.leader_updates import Outcome, learn_from, note_fetched
+from kraftwire.raft.replication.leader_updates import Outcome, learn_from_response, note_fetched
 from kraftwire.raft.replication.snapshot_client import begin_download, fetch_snapshot
 from kraftwire.raft.state.bounds import is_offset
 from kraftwire_messages.kafka import FetchResponse
@@ -46,16 +47,16 @@ def fetch(core: Core) -> None:
 
 
 def _bootstrap(core: Core) -> dict[int, Address]:
-    """Return the nodes that may know the leader: bootstrap servers, or if there are none, voters.
+    """Return the nodes that may know the leader: the bootstrap servers, else the voters.
 
-    An observer whose leader did not answer for a while still asks that leader, too.
+    An observer also keeps asking a leader that has not answered for a while.
     """
     if core.config.bootstrap:
         nodes = {
             _FIRST_BOOTSTRAP - rank: address for rank, address in enumerate(core.config.bootstrap)
         }
         leader_id = core.role.leader_id if isinstance(core.role, Unattached) else None
-        if leader_id is not None and not core.may_stand:
+        if leader_id is not None and not core.is_electable:
             leader = core.address_of(core.listeners_of(leader_id))
             if leader is not None and leader not in nodes.values():
                 nodes[leader_id] = leader
@@ -83,7 +84,7 @@ def handle_fetch_response(core: Core, response: FetchResponse) -> Outcome:
     if response.error_code or partition is None or partition.current_leader is None:
         return Outcome.FAILED
     leader = partition.current_leader
-    outcome = learn_from(core, partition.error_code, leader, response.node_endpoints)
+    outcome = learn_from_response(core, partition.error_code, leader, response.node_endpoints)
     role = core.role
     if not isinstance(role, Follower) or role.epoch != leader.leader_epoch or partition.error_code:
         return outcome
@@ -114,7 +115,7 @@ def _apply(core: Core, role: Follower, partition: FetchResponse.PartitionData) -
 
 
 def _truncate(core: Core, leader: OffsetAndEpoch) -> bool:
-    """Remove what the leader does not have; return False if some of that is committed."""
+    """Remove what the leader does not have; return False if it would remove committed records."""
     mine = core.log.end_of(leader.epoch)
     offset = min(mine.offset, leader.offset) if mine.epoch == leader.epoch else mine.offset
     offset = max(offset, core.log.start)
@@ -128,8 +129,8 @@ def _truncate(core: Core, leader: OffsetAndEpoch) -> bool:
 def _append(core: Core, data: bytes) -> bool:
     """Append batches up to the first of a later epoch (KAFKA-18723).
 
-    Stop early after decompressing much. Return False if a batch does not continue the log or cannot
-    be read; the batches before it are appended, and `core.refused` has the reason.
+    Stop early after decompressing a lot. Return False if a batch does not continue the log or
+    cannot be read; then the batches before it are appended, and `core.refused` has the reason.
     """
     before = core.log.end
     unpacked = 0

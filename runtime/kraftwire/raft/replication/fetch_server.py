@@ -1,7 +1,7 @@
-"""Fetch as a leader answers it: the log, where the logs diverge, or which snapshot to fetch.
+"""Answers Fetch with the log, with the point where the logs diverge, or with a snapshot to fetch.
 
-A Fetch reports the durable end of the follower's log, which is what commits records. If the leader
-has nothing new, the Fetch waits until it does, or until its time is over.
+A Fetch reports the durable end of the follower's log, and so commits records. If the leader has
+nothing new, the Fetch waits until it has, or until the deadline that the follower has set.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import LogSlice
 from kraftwire.raft.core.inputs import Request
 from kraftwire.raft.core.messages import METADATA_TOPIC_ID, PARTITION, partition_of
-from kraftwire.raft.core.replies import accepted_partition, add_endpoint, leader_of, reply
+from kraftwire.raft.core.replies import accept_partition, add_endpoint, leader_of, reply
 from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.election.leadership import note_fetch
 from kraftwire.raft.metadata_log.log_state import Diverging, NeedsSnapshot, OffsetAndEpoch, Valid
@@ -26,7 +26,7 @@ _FIRST_WITH_ENDPOINTS = 17
 
 
 class _FetchResult(NamedTuple):
-    """What a leader has for a follower; without news, the Fetch may wait."""
+    """The answer to a Fetch; if it is no news for the follower, the Fetch may wait."""
 
     error: ErrorCode = ErrorCode.NONE
     comparison: Valid | Diverging | NeedsSnapshot = Valid()
@@ -37,7 +37,7 @@ class _FetchResult(NamedTuple):
 def handle_fetch(core: Core, request: Request, message: FetchRequest) -> None:
     """Answer a Fetch, or let it wait."""
     partition: FetchRequest.FetchPartition | None
-    partition = accepted_partition(core, request, FetchResponse)
+    partition = accept_partition(core, request, FetchResponse)
     if partition is None:
         return
     if (
@@ -63,7 +63,7 @@ def handle_fetch(core: Core, request: Request, message: FetchRequest) -> None:
 
 
 def answer_waiting(core: Core, *, due: bool = False) -> None:
-    """Answer the Fetches that wait: all, or those whose time is over."""
+    """Answer all waiting Fetches; with `due`, only those whose deadline has come."""
     role = core.role
     if isinstance(role, Leader):
         for request in role.purgatory.pop_due(core.now) if due else role.purgatory.pop_all():
@@ -77,7 +77,7 @@ def refuse_waiting(core: Core, leader: Leader) -> None:
 
 
 def forget_waiting(core: Core, token: object) -> None:
-    """Forget a Fetch whose client has gone."""
+    """Forget a Fetch whose client has disconnected."""
     if isinstance(core.role, Leader):
         core.role.purgatory.remove(token)
 
@@ -100,7 +100,7 @@ def check_leader(core: Core, epoch: int) -> ErrorCode:
 def _serve(
     core: Core, message: FetchRequest, partition: FetchRequest.FetchPartition
 ) -> _FetchResult:
-    """Return the answer, and note the follower's end if its log is a prefix of this one."""
+    """Return the answer; record the follower's log end if its log is a prefix of this one."""
     error = check_leader(core, partition.current_leader_epoch)
     replica = _replica_of(message, partition)
     if error is ErrorCode.NONE and replica.id == core.key.id:
@@ -122,9 +122,9 @@ def _serve(
 def _resign_for(core: Core, message: FetchRequest, partition: FetchRequest.FetchPartition) -> None:
     """Adopt the later epoch of a replica that fetches, which ends this leadership.
 
-    The replica's epoch never falls, so it cannot follow before an election. A voter also reports
-    its epoch in the response to BeginQuorumEpoch; an observer has no other way. Kafka's leaders
-    leave it behind.
+    The replica's epoch never falls, so it cannot follow this leader. A voter also reports its epoch
+    in the response to BeginQuorumEpoch, but an observer has no other way. Kafka's leaders do not
+    resign, and such an observer never follows them.
     """
     epoch, replica_id = partition.current_leader_epoch, _replica_of(message, partition).id
     is_other = replica_id >= 0 and replica_id != core.key.id

@@ -1,4 +1,4 @@
-"""The epoch and leader in a response, which a replica handles before the rest of it.
+"""Learns the epoch and leader in a response, before the replica handles the rest of it.
 
 After an error such as NOT_LEADER_OR_FOLLOWER from a leader that has resigned, Kafka's controller
 asks again immediately. This one pauses: nothing has happened that would change the answer.
@@ -22,12 +22,12 @@ from kraftwire_wire.numbers import ErrorCode
 
 
 class Outcome(Enum):
-    """What a response was good for."""
+    """The effect of a response on the replica."""
 
     NEWS = "news"
-    """It changed the role of this replica, or is about something that is over."""
+    """It changed the role, or it came too late to matter."""
     FAILED = "failed"
-    """It was of no use: the replica leaves the node alone for a while."""
+    """It was of no use: the replica pauses before it asks the node again."""
     GOOD = "good"
     """It answers the request."""
 
@@ -43,10 +43,13 @@ def read_response(core: Core, response: Message) -> tuple[Outcome, Any]:
     partition = partition_of(response)
     if response.error_code or partition is None:
         return Outcome.FAILED, None
-    return learn_from(core, partition.error_code, partition, response.node_endpoints), partition
+    return (
+        learn_from_response(core, partition.error_code, partition, response.node_endpoints),
+        partition,
+    )
 
 
-def learn_from(core: Core, error: int, leader: Any, endpoints: list[Any]) -> Outcome:
+def learn_from_response(core: Core, error: int, leader: Any, endpoints: list[Any]) -> Outcome:
     """Learn epoch and leader from a response, and return whether it answers the request.
 
     `leader` has `leader_id` and `leader_epoch`; `endpoints` have the addresses of nodes.
@@ -54,7 +57,7 @@ def learn_from(core: Core, error: int, leader: Any, endpoints: list[Any]) -> Out
     epoch = leader.leader_epoch
     leader_id = leader.leader_id if leader.leader_id >= 0 else None
     if leader_id == core.key.id and (epoch > core.epoch or core.leader_id != leader_id):
-        leader_id = None  # a stranger deceived the sender, but it is in that epoch
+        leader_id = None  # a stranger deceived the sender, which is still in that epoch
     listeners = _listeners_in(core, leader_id, endpoints)
     if epoch < core.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
         return Outcome.FAILED
@@ -71,21 +74,21 @@ def learn_from(core: Core, error: int, leader: Any, endpoints: list[Any]) -> Out
 
 
 def _is_news(core: Core, leader_id: int) -> bool:
-    """Whether a response without error that names the leader of this epoch changes anything."""
+    """Whether a response without error that names a leader of this epoch changes the leader."""
     if core.leader_id is None or isinstance(core.role, Unattached):
         return True
     return leader_id != core.leader_id and may_replace_leader(core)
 
 
 def note_fetched(core: Core, follower: Follower) -> None:
-    """Give a leader that has answered more time, and deny others their pre-vote."""
+    """Extend the deadline of a leader that has answered, and refuse pre-votes from now on."""
     follower.fetch_deadline = core.now + core.config.fetch_timeout_ms + follower.extra_ms
     follower.has_fetched = True
     core.heard_epoch = follower.epoch
 
 
 def _listeners_in(core: Core, leader_id: int | None, endpoints: list[Any]) -> tuple[Listener, ...]:
-    """Return the leader's listeners by the response, or else by the voter set.
+    """Return the leader's listeners from the response, else those in the voter set.
 
     An endpoint that nobody can connect to is ignored.
     """

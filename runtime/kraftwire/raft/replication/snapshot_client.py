@@ -1,8 +1,8 @@
-"""FetchSnapshot as a follower sends it: piece by piece, until its log restarts after the snapshot.
+"""Fetches a snapshot from the leader piece by piece, and restarts the log after it.
 
-A leader that does not answer may have removed the snapshot: Kafka closes the connection then. So
-the follower keeps the pieces, and its next Fetch asks which snapshot to fetch. If a response does
-not continue the pieces, the follower drops them and starts again.
+A leader that does not answer may have removed the snapshot, since Kafka then closes the connection.
+So the follower keeps the pieces, and its next Fetch asks which snapshot to fetch. If a response
+does not continue the pieces, the follower drops them and starts again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kraftwire.raft.core.messages import fetch_snapshot_request, partition_of
 from kraftwire.raft.core.roles import Follower
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire.raft.metadata_log.snapshot_download import SnapshotDownload
-from kraftwire.raft.replication.leader_updates import Outcome, learn_from, note_fetched
+from kraftwire.raft.replication.leader_updates import Outcome, learn_from_response, note_fetched
 from kraftwire_messages.kafka import FetchSnapshotResponse
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.numbers import ErrorCode
@@ -39,7 +39,7 @@ def begin_download(core: Core, role: Follower, snapshot: OffsetAndEpoch) -> bool
 
 
 def _is_useful(core: Core, snapshot: OffsetAndEpoch) -> bool:
-    """Whether a leader can have such a snapshot: every leader has what is committed here."""
+    """Whether a snapshot is ahead of this log, and of a possible epoch."""
     is_ahead = core.log.is_behind(snapshot) and snapshot.offset > core.committed
     return is_ahead and snapshot.epoch <= core.epoch
 
@@ -60,7 +60,7 @@ def fetch_snapshot(
 
 
 def note_unanswered(core: Core) -> None:
-    """Let the next Fetch ask which snapshot to fetch, since the leader has not answered."""
+    """Let the next Fetch ask again which snapshot to fetch: the leader has not answered."""
     if isinstance(core.role, Follower) and core.role.download is not None:
         core.role.download.is_doubtful = True
 
@@ -83,7 +83,7 @@ def _handle(core: Core, response: FetchSnapshotResponse) -> Outcome:
     leader = partition.current_leader
     if leader is None:
         return Outcome.FAILED
-    outcome = learn_from(core, partition.error_code, leader, response.node_endpoints)
+    outcome = learn_from_response(core, partition.error_code, leader, response.node_endpoints)
     if core.role is not role or not isinstance(role, Follower) or role.epoch != leader.leader_epoch:
         return outcome
     if outcome is Outcome.GOOD and not _add(core, role, partition):
@@ -96,7 +96,7 @@ def _handle(core: Core, response: FetchSnapshotResponse) -> Outcome:
 
 
 def _add(core: Core, role: Follower, partition: FetchSnapshotResponse.PartitionSnapshot) -> bool:
-    """Add a piece, and install the snapshot after the last; return False for a wrong piece."""
+    """Add a piece, and install a complete snapshot; return False for a wrong piece."""
     download = role.download
     snapshot = OffsetAndEpoch(partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
     if download is None or (snapshot, partition.position) != (download.snapshot, download.position):
@@ -110,7 +110,7 @@ def _add(core: Core, role: Follower, partition: FetchSnapshotResponse.PartitionS
 
 
 def _install(core: Core, role: Follower, download: SnapshotDownload) -> bool:
-    """Restart the log; return False if it is not behind any more, or cannot read the snapshot."""
+    """Restart the log; return False if it has caught up, or cannot read the snapshot."""
     role.download = None
     if not _is_useful(core, download.snapshot):
         return False

@@ -1,8 +1,8 @@
-"""FetchSnapshot as a leader answers it: some bytes of a snapshot (KIP-630).
+"""Answers FetchSnapshot with a piece of a snapshot (KIP-630).
 
-A voter that fetches a snapshot counts as heard, which keeps the leader in office, but its log ends
-where it did. The checks are in the order of Kafka's `KafkaRaftClient`. Where Kafka cannot encode an
-error and closes the connection, this leader answers with the error and no bytes.
+A voter that fetches a snapshot keeps the leader from resigning, but does not advance the high
+watermark. The checks are in the order of Kafka's `KafkaRaftClient`. If Kafka cannot encode an error
+and closes the connection, this leader answers with the error and no bytes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from kraftwire.raft.state.voters import ReplicaKey
 from kraftwire_messages.kafka import FetchSnapshotRequest, FetchSnapshotResponse
 from kraftwire_wire.numbers import ErrorCode
 
-_Asked = FetchSnapshotRequest.PartitionSnapshot
-_Answer = FetchSnapshotResponse.PartitionSnapshot
+_RequestPartition = FetchSnapshotRequest.PartitionSnapshot
+_ResponsePartition = FetchSnapshotResponse.PartitionSnapshot
 
 
 def handle_fetch_snapshot(core: Core, request: Request, message: FetchSnapshotRequest) -> None:
@@ -39,18 +39,20 @@ def handle_fetch_snapshot(core: Core, request: Request, message: FetchSnapshotRe
 
 def _refuse_partition(core: Core, request: Request, message: FetchSnapshotRequest) -> None:
     asked = message.topics[0]
-    partition = _Answer(
+    partition = _ResponsePartition(
         index=asked.partitions[0].partition, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     )
     topic = FetchSnapshotResponse.TopicSnapshot(name=asked.name, partitions=[partition])
     reply(core, request, FetchSnapshotResponse(topics=[topic]))
 
 
-def _answer(core: Core, request: Request, message: FetchSnapshotRequest, asked: _Asked) -> None:
+def _answer(
+    core: Core, request: Request, message: FetchSnapshotRequest, asked: _RequestPartition
+) -> None:
     snapshot = OffsetAndEpoch(asked.snapshot_id.end_offset, asked.snapshot_id.epoch)
     size = core.log.size_of(snapshot) or 0
     error = _check(core, message.replica_id, asked, size)
-    partition = _Answer(
+    partition = _ResponsePartition(
         index=PARTITION,
         error_code=error,
         snapshot_id=FetchSnapshotResponse.SnapshotId(
@@ -75,7 +77,7 @@ def _answer(core: Core, request: Request, message: FetchSnapshotRequest, asked: 
     reply(core, request, response, content)
 
 
-def _check(core: Core, replica_id: int, asked: _Asked, size: int) -> ErrorCode:
+def _check(core: Core, replica_id: int, asked: _RequestPartition, size: int) -> ErrorCode:
     """Return the error for a piece of a snapshot; size 0 means that no such snapshot exists."""
     error = check_leader(core, asked.current_leader_epoch)
     if error is not ErrorCode.NONE:

@@ -1,6 +1,6 @@
 """The APIs that a replica supports, and ApiVersions, which reports them.
 
-The caller of a replica passes it requests of these versions only, and sends no newer ones. Older
+The caller of a replica passes it only requests of these versions, and sends no newer ones. Older
 versions lack what KIP-853 needs: directory ids, and the endpoints of leaders.
 """
 
@@ -29,7 +29,7 @@ APIS: dict[int, range] = {
 }
 
 _FIRST_WITH_ZERO = 4
-"""Clients of earlier versions of ApiVersions reject a feature that starts at 0 (KAFKA-17011)."""
+"""Clients that send earlier versions reject a feature that starts at 0 (KAFKA-17011)."""
 
 
 def handle_api_versions(core: Core, request: Request, message: ApiVersionsRequest) -> None:

@@ -1,4 +1,4 @@
-"""DescribeCluster as controllers answer it (KIP-919): the voters and the leader.
+"""Answers DescribeCluster with the voters and the leader, as controllers do (KIP-919).
 
 Clients that are configured with controllers find the leader this way. Every replica answers.
 """
@@ -16,7 +16,7 @@ _CONTROLLERS = 2
 
 
 def handle_describe_cluster(core: Core, request: Request, message: DescribeClusterRequest) -> None:
-    """Report the voters' listeners of the name that the request came to."""
+    """Report the voters' listeners with the name of the one that received the request."""
     if message.endpoint_type != _CONTROLLERS:
         response = DescribeClusterResponse(
             error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE,

@@ -1,6 +1,7 @@
-"""DescribeQuorum: what a leader knows about all replicas (KIP-595, KIP-836, KIP-853).
+"""Answers DescribeQuorum with the progress of all replicas (KIP-595, KIP-836, KIP-853).
 
-It also forgets observers that have not fetched for a while, since nobody else reads about them.
+This is also where the leader forgets observers that have not fetched for a while: no one else reads
+their progress.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _forget_observers(core: Core, leader: Leader) -> None:
     leader.progress = {
         key: progress
         for key, progress in leader.progress.items()
-        if key in core.voters.keys or key.means(core.key) or progress.last_fetch_ms > last
+        if key in core.voters.keys or key.matches(core.key) or progress.last_fetch_ms > last
     }
 
 
@@ -84,7 +85,7 @@ def _state(
 ) -> DescribeQuorumResponse.ReplicaState:
     """Return the progress of a replica; the leader itself is always caught up."""
     progress = leader.progress.get(key, Progress())
-    if key.means(core.key):  # not a voter of its id on a lost disk
+    if key.matches(core.key):  # a voter with its id on a lost disk is another replica
         progress = Progress(core.log.end, core.now, core.now)
     end = progress.end_offset
     has_directory = version >= _FIRST_WITH_DIRECTORIES

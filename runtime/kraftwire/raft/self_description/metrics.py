@@ -1,7 +1,7 @@
 """The metrics of a replica (KIP-595, KIP-853, KIP-856, KIP-996): Kafka's group `raft-metrics`.
 
-Rates and latencies are up to the caller of a replica, which has the clock: it can measure from
-`Propose` to `Settled`, and from inputs to effects.
+The caller of a replica measures rates and latencies, since it has the clock: from `Propose` to
+`ProposalOutcome`, and from inputs to effects.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _UNKNOWN = -1
 
 
 def metrics_of(core: Core) -> dict[str, Metric]:
-    """Return all metrics by name; some exist only in a leader."""
+    """Return all metrics by name; a leader has more of them."""
     voted = core.key if isinstance(core.role, Leader) else core.voted or ReplicaKey(NO_LEADER)
     has_static = core.config.membership is Membership.SHIPPED and len(core.config.static_voters) > 0
     found: dict[str, Metric] = {
-        "current-state": state_of(core),
+        "current-state": _state_of(core),
         "current-leader": leader_of(core),
         "current-vote": voted.id,
         "current-vote-directory-id": format_uuid(voted.directory_id),
@@ -42,8 +42,8 @@ def metrics_of(core: Core) -> dict[str, Metric]:
     return found
 
 
-def state_of(core: Core) -> str:
-    """Return the name of the replica's role as Kafka has it."""
+def _state_of(core: Core) -> str:
+    """Return Kafka's name of the role."""
     match core.role:
         case Leader():
             return "leader"

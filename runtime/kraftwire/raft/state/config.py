@@ -27,7 +27,6 @@ class Config:
     """Whether this is a controller, which may be a voter; brokers are observers."""
     cluster_id: str | None = None
     listeners: tuple[Listener, ...] = ()
-    """Where this replica listens."""
     default_listener: str = "CONTROLLER"
     """The listener that replicas use among themselves."""
     bootstrap: tuple[Address, ...] = ()
@@ -43,7 +42,7 @@ class Config:
     """An election waits between this time and twice as long."""
     fetch_timeout_ms: int = 2000
     fetch_spread_ms: int = 0
-    """Upper bound of what is added to the fetch timeout, at random for each leader.
+    """Upper bound of the random time that is added to the fetch timeout for each leader.
 
     When a leader dies, its followers have all heard from it at the same moment. Without a spread
     they also start their elections at the same moment, and split the votes.
@@ -67,11 +66,11 @@ class Config:
     retained_snapshots: int = 2
     """How many snapshots to keep, with the log from the first of them on; at least 1."""
     clean_interval_ms: int = 60_000
-    """How long surplus snapshots, and the log that goes with them, stay."""
+    """How long surplus snapshots and their part of the log stay before they are removed."""
 
     @property
     def check_quorum_ms(self) -> int:
-        """How long a leader leads without Fetches of a majority."""
+        """How long a leader leads without Fetches from a majority."""
         return self.fetch_timeout_ms * 3 // 2
 
     @property

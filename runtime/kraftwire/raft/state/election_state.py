@@ -19,7 +19,7 @@ _NO_REPLICA = -1
 
 
 class Election(NamedTuple):
-    """An epoch, its leader and this replica's vote in it, as far as there are any."""
+    """An epoch, its leader and this replica's vote in it, if any."""
 
     epoch: int
     leader_id: int | None = None
@@ -29,7 +29,8 @@ class Election(NamedTuple):
 def encode_election(election: Election, kraft_version: int, voter_ids: Iterable[int] = ()) -> bytes:
     """Return the content of the file quorum-state.
 
-    Under kraft.version 0 it has the voters, which nobody reads, and no directory of the vote.
+    Under kraft.version 0 it lists the voters, which nobody reads, and has no directory id for the
+    vote.
     """
     voted = election.voted or ReplicaKey(_NO_REPLICA)
     message = QuorumStateData(

@@ -1,4 +1,4 @@
-"""Quorum maths: how large a majority is, what it has in its log, and whether two sets overlap."""
+"""Quorum maths: the size of a majority, how far its logs reach, and whether two sets overlap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def majority(count: int) -> int:
 
 
 def majority_end(end_offsets: Iterable[int]) -> int:
-    """Return the largest offset that a majority has reached, given the ends of all voters.
+    """Return the largest offset that a majority has reached, given the log ends of all voters.
 
     Raises `ValueError` without voters.
     """
@@ -28,7 +28,7 @@ def majorities_overlap(first: Set[Hashable], second: Set[Hashable]) -> bool:
     by one added or removed voter overlap; sets with a voter exchanged may not.
     """
     common = len(first & second)
-    # How few common voters a majority of each set can have.
+    # The smallest number of common voters in a majority of each set.
     of_first = max(0, majority(len(first)) - (len(first) - common))
     of_second = max(0, majority(len(second)) - (len(second) - common))
     return of_first + of_second > common

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kraftwire.raft.state.majorities import majority
 from kraftwire.raft.state.voters import ReplicaKey, VoterSet
 
 
@@ -10,15 +9,15 @@ class Tally:
     """Votes of the voters that were in the set when the election began."""
 
     def __init__(self, voters: VoterSet, own: ReplicaKey) -> None:
-        """`own` votes for itself; that counts if it is a voter."""
+        """`own` votes for itself, which counts if it is a voter."""
         self._voters = voters
-        self._needed = majority(len(voters))
+        self._needed = voters.majority
         self._granted: set[ReplicaKey] = set()
         self._refused: set[ReplicaKey] = set()
         self.note(own, granted=True)
 
     def note(self, voter: ReplicaKey, *, granted: bool) -> None:
-        """Count a vote: the last one of each voter, and none of other replicas."""
+        """Count a voter's vote, which replaces its earlier one; ignore other replicas."""
         known = self._voters.find(voter)
         if known is None:
             return

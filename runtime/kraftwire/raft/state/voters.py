@@ -1,6 +1,7 @@
 """Voters: replicas by id and directory, their listeners, and voter sets.
 
-A replica is an id and the directory of its log (KIP-853): with another disk it is another replica.
+A replica is identified by its id and by that of its log directory (KIP-853): with another disk it
+is another replica.
 A voter whose directory is unknown, from a static configuration, matches every replica of its id.
 """
 
@@ -16,16 +17,16 @@ from kraftwire_messages.kafka import VotersRecord
 from kraftwire_wire.generated import ZERO_UUID
 
 NO_DIRECTORY = ZERO_UUID
-"""The directory of a replica that has not reported one."""
+"""The directory id of a replica that has not reported one."""
 
 
 class ReplicaKey(NamedTuple):
-    """An id and a directory; without a directory, any replica of the id."""
+    """An id and a directory id; without the latter, the key matches any replica of the id."""
 
     id: int
     directory_id: UUID = NO_DIRECTORY
 
-    def means(self, replica: ReplicaKey) -> bool:
+    def matches(self, replica: ReplicaKey) -> bool:
         """Whether this key matches a replica."""
         return self.id == replica.id and self.directory_id in (NO_DIRECTORY, replica.directory_id)
 
@@ -50,8 +51,8 @@ class Voter(NamedTuple):
     def id(self) -> int:
         return self.key.id
 
-    def agrees(self, other: Voter) -> bool:
-        """Whether both describe a replica alike; the order of the listeners does not matter."""
+    def describes_same_as(self, other: Voter) -> bool:
+        """Whether both describe a replica the same way; the order of listeners does not matter."""
         is_same = set(self.listeners) == set(other.listeners)
         return is_same and self._replace(listeners=other.listeners) == other
 
@@ -109,7 +110,7 @@ class VoterSet:
         return self._unnamed.get(key.id)
 
     def adding(self, voter: Voter) -> VoterSet:
-        """Return the set with one more voter; raise `ValueError` if it has the key."""
+        """Return the set with one more voter; raise `ValueError` if the key is already in it."""
         return VoterSet((*self.voters, voter))
 
     def removing(self, key: ReplicaKey) -> VoterSet:

@@ -1,14 +1,14 @@
-"""AddRaftVoter and RemoveRaftVoter as a leader answers them (KIP-853, KIP-856).
+"""Answers AddRaftVoter and RemoveRaftVoter in a leader (KIP-853, KIP-856).
 
 One voter changes at a time. The record of a change is in force on each replica that has it. The
 leader answers when the record is committed or, if the request asks for that, when it is appended.
-After a timeout the record stays in the log, and a client that asks again learns what became of it.
-A replica that stops leading refuses the request; its record may still be truncated.
+After a timeout the record stays in the log, and a client that asks again learns the outcome. A
+replica that stops leading refuses the request, and its record may be committed or truncated later.
 
-Shipped rules refuse a change that cannot be made now. If another request to the new voter is in
-flight, the leader asks it after that; Kafka's leader refuses. Under KIP-856 a change waits: for
-the change before it, for the first committed record of the epoch, and for a new voter to catch up
-and to answer ApiVersions.
+Shipped rules refuse a change that cannot be made now. They ask the new voter for its versions
+before they add it, and wait if another request to it is in flight; Kafka's leader refuses then.
+Under KIP-856 a change waits for the change before it, for the first committed record of the epoch,
+and for a new voter to catch up and to answer ApiVersions.
 
 If Kafka's leader removes itself and the request times out, it forgets to resign. Here the commit
 alone decides that (`leadership.is_removed`).
@@ -37,9 +37,9 @@ from kraftwire.raft.voter_set.checks import (
     leader_role,
 )
 from kraftwire.raft.voter_set.readiness import (
-    able_voter,
+    check_readiness,
+    check_versions,
     has_reached,
-    ready_voter,
     request_versions,
 )
 from kraftwire_messages.kafka import (
@@ -76,7 +76,7 @@ def _handle(
     key: ReplicaKey,
     change: AddVoter | RemoveVoter,
 ) -> None:
-    """Make or begin a change, queue it, or refuse it."""
+    """Begin, queue or refuse a change."""
     refusal = check_caller(core, cluster_id, core.epoch) or check_key(key)
     if refusal is None and policy_of(core.config).queues_changes:
         refusal = _queue(core, request, change)
@@ -87,7 +87,7 @@ def _handle(
 
 
 def _begin(core: Core, request: Request, change: AddVoter | RemoveVoter) -> Refusal | None:
-    """Remove a voter, or start to add one, which is asked for its versions first."""
+    """Remove a voter, or let `settle_change` ask a new one for its versions."""
     if isinstance(change, AddVoter):
         refusal = check_listeners(core, change.voter.listeners)
         if refusal is not None:
@@ -102,9 +102,9 @@ def _begin(core: Core, request: Request, change: AddVoter | RemoveVoter) -> Refu
 
 
 def _queue(core: Core, request: Request, change: AddVoter | RemoveVoter) -> Refusal | None:
-    """Let a change wait until it can be made, or return why it never can be.
+    """Queue a change, or return why it can never be made.
 
-    KIP-856 refuses to add what is a voter, or to remove what is not, in the committed set.
+    The committed set decides whether a replica is already a voter, or not a voter (KIP-856).
     """
     leader, policy = leader_role(core), policy_of(core.config)
     committed = core.control.voters.before(core.committed)
@@ -126,9 +126,9 @@ def _queue(core: Core, request: Request, change: AddVoter | RemoveVoter) -> Refu
 def handle_versions(
     core: Core, query: VersionsQuery, response: ApiVersionsResponse | None
 ) -> Outcome:
-    """Go on with a new voter that has answered ApiVersions, or, with None, that has not.
+    """Continue with a new voter that has answered ApiVersions; None means that it has not.
 
-    Shipped rules add it or refuse it now; under KIP-856 it still waits for its turn.
+    Shipped rules add or refuse it now; under KIP-856 it still waits for its turn.
     """
     leader = core.role
     if not isinstance(leader, Leader):
@@ -140,7 +140,7 @@ def handle_versions(
     if pending is None or not _is_about(pending, query):
         return Outcome.NEWS
     assert isinstance(pending.change, AddVoter), "only new voters are asked"
-    voter = ready_voter(core, leader, pending.change.voter, response)
+    voter = check_readiness(core, leader, pending.change.voter, response)
     if isinstance(voter, Refusal):
         _end(core, leader, pending, voter)
         return Outcome.FAILED if response is None or response.error_code else Outcome.GOOD
@@ -162,12 +162,12 @@ def _is_about(pending: PendingChange, query: VersionsQuery) -> bool:
 def _note_versions(
     core: Core, leader: Leader, waiting: PendingChange, response: ApiVersionsResponse | None
 ) -> Outcome:
-    """Note that a new voter is able, or refuse it; without a response it is asked again."""
+    """Record that a new voter is able, or refuse it; without a response, ask it again later."""
     assert isinstance(waiting.change, AddVoter), "only new voters are asked"
     waiting.is_asked = response is not None
     if response is None:
         return Outcome.FAILED
-    voter = able_voter(core, waiting.change.voter, response)
+    voter = check_versions(core, waiting.change.voter, response)
     if isinstance(voter, Refusal):
         leader.waiting.remove(waiting)
         _answer(core, waiting.request, voter)
@@ -177,7 +177,7 @@ def _note_versions(
 
 
 def settle_change(core: Core, leader: Leader) -> None:
-    """Answer a change that is committed or late, ask new voters, and make waiting changes."""
+    """Answer a committed or late change, ask new voters for versions, and make due changes."""
     pending = leader.pending
     if pending is not None:
         if pending.end is not None and pending.end <= (leader.high_watermark or 0):
@@ -199,7 +199,7 @@ def settle_change(core: Core, leader: Leader) -> None:
 
 
 def _ask(core: Core, pending: PendingChange) -> None:
-    """Ask a new voter for its versions, once it can be asked."""
+    """Ask a new voter for its versions, unless another request to it is in flight."""
     if isinstance(pending.change, AddVoter) and not pending.is_asked:
         pending.is_asked = request_versions(core, pending.change.voter)
 
@@ -224,7 +224,7 @@ def _make(core: Core, leader: Leader, waiting: PendingChange) -> None:
 
 
 def refuse_changes(core: Core, leader: Leader) -> None:
-    """Answer the requests that wait at a replica that no longer leads."""
+    """Refuse the changes that are pending at a replica that no longer leads."""
     if leader.pending is not None:
         _end(core, leader, leader.pending, _LOST)
     for waiting in leader.waiting:

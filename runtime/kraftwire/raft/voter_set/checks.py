@@ -1,6 +1,6 @@
-"""The checks of requests that change the voters.
+"""Checks of requests that change the voters.
 
-Each returns a refusal, or None. Callers decide the order.
+Each check returns a refusal or None; callers decide the order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kraftwire_wire.numbers import ErrorCode
 
 
 def leader_role(core: Core) -> Leader:
-    """Return the role of a replica that leads, as `check_caller` has checked."""
+    """Return the role of a replica that leads; call `check_caller` before."""
     assert isinstance(core.role, Leader), "check_caller refuses otherwise"
     return core.role
 
@@ -64,7 +64,7 @@ def check_is_settled(leader: Leader) -> Refusal | None:
 
 
 def check_is_observer(core: Core, leader: Leader, voter: Voter) -> Refusal | None:
-    """Refuse to add what is not an observer, or comes with listeners (KIP-856)."""
+    """Refuse to add a replica that is not an observer, or is described with listeners."""
     if voter.key not in leader.progress or core.voters.find(voter.key) is not None:
         return Refusal(ErrorCode.INVALID_REQUEST, f"{voter.key} is not an observer.")
     if voter.listeners:
@@ -74,7 +74,7 @@ def check_is_observer(core: Core, leader: Leader, voter: Voter) -> Refusal | Non
 
 
 def check_is_voter(core: Core, key: ReplicaKey) -> Refusal | None:
-    """Refuse to remove what is not a voter any more; its removal may not be committed."""
+    """Refuse to remove a replica whose removal is in the log already, committed or not."""
     if key in core.voters.keys:
         return None
     return Refusal(ErrorCode.INVALID_REQUEST, f"{key} is not a voter.")

@@ -1,8 +1,8 @@
-"""Whether a replica is ready to be a voter: it answers, supports kraft.version, and has caught up.
+"""Checks that a replica can become a voter: it answers, supports kraft.version, and has caught up.
 
-The leader asks before it adds the voter (KIP-853): a voter that cannot be reached, or is far
-behind, counts in each majority and helps none. Under KIP-856 the replica also has to support the
-request versions with directory ids.
+The leader checks before it adds the voter (KIP-853). A voter that is unreachable or far behind
+raises the size of a majority and contributes to none. Under KIP-856 the replica also has to support
+the request versions with directory ids.
 """
 
 from __future__ import annotations
@@ -33,18 +33,20 @@ def request_versions(core: Core, voter: Voter) -> bool:
     return True
 
 
-def ready_voter(
+def check_readiness(
     core: Core, leader: Leader, voter: Voter, response: ApiVersionsResponse | None
 ) -> Voter | Refusal:
     """Return the voter with the versions that it supports, or why it is not ready."""
-    able = able_voter(core, voter, response)
+    able = check_versions(core, voter, response)
     if isinstance(able, Voter) and not _has_caught_up(core, leader, voter.key):
         return Refusal(ErrorCode.REQUEST_TIMED_OUT, "The new voter has not caught up.")
     return able
 
 
-def able_voter(core: Core, voter: Voter, response: ApiVersionsResponse | None) -> Voter | Refusal:
-    """Return the voter with the versions that it supports, or the version that it lacks."""
+def check_versions(
+    core: Core, voter: Voter, response: ApiVersionsResponse | None
+) -> Voter | Refusal:
+    """Return the voter with the versions that it supports, or why these do not suffice."""
     if response is None or response.error_code:
         return Refusal(ErrorCode.REQUEST_TIMED_OUT, "The new voter did not answer ApiVersions.")
     newest = {one.api_key: one.max_version for one in response.api_keys}
@@ -69,7 +71,7 @@ def has_reached(leader: Leader, key: ReplicaKey, end: int) -> bool:
 
 
 def _has_caught_up(core: Core, leader: Leader, key: ReplicaKey) -> bool:
-    """Whether a replica once had all of the log, and has fetched recently."""
+    """Whether a replica has reached the end of the log once, and has fetched recently."""
     progress = leader.progress.get(key)
     return (
         progress is not None

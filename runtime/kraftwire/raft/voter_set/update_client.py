@@ -1,14 +1,12 @@
-"""What a follower reports to its leader: a new description of itself, or its wish to be a voter.
+"""Reports a follower to its leader: its new description, or that it wants to be a voter.
 
 A voter that the voter set describes wrongly sends UpdateRaftVoter (KIP-853). Under kraft.version 0
-the set has no descriptions, and it sends one to each leader. With `Config.auto_join`, an observer
-that can vote asks to become a voter (KIP-1186): it first removes the voter of its id, whose disk it
-has lost, and then adds itself.
+the set has no descriptions, and the voter sends its own to each leader. With `Config.auto_join`, an
+observer that can vote asks to become a voter (KIP-1186): it first removes the voter of its id,
+whose disk it has lost, and then adds itself.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.messages import (
@@ -18,9 +16,10 @@ from kraftwire.raft.core.messages import (
 )
 from kraftwire.raft.core.roles import Follower
 from kraftwire.raft.membership import policy_of
-from kraftwire.raft.replication.leader_updates import Outcome, learn_from, note_fetched
+from kraftwire.raft.replication.leader_updates import Outcome, learn_from_response, note_fetched
 from kraftwire_messages.kafka import (
     AddRaftVoterResponse,
+    FetchResponse,
     RemoveRaftVoterResponse,
     UpdateRaftVoterResponse,
 )
@@ -36,18 +35,10 @@ _JOINED = (
 )
 
 
-class _Endpoint(NamedTuple):
-    """A node's address with the fields of `node_endpoints` in other responses."""
-
-    node_id: int
-    host: str
-    port: int
-
-
 def send_update(core: Core, role: Follower) -> bool:
-    """Report to the leader, if it is time and necessary; return whether the next Fetch has to wait.
+    """Send a report if one is due and necessary; return whether the next Fetch has to wait.
 
-    It has to, since a node gets one request at a time, and a Fetch may take long.
+    It has to wait for the report, since each node gets one request at a time.
     """
     if core.now < role.update_deadline:
         return False
@@ -63,7 +54,7 @@ def send_update(core: Core, role: Follower) -> bool:
 
 
 def next_deadline(core: Core, role: Follower) -> int | None:
-    """Return when the next report is due; None if there is none, or if it waits for the leader."""
+    """Return when the next report is due; None if none is needed, or one is overdue."""
     if role.update_deadline <= core.now or _next_request(core, role) is None:
         return None
     return role.update_deadline
@@ -76,7 +67,7 @@ def _next_request(core: Core, role: Follower) -> Message | None:
     cluster_id, kraft_version = core.config.cluster_id, core.control.kraft_version.last
     if core.is_voter:
         entry = core.voters.find(core.key)
-        is_known = entry is not None and entry.agrees(core.myself)
+        is_known = entry is not None and entry.describes_same_as(core.myself)
         if is_known if kraft_version else role.has_updated:
             return None
         return update_raft_voter_request(cluster_id, core.epoch, core.myself)
@@ -94,12 +85,15 @@ def _next_request(core: Core, role: Follower) -> Message | None:
 
 
 def handle_update_response(core: Core, response: UpdateRaftVoterResponse) -> Outcome:
-    """Note that the leader knows; its response counts like one to a Fetch."""
+    """Record that the leader has received the report; this counts like an answer to Fetch."""
     leader = response.current_leader
     if leader is None:
         return Outcome.FAILED
-    endpoints = [_Endpoint(leader.leader_id, leader.host, leader.port)] if leader.host else []
-    outcome = learn_from(core, response.error_code, leader, endpoints)
+    endpoints = []
+    if leader.host:
+        id_, host, port = leader.leader_id, leader.host, leader.port
+        endpoints.append(FetchResponse.NodeEndpoint(node_id=id_, host=host, port=port))
+    outcome = learn_from_response(core, response.error_code, leader, endpoints)
     role = core.role
     if not isinstance(role, Follower) or role.epoch != leader.leader_epoch:
         return outcome
@@ -113,7 +107,7 @@ def handle_update_response(core: Core, response: UpdateRaftVoterResponse) -> Out
 def handle_join_response(
     core: Core, response: AddRaftVoterResponse | RemoveRaftVoterResponse
 ) -> Outcome:
-    """Wait before the next attempt."""
+    """Pause before the next attempt to join."""
     role = core.role
     if response.error_code not in _JOINED or not isinstance(role, Follower):
         return Outcome.FAILED

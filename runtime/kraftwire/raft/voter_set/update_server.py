@@ -1,15 +1,15 @@
-"""UpdateRaftVoter as a leader answers it, and upgrades of kraft.version (KIP-853).
+"""Answers UpdateRaftVoter in a leader, and upgrades kraft.version (KIP-853).
 
 A voter whose listeners or versions differ from the voter set reports them. The leader answers
-before the record is committed: it may need the new listeners to get there. Under kraft.version 0
-the log has no voters, and the leader remembers the reports until kraft.version is raised, which
-writes them to the log.
+before the record is committed, since it may need the new listeners to commit it. Under
+kraft.version 0 the log has no voters: the leader remembers the reports until an upgrade of
+kraft.version writes them to the log.
 """
 
 from __future__ import annotations
 
 from kraftwire.raft.core.core import Core
-from kraftwire.raft.core.effects import Upgraded
+from kraftwire.raft.core.effects import UpgradeOutcome
 from kraftwire.raft.core.inputs import Request, UpgradeKRaftVersion
 from kraftwire.raft.core.messages import listeners_in
 from kraftwire.raft.core.replies import leader_listener, leader_of, reply
@@ -81,7 +81,7 @@ def _check_update(core: Core, voter: Voter) -> Refusal | None:
 
 
 def _check_id(core: Core, voter: Voter) -> Refusal | None:
-    """Refuse an id that no voter has; the leader may learn the directory from the update."""
+    """Refuse an id that no voter has; the leader may not know the voter's directory id yet."""
     if core.voters.of_id(voter.id):
         return None
     return Refusal(ErrorCode.VOTER_NOT_FOUND, f"No voter has the id {voter.id}.")
@@ -105,29 +105,29 @@ def _update(core: Core, voter: Voter) -> None:
     note_heard(core, leader, voter.key)
 
 
-def upgrade_kraft_version(core: Core, what: UpgradeKRaftVersion) -> None:
+def upgrade_kraft_version(core: Core, upgrade: UpgradeKRaftVersion) -> None:
     """Raise kraft.version, which writes the voters to the log."""
     leader = core.role
-    if not isinstance(leader, Leader) or leader.epoch != what.epoch:
-        reason = f"This replica does not lead epoch {what.epoch}."
-        core.effects.append(Upgraded(what.token, ErrorCode.NOT_LEADER_OR_FOLLOWER, reason))
+    if not isinstance(leader, Leader) or leader.epoch != upgrade.epoch:
+        reason = f"This replica does not lead epoch {upgrade.epoch}."
+        core.effects.append(UpgradeOutcome(upgrade.token, ErrorCode.NOT_LEADER_OR_FOLLOWER, reason))
         return
-    if what.version == core.control.kraft_version.last:
-        core.effects.append(Upgraded(what.token))
+    if upgrade.version == core.control.kraft_version.last:
+        core.effects.append(UpgradeOutcome(upgrade.token))
         return
-    refusal = _check_upgrade(core, leader, what.version)
+    refusal = _check_upgrade(core, leader, upgrade.version)
     if refusal is not None:
-        core.effects.append(Upgraded(what.token, *refusal))
+        core.effects.append(UpgradeOutcome(upgrade.token, *refusal))
         return
     described = leader.described
-    if described is not None and not what.validate_only:
+    if described is not None and not upgrade.validate_only:
         leader.described = None
-        append_controls(core, leader, upgrade_records(what.version, described))
-    core.effects.append(Upgraded(what.token))
+        append_controls(core, leader, upgrade_records(upgrade.version, described))
+    core.effects.append(UpgradeOutcome(upgrade.token))
 
 
 def _check_upgrade(core: Core, leader: Leader, version: int) -> Refusal | None:
-    """Refuse a version that a voter lacks, or voters that the leader knows too little about."""
+    """Refuse a version that a voter does not support, or whose support is unknown."""
     reason = None
     if version < core.control.kraft_version.last:
         reason = "kraft.version cannot be lowered."
