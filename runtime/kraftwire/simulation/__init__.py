@@ -1,18 +1,18 @@
-"""Whole clusters in one process: random schedules and faults from a seed, and rules checked.
+"""Simulates whole clusters in one process, with random faults from a seed, and checks rules.
 
 Upper rows import lower ones:
 
-timeline, transcript    a run drawn as SVG, or written as text that can be replayed
-replay                  runs repeated step by step, and shortened to what breaks a rule
-run                     one run: random steps, then a quiet period to recover in
-scheduler               what happens next, drawn from the seed
-workload                what clients and operators ask for
-world                   one step at a time
-executor                the effects that replicas return, carried out
-ledger                  the rules, and what they are checked against
+timeline, transcript    draw a run as SVG; write it as text that can be replayed
+replay                  repeats runs step by step, and shortens those that break a rule
+run                     one run: random steps, then a quiet period in which to recover
+scheduler               draws the next step from the seed
+workload                draws the requests of clients and operators
+world                   takes one step
+executor                carries out the effects that replicas return
+ledger                  the rules, and the history of the nodes that they need
 network, node           messages in flight; a replica with its disk and clock
-forged_requests         what a stranger, a client outside the cluster, sends
-steps, scenario         what can happen, as lines of text; what a run starts with
+forged_requests         draws the requests of a stranger, a client outside the cluster
+steps, scenario         the steps, as lines of text; the settings of a run
 
 The package imports `kraftwire.raft` and `kraftwire.log`, never files, sockets or clocks.
 """

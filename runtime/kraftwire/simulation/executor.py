@@ -1,7 +1,7 @@
 """Carries out the effects that replicas return, in order, until all are done or the node crashes.
 
-What follows from them later (messages in flight, flushes to confirm, deadlines) is reported to the
-watcher, which decides when it happens.
+The executor reports later consequences (messages in flight, flushes to confirm, deadlines) to a
+watcher, which decides when they happen.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from kraftwire_messages.kafka import VoteRequest
 
 _FIRST_WITH_PRE_VOTE = 2
 _FOR_THE_STATE_MACHINE = (Leading, StoppedLeading, ProposalOutcome, UpgradeOutcome, RefusedClaim)
-"""Effects without a consumer here: the state machine of a run only proposes."""
+"""Effects that are ignored, since the state machine of a run only proposes."""
 
 
 class Watcher(Protocol):
@@ -50,7 +50,7 @@ class Watcher(Protocol):
         """A parcel is in flight."""
 
     def on_flush(self, node: SimulatedNode) -> None:
-        """A node's disk has flushed, and the replica does not know yet."""
+        """A node's disk has flushed, but its replica has not received `Flushed` yet."""
 
     def on_change(self, node: SimulatedNode) -> None:
         """A node has carried out all effects of an input, or it has started or stopped."""
@@ -67,7 +67,7 @@ class Executor:
         self._ledger = ledger
         self._watcher = watcher
         self.is_quiet = False
-        """Whether this is the quiet period, in which old addresses of nodes still work."""
+        """Whether this is the quiet period, in which old addresses of nodes work again."""
         self._handlers: dict[type[Any], Callable[[SimulatedNode, Any], None]] = {
             SaveElection: self._save_election,
             Append: self._append,
@@ -103,7 +103,7 @@ class Executor:
         self._watcher.on_change(node)
 
     def stop(self, node: SimulatedNode) -> None:
-        """Stop a node, which loses unflushed data."""
+        """Crash a node, which loses all or a part of its unflushed data."""
         node.crash()
         self._ledger.forget(node)
         self._watcher.on_change(node)
@@ -162,7 +162,7 @@ class Executor:
         number, moves = node_at(effect.address)
         token = Token(node.number, node.incarnation, effect.number, message)
         receiver = self._nodes.get(number)
-        if receiver is None:  # a stranger has claimed this address
+        if receiver is None:  # a stranger has announced this address
             self._fail(number, token)
             return
         kind = type(message)
@@ -191,15 +191,15 @@ class Executor:
             self._post(Parcel(node.number, token.node, token, version, effect.message, content))
 
     def _disconnect(self, node: SimulatedNode, effect: Disconnect) -> None:
-        """Fail the one request; a real connection would take others with it."""
+        """Fail this request; closing a real connection would fail others, too."""
         token = _token_of(effect)
         if token.is_of_node:
             self._fail(node.number, token)
 
     def read_content(self, parcel: Parcel) -> None:
-        """Read the bytes of a response, on delivery, as late as a socket may.
+        """Read the content of a response when it is delivered, which is as late as a socket may.
 
-        If the sender has stopped or has cleaned the snapshot, the connection fails instead.
+        If the sender has stopped or has removed the snapshot, the request fails instead.
         """
         content = parcel.content
         if content is None or parcel.message is None:
@@ -218,7 +218,6 @@ class Executor:
             parcel.message = None
 
     def refuse(self, request: Parcel, *, is_unsupported: bool = False) -> None:
-        """Fail a request without a response."""
         self._fail(request.receiver, request.token, is_unsupported=is_unsupported)
 
     def _fail(self, receiver: int, token: Token, *, is_unsupported: bool = False) -> None:
@@ -231,5 +230,5 @@ class Executor:
 
 def _token_of(effect: Reply | Disconnect) -> Token:
     token = effect.token
-    assert isinstance(token, Token), "every request of a run has one"
+    assert isinstance(token, Token), "every request of a run has a Token"
     return token

@@ -1,12 +1,12 @@
-"""Forged requests: what a stranger, a client outside the cluster, sends to its listeners.
+"""Draws forged requests, which a stranger, a client outside the cluster, sends to nodes.
 
 A request is drawn from one number and from the state of the replica that receives it. The most
 dangerous values are the replica's own epoch, its log end offset, and the limits of integer types.
 
-A stranger may claim any id, with two exceptions. It never fetches or updates as a voter: a forged
-fetch looks like the voter's own and would commit records that the voter does not have. (TLS client
-certificates keep strangers out.) If the voter set has no directory ids, the id alone identifies
-the voter. And it has no listener of its own, so that it cannot become a voter.
+A stranger may claim any id, with two limits. It never fetches or updates as a voter: a forged Fetch
+looks like the voter's own, and would commit records that the voter does not have. (TLS client
+certificates keep strangers out.) If the voter set has no directory ids, the id alone identifies the
+voter. And the stranger has no listener, so that it cannot become a voter.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.message import Message
 
 DRAWS = 1 << 30
-"""Seeds of requests are below this."""
+"""The upper bound of request seeds."""
 
 _ID = 99
 """An id that no node has."""
@@ -48,7 +48,7 @@ _SIZES = (-_MAX_INT32 - 1, -1, 0, 1, 1000, _MAX_INT32)
 
 
 def draw_request(seed: int, core: Core, nodes: range) -> Message:
-    """Return the request that a seed stands for, sent to a replica in this state."""
+    """Return the request that a seed determines, given the state of its receiver."""
     return _RequestDraw(Random(seed), core, nodes).request()
 
 
@@ -138,7 +138,7 @@ class _RequestDraw:
     # -- fields --------------------------------------------------------------------------------
 
     def _epoch(self) -> int:
-        """Return an epoch near the replica's, at a bound of what it accepts, or of its type."""
+        """Return an epoch near the replica's, or at a limit of `bounds` or of int32."""
         own = self._core.epoch
         near = (own - 1, own, own, own + 1, own + 1, own + 2, own + 7)
         bounds = (own + MAX_JUMP, own + MAX_JUMP + 1, own + (1 << 24), MAX_EPOCH, MAX_EPOCH + 1)
@@ -171,7 +171,7 @@ class _RequestDraw:
         return ReplicaKey(_ID, _DIRECTORY) if is_voter else key
 
     def _listeners(self) -> tuple[Listener, ...]:
-        """Return an address without a listener, once or twice, a node's listeners, or none."""
+        """Return an address without a listener once or twice, a node's listeners, or none."""
         node = listeners_of(self._choice(self._nodes))
         return self._choice((_NOWHERE, _NOWHERE * 2, node, ()))
 

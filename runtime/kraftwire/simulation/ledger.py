@@ -1,8 +1,8 @@
-"""The rules that must hold after every step, and what nodes did before, to check them against.
+"""The rules that must hold after every step, and the history of the nodes that they need.
 
-The rules are those of Raft (Ongaro, figure 3.2), KIP-595, KIP-853 and KIP-856, and that no node
-sends what makes a real controller exit. Each rule has a name, which is part of a kept run: a
-shortened run must break the same rule.
+The rules are those of Raft (Ongaro, figure 3.2), KIP-595, KIP-853 and KIP-856. One more is that no
+node sends a response at which Kafka's controller exits. The name of a rule is part of a transcript:
+a shortened run must break the same rule.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _violation(rule: str, node: SimulatedNode, detail: str) -> RuleViolation:
 
 
 class Ledger:
-    """What the nodes of a run have said and done; the checks raise `RuleViolation`."""
+    """The history of the nodes of a run; the checks raise `RuleViolation`."""
 
     def __init__(self, nodes: dict[int, SimulatedNode]) -> None:
         self._nodes = nodes
@@ -65,7 +65,7 @@ class Ledger:
         self.committed: list[OffsetAndEpoch] = []
         """The end of each batch that is known to be committed."""
         self._forged_epochs: set[int] = set()
-        """Epochs for which a stranger has named a leader: nodes may report a wrong one."""
+        """Epochs with a leader that a stranger has named, so that nodes may report a wrong one."""
         self._epochs: dict[ReplicaKey, int] = {}
         self._high_watermarks: dict[int, int] = {}
         self._roles: dict[int, object] = {}
@@ -85,16 +85,12 @@ class Ledger:
         if role is self._roles.get(number) and core.committed == self._high_watermarks[number]:
             return
         if core.epoch < self._epochs.get(node.config.key, 0):
-            raise RuleViolation(
-                "epochs never fall", f"node {number} is in epoch {core.epoch} again"
-            )
+            raise _violation("epochs never fall", node, f"is in epoch {core.epoch} again")
         if core.epoch > MAX_EPOCH:
-            raise RuleViolation(
-                "epochs stay below their end", f"node {number} is in epoch {core.epoch}"
-            )
+            raise _violation("epochs stay below their end", node, f"is in epoch {core.epoch}")
         if core.committed < self._high_watermarks.get(number, 0):
-            detail = f"node {number} knows less to be committed: up to {core.committed}"
-            raise RuleViolation("the high watermark never falls", detail)
+            detail = f"knows less to be committed: up to {core.committed}"
+            raise _violation("the high watermark never falls", node, detail)
         if isinstance(role, Leader) and role is not self._roles.get(number):
             self._check_leader(node, role)
         self._epochs[node.config.key] = core.epoch
@@ -126,12 +122,12 @@ class Ledger:
     # -- strangers -----------------------------------------------------------------------------
 
     def note_forged_request(self, message: Message) -> None:
-        """Note a stranger's request, which may name a leader."""
+        """Record that a stranger names a leader, if its request does."""
         if isinstance(message, BeginQuorumEpochRequest | EndQuorumEpochRequest):
             self._forged_epochs.add(partition_of(message).leader_epoch)
 
     def check_jump(self, message: Message, before: int, after: int) -> None:
-        """Check how far a forged request raised an epoch; a timeout adds one more."""
+        """Check how far a forged request has raised an epoch; a timeout may add one."""
         is_pre_vote = isinstance(message, VoteRequest) and partition_of(message).pre_vote
         if is_pre_vote and after > before + 1:
             raise RuleViolation("a pre-vote changes no epoch", f"from {before} to {after}")
@@ -177,13 +173,13 @@ class Ledger:
             raise _violation("one voter change at a time", node, f"leads with changes at {pending}")
 
     def check_truncation(self, node: SimulatedNode, offset: int) -> None:
-        """Check that a node keeps what it knows to be committed."""
+        """Check that a node does not truncate records that it knows to be committed."""
         if offset < self._high_watermarks.get(node.number, 0):
             detail = f"has truncated to {offset}"
             raise _violation("what is committed is not truncated", node, detail)
 
     def check_commit(self, node: SimulatedNode, end: int) -> None:
-        """Check that all nodes commit the same records, and leaders only with a majority."""
+        """Check that all nodes commit the same records, and that a majority has a leader's."""
         epoch = node.epoch_before(end)
         # A leader that removed itself resigns in the step that commits the removal.
         if isinstance(node.role, Leader | Resigned):
@@ -200,7 +196,7 @@ class Ledger:
             raise _violation("what is committed stays", node, detail)
 
     def _check_majority(self, leader: SimulatedNode, end: int) -> None:
-        """Check that a majority has what a leader commits; a lost disk may have had it."""
+        """Check that a majority has what a leader commits; lost disks count as if they had it."""
         epoch, missing = leader.epoch_before(end), []
         voters = leader.core.voters
         for voter in voters:
@@ -220,12 +216,12 @@ class Ledger:
             raise _violation("snapshots have what is committed", node, detail)
 
     def check_stored(self, node: SimulatedNode, batch: Batch) -> None:
-        """Check that the disk's log ends with a batch; earlier ones were checked before."""
+        """Check that the disk's log ends with a batch; earlier batches were checked before."""
         if not node.store.log.endswith(batch.data):
             raise _violation("disks read back", node, f"lacks {batch.header}")
 
     def check_election(self, node: SimulatedNode, election: Election) -> None:
-        """Check that the disk has the election state that was saved."""
+        """Check that the disk has the saved election."""
         stored = decode_election(node.store.election or b"")
         if stored[:2] != election[:2] or (stored.voted is None) != (election.voted is None):
             raise _violation("disks read back", node, f"{stored} for {election}")
@@ -274,12 +270,12 @@ class Ledger:
         """Check a response that a node sends."""
         error = getattr(message, "error_code", ErrorCode.NONE)
         partition = partition_of(message) if type(message) in _ABOUT_A_PARTITION else None
-        if token.node == STRANGER:  # it may get any error, but not two votes
+        if token.node == STRANGER:  # it may get any error, but no second vote
             if isinstance(message, VoteResponse) and partition is not None:
                 self._check_vote(node, token, partition)
             return
         inner = ErrorCode.NONE if partition is None else partition.error_code
-        # A shipped controller exits when it gets INVALID_REQUEST; KIP-856 sends it deliberately.
+        # Kafka's controller exits when it gets INVALID_REQUEST; KIP-856 specifies it.
         is_shipped = node.scenario.membership is Membership.SHIPPED
         is_fatal = is_shipped and inner == ErrorCode.INVALID_REQUEST
         if is_fatal or error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:

@@ -1,7 +1,7 @@
 """Messages in flight between nodes.
 
-A link goes one way, from a sender to a receiver, and keeps its order unless a step takes a later
-message first. What is sent over a cut link is lost, and the sender does not learn of it.
+A link goes one way, from a sender to a receiver. It delivers messages in order unless a step takes
+a later one first. A cut link loses messages, and the sender does not learn of it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Token(NamedTuple):
 
 @dataclass(slots=True)
 class Parcel:
-    """A request, a response, or the news that no response will come (`message` is None)."""
+    """A request, a response, or the failure of a request (`message` is None)."""
 
     sender: int
     receiver: int
@@ -45,8 +45,8 @@ class Parcel:
     version: int
     message: Message | None
     content: LogSlice | SnapshotSlice | None = None
-    """Which bytes the response carries; they are read on delivery."""
-    is_request: bool = False  # a deceived node may send to itself, so the sender does not say it
+    """The bytes to read into the response when it is delivered."""
+    is_request: bool = False  # not derived from the sender: a deceived node may send to itself
     is_unsupported: bool = False
 
     def input_for(self, incarnation: int) -> Input | None:
@@ -54,7 +54,7 @@ class Parcel:
         if self.is_request:
             assert self.message is not None, "a request has a message"
             node, sent_in, number, _ = self.token
-            token = Token(node, sent_in, number, self.message)  # as it was decoded
+            token = Token(node, sent_in, number, self.message)  # with the decoded message
             return Request(token, self.message, self.version, LISTENER)
         if self.token.incarnation != incarnation:
             return None
@@ -71,7 +71,7 @@ class Network:
         self._cut: set[tuple[int, int]] = set()
 
     def send(self, parcel: Parcel) -> bool:
-        """Return whether the parcel is in flight; on a cut link it is lost."""
+        """Put a parcel on its link; return False if the link is cut, which loses it."""
         link = (parcel.sender, parcel.receiver)
         if link in self._cut:
             return False
@@ -79,7 +79,7 @@ class Network:
         return True
 
     def take(self, sender: int, receiver: int, index: int, *, keep: bool = False) -> Parcel | None:
-        """Remove a parcel from its link and return it; `keep` leaves it there."""
+        """Return a parcel and remove it from its link, unless `keep`; None if none is there."""
         parcels = self._links.get((sender, receiver), [])
         if index >= len(parcels):
             return None
@@ -94,11 +94,10 @@ class Network:
         return None
 
     def clear(self, sender: int, receiver: int) -> None:
-        """Lose everything on a link."""
         self._links.pop((sender, receiver), None)
 
     def cut(self, sender: int, receiver: int) -> bool:
-        """Cut a link and lose everything on it; False if it was cut already."""
+        """Cut a link and lose all messages on it; return False if it was cut already."""
         if (sender, receiver) in self._cut:
             return False
         self._cut.add((sender, receiver))
@@ -106,7 +105,7 @@ class Network:
         return True
 
     def mend(self, sender: int, receiver: int) -> bool:
-        """Restore a link; False if it was not cut."""
+        """Restore a link; return False if it was not cut."""
         if (sender, receiver) not in self._cut:
             return False
         self._cut.remove((sender, receiver))
@@ -114,12 +113,11 @@ class Network:
 
     @property
     def cuts(self) -> list[tuple[int, int]]:
-        """The cut links, sorted."""
         return sorted(self._cut)
 
 
 def transcode(message: Message, version: int) -> Message:
-    """Return what a receiver decodes; raise `KraftwireError` if it encodes to other bytes."""
+    """Encode and decode a message; raise `KraftwireError` if the copy encodes differently."""
     data = message.encode(version)
     copy = type(message).decode(data, version)
     if copy.encode(version) != data:

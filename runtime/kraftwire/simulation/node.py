@@ -1,4 +1,4 @@
-"""A replica with its disk and its clock, and what a crash does to them."""
+"""A replica with its disk and its clock, which can crash."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ class SimulatedNode:
     def __init__(self, number: int, scenario: Scenario) -> None:
         self.number = number
         self.scenario = scenario
-        self.is_old = number in scenario.old
         self.rate = scenario.rate_of(number)
         self.disk = 0
         self.moves = 0
@@ -50,9 +49,9 @@ class SimulatedNode:
         self.is_damaged = False
         """Whether a bit of its disk was flipped."""
         self.needs_reopen = False
-        """Whether its disk changed by more than records since the ledger last read it."""
+        """Whether its disk has changed, except for data batches, since the ledger last read it."""
         self.unconfirmed: list[int] = []
-        """End offsets of flushes that the replica does not know of yet."""
+        """End offsets of finished flushes that the replica has not been notified of."""
         self.pending: dict[int, Parcel] = {}
         """Its unanswered requests, by request number."""
         self._open_disk()
@@ -66,14 +65,15 @@ class SimulatedNode:
         self.batch_ends: list[OffsetAndEpoch] = []
         """The end offset and the epoch of each batch on the disk."""
         self.log_start = BOOTSTRAP
-        """The end of what precedes the disk's log, which a snapshot replaces."""
-        has_checkpoint = self.scenario.has_checkpoints and self.number in self.scenario.formatted
+        """The end of the records before the disk's log, which a snapshot replaces."""
+        has_checkpoint = (
+            self.scenario.has_checkpoints and self.number in self.scenario.first_voter_ids
+        )
         if has_checkpoint and not self.disk:
             self.store.snapshots[BOOTSTRAP] = _bootstrap_checkpoint(self.scenario.first_voters())
 
     @property
     def core(self) -> Core:
-        """The state of its replica, which runs."""
         assert self.replica is not None, "only a running node has state"
         return self.replica.core
 
@@ -85,7 +85,6 @@ class SimulatedNode:
     # -- time ----------------------------------------------------------------------------------
 
     def clock(self, now: int) -> int:
-        """Return what its clock shows at a true time."""
         return now * self.rate // TRUE_RATE
 
     def true_time(self, clock: int) -> int:
@@ -93,9 +92,9 @@ class SimulatedNode:
         return -(-clock * TRUE_RATE // self.rate)
 
     def newest_version(self, kind: type[Message]) -> int:
-        """Return the newest version of a request that it supports."""
         newest: int = kind.VALID_VERSIONS[-1]
-        return min(newest, _VERSIONS_OF_OLD_NODES.get(kind, newest)) if self.is_old else newest
+        is_old = self.number in self.scenario.old
+        return min(newest, _VERSIONS_OF_OLD_NODES.get(kind, newest)) if is_old else newest
 
     # -- start and stop ------------------------------------------------------------------------
 
@@ -108,10 +107,9 @@ class SimulatedNode:
         self.replica = Replica(self.config, recovered, self._rng(), self.clock(now))
         return self.replica.start()
 
-    def step(self, now: int, what: Input) -> list[Effect]:
-        """Pass an input to the replica."""
+    def step(self, now: int, event: Input) -> list[Effect]:
         assert self.replica is not None, "only a running node has inputs"
-        return self.replica.step(self.clock(now), what)
+        return self.replica.step(self.clock(now), event)
 
     def crash(self) -> None:
         """Stop, and lose all or a part of the unflushed data."""
@@ -121,7 +119,7 @@ class SimulatedNode:
         self.unconfirmed.clear()
         self.pending.clear()
         self.store.crash(self._rng())
-        if not self.is_damaged:  # without an unflushed voter set, the one before it counts again
+        if not self.is_damaged:  # a lost voter set restores the one before it
             recovered = self.store.copy().recover()
             self._sets_on_disk = _possible_sets(recovered.control.voters, committed)
 
@@ -146,9 +144,9 @@ class SimulatedNode:
     def voter_sets(self) -> list[VoterSet]:
         """Return the voter sets that may be in force for the node; none if its disk is damaged.
 
-        These are the newest set that it knows to be committed, and all sets after it. For a
-        stopped node they are what the crash has left on its disk. A leader that is about to add
-        a voter also knows the set with that voter.
+        These are the newest set that it knows to be committed, and all later ones. For a stopped
+        node they are the sets that the crash has left on its disk. For a leader that is about to
+        add a voter they include the set with that voter.
         """
         if self.is_damaged:
             return []
@@ -163,31 +161,28 @@ class SimulatedNode:
 
     @property
     def has_waiting_changes(self) -> bool:
-        """Whether it leads and may start waiting changes of the voters any time (KIP-856)."""
+        """Whether it leads and may make a queued voter change at any time (KIP-856)."""
         return isinstance(self.role, Leader) and bool(self.role.waiting)
 
     # -- disk ----------------------------------------------------------------------------------
 
     def note_append(self, batch: Batch) -> None:
-        """Note a batch at the end of the disk's log."""
         header = batch.header
         end = OffsetAndEpoch(header.last_offset + 1, header.partition_leader_epoch)
         self.batch_ends.append(end)
 
     def note_truncation(self, offset: int) -> None:
-        """Note that the disk's log now ends at an offset."""
         del self.batch_ends[bisect_left(self.batch_ends, OffsetAndEpoch(offset + 1, 0)) :]
 
     def note_log_start(self, start: OffsetAndEpoch) -> None:
-        """Note that the disk's log now starts at an offset."""
         del self.batch_ends[: bisect_left(self.batch_ends, OffsetAndEpoch(start.offset + 1, 0))]
         self.log_start = start
 
     def flip(self, number: int) -> bool:
-        """Flip a bit of a batch, but not of the last one; return whether a bit was flipped.
+        """Flip a bit of a batch other than the last; return whether a bit was flipped.
 
-        A damaged last batch cannot be told from one that was not written completely. Leader
-        epochs are spared too, because the batch CRC does not cover them.
+        Recovery cannot distinguish a damaged last batch from an incomplete one. Leader epochs stay
+        intact, too, because the batch CRC does not cover them.
         """
         batches = list(split_batches(bytes(self.store.log)))[:-1]
         bits = 8 * sum(len(batch.data) for batch in batches)

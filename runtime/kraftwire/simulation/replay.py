@@ -30,9 +30,9 @@ def replay(
     in_quiet: bool = False,
     on_step: Callable[[World, Step], None] | None = None,
 ) -> Replay:
-    """Take the steps as they are; with `in_quiet` the cluster must recover afterwards.
+    """Take the steps of a run again; with `in_quiet` the cluster must recover afterwards.
 
-    Call `on_step` after each step that was possible.
+    Call `on_step` after each step that was possible and broke no rule.
     """
     scheduler = Scheduler(scenario, codecs=codecs, is_quiet=True)
 
@@ -49,7 +49,7 @@ def replay(
 
 
 def shrink(run: Run, *, codecs: bool = True) -> list[Step]:
-    """Return the fewest steps found that break the same rule as a run."""
+    """Return the shortest list of steps found that breaks the same rule as a run."""
     return _Shrinker(run, codecs=codecs).fewest_steps()
 
 

@@ -25,16 +25,16 @@ class Run(NamedTuple):
     events: int
     violation: RuleViolation | None
     is_stuck: bool = False
-    """Whether the rule does not hold in the quiet period, which is not among the steps."""
+    """Whether the cluster did not recover in the quiet period, which is not among the steps."""
 
 
 def violation_of(function: Callable[[], None]) -> RuleViolation | None:
-    """Call a function and return the rule that it breaks; a failing node breaks one too."""
+    """Call a function and return the rule that it breaks; any other error breaks one, too."""
     try:
         function()
     except RuleViolation as error:
         return error
-    except Exception as error:  # noqa: BLE001  # whatever a bug raises
+    except Exception as error:  # noqa: BLE001  # a bug may raise anything
         violation = RuleViolation("nodes do not fail", f"{type(error).__name__}: {error}")
         violation.__cause__ = error
         return violation
@@ -61,10 +61,10 @@ def run_scenario(scenario: Scenario, events: int = EVENTS, *, codecs: bool = Tru
 
 
 def recover(scheduler: Scheduler) -> None:
-    """End all faults, then check that a leader may write and that all nodes commit new records.
+    """End all faults, and check that the cluster has an open leader and commits new records.
 
-    Operators help if they have to (see `kraftwire.simulation.workload`). Raise `RuleViolation` if
-    the cluster does not recover.
+    Operators replace lost disks if necessary (see `kraftwire.simulation.workload`). Raise
+    `RuleViolation` if the cluster does not recover.
     """
     scheduler.end_faults()
     before = scheduler.world.ledger.end.offset

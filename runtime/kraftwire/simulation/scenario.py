@@ -1,7 +1,7 @@
-"""What a run starts with: the nodes of a cluster, their settings, and how often things fail.
+"""Scenarios: the nodes of a cluster, their settings, and how often things fail.
 
-A scenario is drawn from a seed; together with the steps of a run it determines the run. Times are
-in ms, probabilities between 0 and 1, clock rates in thousandths of true time.
+A seed determines a scenario; the scenario and the steps determine the run. Times are in ms,
+probabilities between 0 and 1, clock rates in thousandths of true time.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _HOST = "127.0.0.1"
 _FIRST_PORT = 9000
 _PORTS = 100
 _BACKOFF_MS = 100
-"""Longer than Kafka's: otherwise most events are requests to nodes that know no leader either."""
+"""Longer than Kafka's, or most events would be requests to nodes that know no leader either."""
 _SNAPSHOT_FETCH_BYTES = 200
-"""So that the small snapshots of a run take several fetches."""
+"""Small, so that the small snapshots of a run take several requests."""
 _CLEAN_MS = 1000
 _MAX_VOTERS = 7
 _MAX_OBSERVERS = 5
@@ -70,7 +70,7 @@ class Scenario:
     work_ms: int = 20
     """Mean time between requests of clients; 0 for none."""
     changes: float = 0.1
-    """The share of requests that is about voters, snapshots and restarts instead of records."""
+    """The share of requests that do not propose records: for voters, snapshots and restarts."""
     rates: tuple[int, ...] = ()
     """The clock rate of each node; true time for nodes after the last."""
     old: frozenset[int] = frozenset()
@@ -89,26 +89,29 @@ class Scenario:
         return self.bootstrap is not Bootstrap.STATIC
 
     @property
-    def formatted(self) -> range:
+    def first_voter_ids(self) -> range:
         """The ids of the first voters."""
         return range(1, 2 if self.bootstrap is Bootstrap.STANDALONE else self.voters + 1)
 
     def rate_of(self, node: int) -> int:
-        """Return the clock rate of a node."""
         return self.rates[node - 1] if node <= len(self.rates) else TRUE_RATE
 
     def first_voters(self) -> VoterSet:
         """Return the first voter set; a static configuration has no directory ids."""
         if self.bootstrap is Bootstrap.STATIC:
-            return VoterSet(Voter(ReplicaKey(node), listeners_of(node)) for node in self.formatted)
-        return VoterSet(Voter(key_of(node), listeners_of(node), 0, 1) for node in self.formatted)
+            return VoterSet(
+                Voter(ReplicaKey(node), listeners_of(node)) for node in self.first_voter_ids
+            )
+        return VoterSet(
+            Voter(key_of(node), listeners_of(node), 0, 1) for node in self.first_voter_ids
+        )
 
     def config_of(self, key: ReplicaKey, moves: int = 0) -> Config:
-        """Return the configuration of a node that has moved so many times.
+        """Return the configuration of a node after a number of moves.
 
-        If voters can change, a node with a new disk is not configured with the first voters: it
-        would believe that it is one of them, and if it was the only one it would elect itself.
-        KIP-856 keeps the ids, because voters do not elect an empty log.
+        If voters can change, the configuration of a node with a new disk omits the first voters.
+        Otherwise the node would believe that it is one of them, and a sole voter would elect
+        itself. KIP-856 keeps the ids, because voters do not elect an empty log.
         """
         has_static = not self.has_checkpoints and (
             key == key_of(key.id) or self.membership is Membership.KIP_856
@@ -133,7 +136,7 @@ def key_of(node: int, disk: int = 0) -> ReplicaKey:
 
 
 def listeners_of(node: int, moves: int = 0) -> tuple[Listener, ...]:
-    """Return the listeners of a node that has moved so many times."""
+    """Return the listeners of a node after a number of moves."""
     return (Listener(LISTENER, *_address_of(node, moves)),)
 
 
@@ -142,13 +145,13 @@ def _address_of(node: int, moves: int = 0) -> Address:
 
 
 def node_at(address: Address) -> tuple[int, int]:
-    """Return the node with an address, and how many times it has moved by then."""
+    """Return the node with an address, and its number of moves before it got the address."""
     moves, node = divmod(address.port - _FIRST_PORT, _PORTS)
     return node, moves
 
 
 def draw_scenario(seed: int, *, stranger: bool = False) -> Scenario:
-    """Draw the scenario of a seed: from a cluster without faults to one where everything fails.
+    """Draw the scenario of a seed, between a cluster without faults and one with every fault.
 
     With `stranger`, a client outside the cluster sends forged requests as well.
     """

@@ -1,8 +1,8 @@
-"""Decides what happens next in a run, at random from its seed.
+"""Draws the steps of a run from its seed.
 
-Each parcel gets its fate when it is sent: when it is delivered, and whether it is repeated or lost.
+When a parcel is sent, the scheduler draws its time of delivery, and whether it is repeated or lost.
 Faults and requests come at random times. All decisions become steps, and the steps alone determine
-what happens.
+the run.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _FAULTS = (
 
 
 class Scheduler:
-    """Produces the steps of a run; it is the watcher of its world."""
+    """Produces the steps of a run, as the `Watcher` of its world."""
 
     def __init__(self, scenario: Scenario, *, codecs: bool = True, is_quiet: bool = False) -> None:
-        """With `is_quiet`, nothing happens except what the nodes do themselves."""
+        """With `is_quiet`, there are no faults and requests, only the nodes themselves."""
         self.scenario = scenario
         self.world = World(scenario, self, codecs=codecs)
         self.rng = Random(scenario.seed)
@@ -62,16 +62,16 @@ class Scheduler:
         self._due: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
         self._numbers = count()
         self._last_tick = (0, 0, 0)
-        """The node and the time of the last tick, and how many ticks in a row these had."""
+        """The node and the time of the last tick, and the number of ticks there in a row."""
         self._tick_times: dict[int, int] = {}
-        """When each node's deadline is checked next."""
+        """The time of the next check of each node's deadline."""
         if is_quiet:
             return
         for node in scenario.nodes:
             self._at(0, self._start, node)
         for mean, action in (
-            (scenario.faults.pause_ms, self._strike),
-            (scenario.work_ms, self._work),
+            (scenario.faults.pause_ms, self._inject_fault),
+            (scenario.work_ms, self._make_request),
             (scenario.stranger_ms, self._send_forged_request),
         ):
             if mean:
@@ -80,7 +80,7 @@ class Scheduler:
     def run(self, events: int) -> None:
         """Run until so many events have happened; raise `RuleViolation` if a rule breaks.
 
-        If nothing happens any more, for example because every disk is damaged, stop after an hour.
+        Stop after an hour if no events happen any more, for example if every disk is damaged.
         """
         world = self.world
         while world.events < events and world.now < _MAX_RUN_MS:
@@ -99,11 +99,11 @@ class Scheduler:
         world, was_quiet = self.world, self.is_quiet
         self.is_quiet = world.executor.is_quiet = True
         if was_quiet or not self.scenario.work_ms:
-            self._at(world.now, self._work)
+            self._at(world.now, self._make_request)
         self._mend_all()
         for node in world.nodes.values():
             if node.is_damaged:
-                self._take(Action.WIPE, node.number)
+                self._take_step(Action.WIPE, node.number)
             if node.replica is None:
                 self._start(node.number)
 
@@ -147,7 +147,7 @@ class Scheduler:
                 self._tick_times[node.number] = at
                 self._at(at, self._tick, node, at)
 
-    # -- what comes due ------------------------------------------------------------------------
+    # -- scheduled actions ---------------------------------------------------------------------
 
     def _arrive(self, parcel: Parcel, action: Action) -> None:
         index = self.world.network.index_of(parcel)
@@ -158,7 +158,7 @@ class Scheduler:
 
     def _confirm_flush(self, node: SimulatedNode, incarnation: int) -> None:
         if node.incarnation == incarnation:
-            self._take(Action.FLUSHED, node.number, crash=self._crash_after())
+            self._take_step(Action.FLUSHED, node.number, crash=self._crash_after())
 
     def _tick(self, node: SimulatedNode, at: int) -> None:
         if self._tick_times.get(node.number) != at:
@@ -168,7 +168,7 @@ class Scheduler:
             return
         deadline = node.replica.next_deadline()
         if deadline is not None and node.true_time(deadline) <= self.world.now:
-            self._take(Action.TICK, node.number, crash=self._crash_after())
+            self._take_step(Action.TICK, node.number, crash=self._crash_after())
             self._check_progress(node)
         else:
             self.on_change(node)
@@ -184,15 +184,15 @@ class Scheduler:
 
     def _start(self, number: int) -> None:
         if self.world.nodes[number].replica is None:
-            self._take(Action.START, number, crash=self._crash_after())
+            self._take_step(Action.START, number, crash=self._crash_after())
 
-    def _work(self) -> None:
+    def _make_request(self) -> None:
         step = next_request(self.world, self.rng, self._crash_after())
         if step is not None:
             self.apply(step)
         mean = self.scenario.work_ms or _QUIET_WORK_MS
         pause = self._pause(mean if step is not None else max(mean, _RETRY_MS))
-        self._at(self.world.now + pause, self._work)
+        self._at(self.world.now + pause, self._make_request)
 
     def _send_forged_request(self) -> None:
         if self.is_quiet:
@@ -200,25 +200,25 @@ class Scheduler:
         pause = self._pause(self.scenario.stranger_ms)
         self._at(self.world.now + pause, self._send_forged_request)
         number, seed = self.rng.choice(self.scenario.nodes), self.rng.randrange(DRAWS)
-        self._take(Action.STRANGER, number, value=seed, crash=self._crash_after())
+        self._take_step(Action.STRANGER, number, value=seed, crash=self._crash_after())
 
     # -- faults --------------------------------------------------------------------------------
 
-    def _strike(self) -> None:
+    def _inject_fault(self) -> None:
         if self.is_quiet:
             return
         rng = self.rng
-        self._at(self.world.now + self._pause(self.scenario.faults.pause_ms), self._strike)
+        self._at(self.world.now + self._pause(self.scenario.faults.pause_ms), self._inject_fault)
         number, other = rng.choice(self.scenario.nodes), rng.choice(self.scenario.nodes)
         action = rng.choice(_FAULTS)
         if action in (Action.CRASH, Action.FAIL):
-            self._take(action, number)
+            self._take_step(action, number)
         elif action in (Action.WIPE, Action.FLIP):
             self._damage_disk(number, action)
         elif action is Action.MEND:
             self._mend_all()
         elif number != other and action is Action.RESET:
-            self._take(action, number, other)
+            self._take_step(action, number, other)
         elif action is Action.CUT:
             self._cut_some(number)
 
@@ -226,13 +226,13 @@ class Scheduler:
         """Wipe a disk or flip a bit of it, if the cluster survives that."""
         node = self.world.nodes[number]
         if node.is_damaged:
-            self._take(Action.WIPE, number)
+            self._take_step(Action.WIPE, number)
         elif can_lose_disk(self.world, node):
             bit = self.rng.randrange(_BITS) if action is Action.FLIP else 0
-            self._take(action, number, value=bit)
+            self._take_step(action, number, value=bit)
 
     def _cut_some(self, number: int) -> None:
-        """Cut one link, all to a node, all from it, or the cluster in two; mend them later."""
+        """Cut one link, all to a node, all from it, or the cluster in two; restore them later."""
         rng = self.rng
         others = [other for other in self.scenario.nodes if other != number]
         if not others:
@@ -249,12 +249,12 @@ class Scheduler:
             across = [(one, two) for one in side for two in others if two not in side]
             links = sorted([*across, *((two, one) for one, two in across)])
         for receiver, sender in links:
-            self._take(Action.CUT, receiver, sender)
+            self._take_step(Action.CUT, receiver, sender)
         self._at(self.world.now + rng.choice((_LATE_MS, _LONG_MS)), self._mend, links)
 
     def _mend(self, links: list[tuple[int, int]]) -> None:
         for receiver, sender in links:
-            self._take(Action.MEND, receiver, sender)
+            self._take_step(Action.MEND, receiver, sender)
 
     def _mend_all(self) -> None:
         self._mend([(receiver, sender) for sender, receiver in self.world.network.cuts])
@@ -269,7 +269,7 @@ class Scheduler:
     def _at(self, at: int, action: Callable[..., None], *arguments: Any) -> None:
         heappush(self._due, (at, next(self._numbers), action, arguments))
 
-    def _take(
+    def _take_step(
         self, action: Action, node: int, other: int = 0, value: int = 0, crash: int = NEVER
     ) -> None:
         self.apply(Step(self.world.now, action, node, other, value, crash))

@@ -1,12 +1,11 @@
-"""What happens in a run, one step at a time, and each step as a line of text.
+"""The steps of a run, each of which is a line of text.
 
 A line is `TIME ACTION NODE [<OTHER] [#VALUE] [crash N]`. For example
 
     2210 deliver 1<3 #0 crash 2
 
-At 2,210 ms node 1 receives the first message in flight from node 3, and crashes after it has
-carried out two effects. A step that is not possible changes nothing. So any steps can be left out
-of a run, and the rest can still be replayed.
+At 2,210 ms node 1 receives the first message in flight from node 3, and crashes after two effects.
+A step that is not possible changes nothing, so a run can be replayed without any of its steps.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class Step(NamedTuple):
     other: int = 0
     value: int = 0
     crash: int = NEVER
-    """After how many effects the node crashes."""
+    """The number of effects after which the node crashes."""
 
 
 _LINE = re.compile(r"(\d+) (\w+) (\d+)(?:<(\d+))?(?: #(\d+))?(?: crash (\d+))?")

@@ -1,7 +1,7 @@
 """Draws a run as SVG: a lane for each node, with its roles as colours and its faults as marks.
 
-Time goes from left to right. The links to a node that are cut are drawn under its lane. A graph
-above the lanes shows how much is committed.
+Time goes from left to right. Cut links to a node are drawn under its lane. A graph above the lanes
+shows the committed offset.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class _Span:
 
 
 class _Timeline:
-    """What the picture shows, collected while the run is replayed."""
+    """The content of the picture, collected while the run is replayed."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.spans: list[_Span] = [_Span(node, "stopped", 0, 0) for node in scenario.nodes]
@@ -59,7 +59,7 @@ class _Timeline:
         self.marks: list[tuple[int, int, str]] = []
         self.committed: list[tuple[int, int]] = [(0, 0)]
         self.voters: list[tuple[int, list[int]]] = []
-        """When a leader had a new voter set, and its ids."""
+        """The times at which a leader had a new voter set, and the ids in it."""
         self._last = {span.node: span for span in self.spans}
         self._cut: dict[tuple[int, int], _Span] = {}
 
@@ -179,7 +179,7 @@ def _voter_changes(timeline: _Timeline, until: int, height: int) -> list[str]:
             f'stroke-width="0.8" stroke-dasharray="2 3"><title>voters {ids}, {at} ms</title></line>'
         )
         text = ",".join(map(str, ids))
-        if x >= free:  # a label that would overlap is only the title of its line
+        if x >= free:  # only the title of the line has a label that would overlap
             parts.append(_text(x + 2, 66, text, f'fill="{_VOTERS}" font-size="10"'))
             free = x + 6 * len(text) + 8
     return parts
@@ -188,7 +188,7 @@ def _voter_changes(timeline: _Timeline, until: int, height: int) -> list[str]:
 def _lanes(scenario: Scenario, timeline: _Timeline, until: int) -> list[str]:
     parts = []
     for node in scenario.nodes:
-        kind = "voter" if node in scenario.formatted else "observer"
+        kind = "voter" if node in scenario.first_voter_ids else "observer"
         parts.append(_text(_LEFT - 8, _y(node) + 15, f"{kind} {node}", 'text-anchor="end"'))
     for span in timeline.spans:
         x, width = _x(span.begin, until), _x(span.end, until) - _x(span.begin, until)

@@ -1,12 +1,12 @@
-"""A run as text that a person can read and `kraftwire simulate` can replay.
+"""Runs as text that people can read and `kraftwire simulate` can replay.
 
-# title                             why the run is kept
-seed = 0                            the scenario, a line for each field
+# title                             why the run is worth keeping
+seed = 0                            the scenario, one field per line
 ...
 2210 deliver 1<3                    a step
     VoteResponse(granted)           the message that it delivered
-    1 Candidate 2 -> Leader 2       the nodes whose role or epoch it changed
-    1 committed 7                   the nodes whose high watermark it changed
+    1 Candidate 2 -> Leader 2       a node whose role or epoch it changed
+    1 committed 7                   a node whose high watermark it changed
 quiet                               if the cluster must recover afterwards
 holds                               or `breaks` and the rule
 
@@ -105,7 +105,7 @@ def parse_transcript(text: str, file: str = "<text>") -> Transcript:
 def _values(scenario: Scenario) -> Iterable[tuple[str, Any]]:
     for name, value in asdict(scenario).items():
         if name == "stranger_ms" and not value:
-            continue  # transcripts from before this field stay the same
+            continue  # absent, as in transcripts from before this field existed
         yield name, sorted(value) if isinstance(value, frozenset) else value
 
 
@@ -122,7 +122,7 @@ def _scenario(values: dict[str, Any]) -> Scenario:
 
 
 class _Observer:
-    """Compares nodes with what they were after the step before."""
+    """Compares the nodes with their state after the previous step."""
 
     def __init__(self) -> None:
         self._states: dict[int, str] = {}
@@ -155,7 +155,7 @@ def _describe(message: Message) -> str:
     return f"{kind}({ErrorCode(error).name if error else summary})"
 
 
-def _vote(one: VoteRequest.PartitionData) -> str:
+def _vote_request(one: VoteRequest.PartitionData) -> str:
     kind = "pre-vote, " if one.pre_vote else ""
     log = f"{one.last_offset}/{one.last_offset_epoch}"
     return f"{kind}{one.replica_id}, epoch {one.replica_epoch}, log {log}"
@@ -165,7 +165,7 @@ def _leader(one: Any) -> str:
     return f"leader {one.leader_id}, epoch {one.leader_epoch}"
 
 
-def _fetched(one: FetchResponse.PartitionData) -> str:
+def _fetch_response(one: FetchResponse.PartitionData) -> str:
     size = len(one.records or b"")
     if one.diverging_epoch is not None and one.diverging_epoch.epoch >= 0:
         return f"diverging {one.diverging_epoch.end_offset}/{one.diverging_epoch.epoch}"
@@ -175,14 +175,14 @@ def _fetched(one: FetchResponse.PartitionData) -> str:
 
 
 _SUMMARIES: dict[type[Message], Any] = {
-    VoteRequest: _vote,
+    VoteRequest: _vote_request,
     VoteResponse: lambda one: f"{'granted' if one.vote_granted else 'refused'}, {_leader(one)}",
     BeginQuorumEpochRequest: _leader,
     EndQuorumEpochRequest: _leader,
     FetchRequest: lambda one: (
         f"{one.fetch_offset}/{one.last_fetched_epoch}, epoch {one.current_leader_epoch}"
     ),
-    FetchResponse: _fetched,
+    FetchResponse: _fetch_response,
     FetchSnapshotRequest: lambda one: (
         f"{one.snapshot_id.end_offset}/{one.snapshot_id.epoch} from {one.position}, "
         f"epoch {one.current_leader_epoch}"

@@ -1,12 +1,12 @@
-"""What clients and operators ask for, limited to what a cluster can survive.
+"""Draws the requests of clients and operators, as far as a cluster can survive them.
 
 Disks are lost and voters change, but every voter set that a node knows keeps a majority with
-intact disks: KRaft promises nothing beyond that.
+intact disks: KRaft guarantees nothing beyond that.
 
-KIP-856 needs one thing more. A leader lets state machines write only once every voter has the
-records that name all voters, and a voter that lost its disk before will never have them. The
-cluster then waits until an operator adds the new disk as a voter and removes the lost one. During
-the quiet period this module does so.
+KIP-856 needs more. A leader lets state machines write only once every voter has the records that
+name all voters, and a voter that lost its disk before never gets them. The cluster then waits until
+an operator adds the new disk as a voter and removes the lost one. This module does so in the quiet
+period.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 from random import Random
 
 from kraftwire.raft.core.roles import Leader
-from kraftwire.raft.state.majorities import majority
 from kraftwire.raft.state.voters import ReplicaKey, VoterSet
 from kraftwire.simulation.node import SimulatedNode
 from kraftwire.simulation.steps import NEVER, Action, Step
@@ -32,14 +31,13 @@ _CHANGES = (
     Action.SHUT_DOWN,
     Action.MOVE,
 )
-"""What is asked for besides records; repeated entries are more frequent."""
+"""The requests that do not propose records; repeated entries are more frequent."""
 
 
 def next_request(world: World, rng: Random, crash: int = NEVER) -> Step | None:
-    """Return what is asked for next; None if no node can answer.
+    """Return the next request; None if no node can answer one.
 
-    In the quiet period that is records, after the replacement of lost disks that a leader waits
-    for.
+    In the quiet period, first replace the lost disks that a leader waits for, then propose records.
     """
     is_quiet = world.executor.is_quiet
     if not is_quiet and rng.random() < world.scenario.changes:
@@ -57,7 +55,7 @@ def next_request(world: World, rng: Random, crash: int = NEVER) -> Step | None:
 def can_lose_disk(world: World, node: SimulatedNode) -> bool:
     """Whether the quorum survives if a node loses its disk.
 
-    False while changes of the voters wait: they will be made without a count of intact disks.
+    Return False while voter changes wait, because leaders make them later without this check.
     """
     if any(one.has_waiting_changes for one in world.nodes.values()):
         return False
@@ -68,7 +66,7 @@ def can_lose_disk(world: World, node: SimulatedNode) -> bool:
 
 
 def _has_majority(voters: VoterSet, intact: set[ReplicaKey]) -> bool:
-    return not len(voters) or len(intact & voters.keys) >= majority(len(voters))
+    return not len(voters) or len(intact & voters.keys) >= voters.majority
 
 
 def _intact_keys(world: World) -> set[ReplicaKey]:
@@ -76,7 +74,7 @@ def _intact_keys(world: World) -> set[ReplicaKey]:
 
 
 def _leader(world: World, rng: Random) -> SimulatedNode | None:
-    """Return one of the nodes that believe that they lead."""
+    """Return one of the nodes that believe that they lead; None if none does."""
     leaders = [node for node in world.nodes.values() if isinstance(node.role, Leader)]
     return rng.choice(leaders) if leaders else None
 

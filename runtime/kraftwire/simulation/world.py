@@ -1,4 +1,4 @@
-"""The nodes and the network of a run. `World.apply` takes one step and checks the rules."""
+"""The nodes and the network of a run: `World.apply` takes one step and checks the rules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 
 _STATE = NoOpRecord()
-"""The state machine's records in a snapshot; only their number matters here."""
+"""A record of the state machine in a snapshot; only the number of these matters."""
 
 
 class World:
@@ -45,7 +45,7 @@ class World:
         self.codecs = codecs
         self.now = 0
         self.events = 0
-        """How many steps have changed something."""
+        """The number of steps that were possible."""
         self.nodes = {number: SimulatedNode(number, scenario) for number in scenario.nodes}
         self.network = Network()
         self.ledger = Ledger(self.nodes)
@@ -81,7 +81,7 @@ class World:
         }
 
     def apply(self, step: Step) -> bool:
-        """Take a step; return False if it is not possible, raise `RuleViolation` if it breaks one.
+        """Take a step, and return whether it was possible; raise `RuleViolation` for a broken rule.
 
         Steps that need a running node are not possible for a stopped one.
         """
@@ -116,10 +116,10 @@ class World:
         if parcel.message is not None:
             parcel.message = self._transcode(parcel.message, parcel.version)
         self.last_message = parcel.message
-        what = parcel.input_for(node.incarnation)
+        event = parcel.input_for(node.incarnation)
         if not parcel.is_request and parcel.token.incarnation == node.incarnation:
             node.pending.pop(parcel.token.number, None)
-        return what is None or self._pass(step, node, what)
+        return event is None or self._pass(step, node, event)
 
     def _transcode(self, message: Message, version: int) -> Message:
         if not self.codecs:
@@ -177,7 +177,7 @@ class World:
         return self._pass(step, node, Request(token, message, newest, LISTENER))
 
     def _send_forged_request(self, step: Step, node: SimulatedNode, replica: Replica) -> bool:
-        """Send what a stranger asks, and check how far it raises the node's epoch."""
+        """Send a forged request, and check how far it raises the node's epoch."""
         epoch = replica.core.epoch
         message = draw_request(step.value, replica.core, self.scenario.nodes)
         message = self._transcode(message, message.VALID_VERSIONS[-1])
@@ -191,9 +191,9 @@ class World:
 
     # -- nodes ---------------------------------------------------------------------------------
 
-    def _pass(self, step: Step, node: SimulatedNode, what: Input) -> bool:
+    def _pass(self, step: Step, node: SimulatedNode, event: Input) -> bool:
         """Pass an input to a running node and carry out the effects."""
-        self.executor.execute(node, node.step(self.now, what), step.crash)
+        self.executor.execute(node, node.step(self.now, event), step.crash)
         return True
 
     def _start(self, step: Step, node: SimulatedNode) -> bool:
@@ -203,8 +203,8 @@ class World:
             effects = node.start(self.now)
         except KraftwireError as error:
             if not node.is_damaged:
-                seen = f"node {node.number}: {error}"
-                raise RuleViolation("disks read back", seen) from None
+                detail = f"node {node.number}: {error}"
+                raise RuleViolation("disks read back", detail) from None
             return False
         if node.is_damaged:
             raise RuleViolation("damage is noticed", f"node {node.number} starts")
@@ -234,7 +234,7 @@ class World:
         return True
 
     def _take_snapshot(self, step: Step, node: SimulatedNode, replica: Replica) -> bool:
-        """Snapshot what the node knows to be committed."""
+        """Take a snapshot of the records that the node knows to be committed."""
         snapshot = replica.snapshot_id(replica.core.committed)
         if snapshot is None:
             return False
