@@ -255,7 +255,6 @@ class Ledger:
     # -- messages ------------------------------------------------------------------------------
 
     def check_request(self, node: SimulatedNode, message: Message) -> None:
-        """Check a request that a node sends."""
         if isinstance(message, FetchRequest):
             if node.store.unflushed:
                 detail = f"fetches at {node.log_end} with unflushed bytes"
@@ -267,7 +266,6 @@ class Ledger:
                 raise RuleViolation("leaders say where they listen", f"node {node.number}")
 
     def check_reply(self, node: SimulatedNode, token: Token, message: Any) -> None:
-        """Check a response that a node sends."""
         error = getattr(message, "error_code", ErrorCode.NONE)
         partition = partition_of(message) if type(message) in _ABOUT_A_PARTITION else None
         if token.node == STRANGER:  # it may get any error, but no second vote

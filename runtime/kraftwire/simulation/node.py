@@ -201,7 +201,6 @@ class SimulatedNode:
         return self.batch_ends[-1] if self.batch_ends else self.log_start
 
     def epoch_before(self, offset: int) -> int | None:
-        """Return the epoch of the batch that ends at an offset; None if none does."""
         if offset == self.log_start.offset:
             return self.log_start.epoch
         return epoch_before(self.batch_ends, offset)

@@ -90,7 +90,6 @@ class Scenario:
 
     @property
     def first_voter_ids(self) -> range:
-        """The ids of the first voters."""
         return range(1, 2 if self.bootstrap is Bootstrap.STANDALONE else self.voters + 1)
 
     def rate_of(self, node: int) -> int:

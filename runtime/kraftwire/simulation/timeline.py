@@ -64,7 +64,6 @@ class _Timeline:
         self._cut: dict[tuple[int, int], _Span] = {}
 
     def add(self, world: World, step: Step) -> None:
-        """Add what a step has changed."""
         now = world.now
         for number, node in world.nodes.items():
             label = "stopped" if node.replica is None else type(node.role).__name__

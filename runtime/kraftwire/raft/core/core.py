@@ -34,7 +34,6 @@ from kraftwire.raft.core.roles import (
     Role,
     Unattached,
     deadline_to_keep,
-    record_vote,
 )
 from kraftwire.raft.core.transitions import Transition, check_transition
 from kraftwire.raft.membership import policy_of
@@ -56,7 +55,8 @@ class Core:
 
         Raises `KraftwireError` if the membership policy forbids a start with this log.
         """
-        policy_of(config).check_start(recovered.control)
+        self.policy = policy_of(config)
+        self.policy.check_start(recovered.control)
         self.config = config
         self.log = recovered.log
         self.control = recovered.control
@@ -216,7 +216,7 @@ class Core:
         self._enter(role, is_saved=False)
 
     def become_candidate(self) -> None:
-        """Ask voters for their votes in the next epoch, with the vote of this one."""
+        """Start the next epoch with a vote for itself, and ask the other voters for theirs."""
         self._enter(self._candidate(self.epoch + 1))
 
     def become_leader(self, leader: Leader) -> None:
@@ -230,10 +230,11 @@ class Core:
         role.election_deadline = self._election_deadline()
 
     def vote(self, candidate: ReplicaKey) -> None:
-        """Vote for another replica, and wait for the outcome."""
-        if candidate == self.key:
-            raise ValueError(f"a vote for itself from {self.role}")
-        record_vote(self.role, candidate, self._election_deadline())
+        """Vote for another replica, and wait for the outcome of the election."""
+        role = self.role
+        if candidate == self.key or not isinstance(role, Unattached | Prospective) or role.voted:
+            raise ValueError(f"a vote for {candidate} from {role}")
+        role.voted, role.election_deadline = candidate, self._election_deadline()
         self._save()
 
     def _enter(self, role: Role, *, is_saved: bool = True) -> None:
@@ -247,7 +248,7 @@ class Core:
     def _save(self) -> None:
         election = Election(self.epoch, self.leader_id, self.voted)
         voter_ids = tuple(voter.id for voter in self.voters)
-        form = policy_of(self.config).election_form(self.control.kraft_version.last)
+        form = self.policy.election_form(self.control.kraft_version.last)
         self.effects.append(SaveElection(election, form, voter_ids))
 
     # -- log and requests ----------------------------------------------------------------------

@@ -173,16 +173,6 @@ class Leader:
 Role = Unattached | Prospective | Candidate | Leader | Follower | Resigned
 
 
-def record_vote(role: Role, candidate: ReplicaKey, election_deadline: int) -> None:
-    """Record the vote for another replica, and wait for the outcome of the election.
-
-    Raises `ValueError` in a role that votes for nobody else, or after another vote.
-    """
-    if not isinstance(role, Unattached | Prospective) or role.voted:
-        raise ValueError(f"a vote for {candidate} from {role}")
-    role.voted, role.election_deadline = candidate, election_deadline
-
-
 def deadline_to_keep(role: Role) -> int | None:
     """Return the election deadline that a replica keeps when it becomes unattached, if any.
 

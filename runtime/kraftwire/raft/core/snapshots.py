@@ -12,7 +12,6 @@ from __future__ import annotations
 from kraftwire.log.writers.snapshot_writer import SnapshotWriter
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Clean
-from kraftwire.raft.membership import policy_of
 from kraftwire.raft.metadata_log.batches import ControlRecord
 from kraftwire.raft.metadata_log.log_state import OffsetAndEpoch
 from kraftwire_messages.kafka import SnapshotHeaderRecord
@@ -40,14 +39,14 @@ def begin_snapshot(core: Core, snapshot: OffsetAndEpoch, last_timestamp: int) ->
     voters = core.control.voters.before(snapshot.offset)
     kraft_version = core.control.kraft_version.before(snapshot.offset)
     header = SnapshotHeaderRecord(last_contained_log_timestamp=last_timestamp)
-    records = policy_of(core.config).snapshot_records(voters, kraft_version)
+    records = core.policy.snapshot_records(voters, kraft_version)
     writer = SnapshotWriter(snapshot.epoch)
     writer.control([ControlRecord(ControlType.SNAPSHOT_HEADER, header), *records], core.now)
     return writer
 
 
 def note_taken(core: Core, snapshot: OffsetAndEpoch, size: int) -> None:
-    """Count a finished snapshot, unless a newer one was installed meanwhile."""
+    """Add a finished snapshot, unless a newer one was installed meanwhile."""
     if snapshot_id(core, snapshot.offset) == snapshot:
         core.log.add_snapshot(snapshot, size)
         core.control.forget_before(snapshot.offset)

@@ -9,7 +9,6 @@ from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.effects import Leading, ProposalOutcome
 from kraftwire.raft.core.messages import begin_quorum_epoch_request, end_quorum_epoch_request
 from kraftwire.raft.core.roles import Candidate, Leader, Progress, Resigned
-from kraftwire.raft.membership import policy_of
 from kraftwire.raft.metadata_log.batches import ControlRecord, control_batch, data_batch
 from kraftwire.raft.state.majorities import majority_end
 from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey, VoterSet
@@ -23,7 +22,7 @@ def begin_epoch(core: Core) -> None:
     """Lead the epoch that this candidate has won, and append its LeaderChangeMessage."""
     candidate = core.role
     assert isinstance(candidate, Candidate), "only candidates are elected"
-    policy = policy_of(core.config)
+    policy = core.policy
     leader = Leader(
         epoch=core.epoch,
         leader_id=core.key.id,
@@ -56,7 +55,7 @@ def _leader_change(core: Core, leader: Leader) -> ControlRecord:
         ]
 
     kraft_version = core.control.kraft_version.last
-    version = policy_of(core.config).leader_change_version(kraft_version)
+    version = core.policy.leader_change_version(kraft_version)
     message = LeaderChangeMessage(
         version=version,
         leader_id=core.key.id,
@@ -105,7 +104,7 @@ def name_voters(core: Core, leader: Leader) -> None:
         if leader.is_open:
             core.effects.append(Leading(core.epoch))
     elif leader.high_watermark is not None:
-        records = policy_of(core.config).naming_records(core.voters, leader.directories)
+        records = core.policy.naming_records(core.voters, leader.directories)
         if records:
             append_controls(core, leader, records)
             leader.named_end = core.log.end
@@ -163,7 +162,7 @@ def propose(core: Core, token: object, values: Sequence[bytes]) -> None:
 
 
 def note_flushed(core: Core, end: int) -> None:
-    """Count the leader's own log as far as it is durable."""
+    """Count the durable part of the leader's own log toward the high watermark."""
     if isinstance(core.role, Leader):
         core.role.flushed = max(core.role.flushed, min(end, core.log.end))
         advance(core, core.role)

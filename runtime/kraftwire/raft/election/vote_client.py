@@ -110,7 +110,7 @@ def time_out(core: Core) -> None:
 
 
 def give_up(core: Core) -> None:
-    """Return to the leader, or wait for one."""
+    """Give up the candidacy: follow the known leader again, or wait for one."""
     role = core.role
     assert isinstance(role, Prospective), "a candidate asks again"
     if role.leader_id is not None and role.leader_listeners:

@@ -27,7 +27,6 @@ from kraftwire.raft.core.replies import NO_LEADER, R, accept_partition, answer, 
 from kraftwire.raft.core.roles import Follower
 from kraftwire.raft.core.transitions import are_better_listeners
 from kraftwire.raft.election.vote_grants import grants_pre_vote, grants_vote
-from kraftwire.raft.membership import policy_of
 from kraftwire.raft.metadata_log.log_state import UpToDate
 from kraftwire.raft.state.voters import Listener, ReplicaKey
 from kraftwire_messages.kafka import (
@@ -58,13 +57,14 @@ def handle_vote(core: Core, request: Request, message: VoteRequest) -> None:
     if error:
         answer(core, request, VoteResponse, error)
         return
-    if not _is_possible(core, partition):
+    accepts = is_possible_epoch if partition.pre_vote else accepts_epoch
+    if not is_possible_offset(core, partition.last_offset, "log end") or not accepts(core, epoch):
         refuse(core, request, VoteResponse, ErrorCode.INVALID_REQUEST)
         return
     if epoch > core.epoch and not partition.pre_vote:
         core.become_unattached(epoch)
     if not _is_for_me(core, message.voter_id, partition.voter_directory_id):
-        answer(core, request, VoteResponse, policy_of(core.config).wrong_voter)
+        answer(core, request, VoteResponse, core.policy.wrong_voter)
         return
     candidate = ReplicaKey(partition.replica_id, partition.replica_directory_id)
     is_up_to_date = UpToDate(last_epoch, partition.last_offset) >= core.log.up_to_date
@@ -99,7 +99,7 @@ def handle_begin_quorum_epoch(
     if partition is None:
         return
     is_for_me = _is_for_me(core, message.voter_id, partition.voter_directory_id)
-    error = _check_is_voter(core) if is_for_me else policy_of(core.config).wrong_voter
+    error = _check_is_voter(core) if is_for_me else core.policy.wrong_voter
     answer(core, request, BeginQuorumEpochResponse, error)
 
 
@@ -191,16 +191,6 @@ def learn_leader(
     return True
 
 
-def _is_possible(core: Core, partition: VoteRequest.PartitionData) -> bool:
-    """Whether epoch and offset of a Vote are possible; this counts those that are not."""
-    epoch = partition.replica_epoch
-    if not is_possible_offset(core, partition.last_offset, "log end"):
-        return False
-    if partition.pre_vote:
-        return is_possible_epoch(core, epoch)
-    return accepts_epoch(core, epoch)
-
-
 def _check_voter(core: Core, replica_id: int, epoch: int) -> ErrorCode | None:
     if epoch < core.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
@@ -209,7 +199,7 @@ def _check_voter(core: Core, replica_id: int, epoch: int) -> ErrorCode | None:
 
 def _check_is_voter(core: Core) -> ErrorCode:
     """Return the error for a leader that believes that this replica is a voter."""
-    return ErrorCode.NONE if core.is_voter else policy_of(core.config).not_a_voter
+    return ErrorCode.NONE if core.is_voter else core.policy.not_a_voter
 
 
 def _is_for_me(core: Core, voter_id: int, directory_id: UUID) -> bool:

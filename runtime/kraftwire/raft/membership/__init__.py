@@ -98,7 +98,4 @@ def policy_of(config: Config) -> Policy:
     """Return the rules that a replica is configured with."""
     if config.membership is Membership.KIP_856:
         return Kip856(config.static_voters)
-    return _SHIPPED
-
-
-_SHIPPED = Shipped()
+    return Shipped()

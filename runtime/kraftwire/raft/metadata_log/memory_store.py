@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from contextlib import suppress
+from random import Random
 
 from kraftwire.log.batches.batch import Batch
 from kraftwire.log.sources.source import BytesSource
@@ -20,7 +19,7 @@ from kraftwire_wire.registry import Registry
 
 
 class MemoryStore:
-    """Implements `Store`; `crash`, `damage` and the bytes are for tests."""
+    """Implements `Store`; `copy`, `crash` and the bytes are for tests."""
 
     def __init__(self, static: VoterSet = NO_VOTERS, registry: Registry = kafka.registry) -> None:
         """`static` and `registry` are arguments of `ControlState`."""
@@ -134,10 +133,6 @@ class MemoryStore:
         copy.snapshots = dict(self.snapshots)
         return copy
 
-    def crash(self, rng: random.Random) -> None:
+    def crash(self, rng: Random) -> None:
         del self.log[self._flushed + rng.randint(0, self.unflushed) :]
         self.unfinished.clear()
-
-    def damage(self, rng: random.Random) -> None:
-        with suppress(ValueError):  # an empty log has none
-            self.log[rng.randrange(len(self.log))] ^= 1 << rng.randrange(8)

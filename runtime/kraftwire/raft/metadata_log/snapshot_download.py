@@ -27,6 +27,7 @@ class SnapshotDownload:
         self.is_doubtful = False
         """Whether the leader may have removed it: a request for a piece got no answer."""
         self.controls: list[Batch] = []
+        """The control batches, to be applied when the snapshot is complete."""
         self._rest = b""
         """The start of an incomplete batch."""
 
@@ -46,18 +47,16 @@ class SnapshotDownload:
                 whole = batch.header.end
                 unpacked = check_size(batch)
                 if batch.header.is_control:
-                    self._add_control(batch, unpacked)
+                    self._control_bytes += unpacked
+                    self.controls.append(batch)
+                if self._control_bytes > MOST_CONTROL_BYTES:
+                    reason = (
+                        f"more than {MOST_CONTROL_BYTES} bytes of control records in a snapshot"
+                    )
+                    raise CorruptBatch(batch.file, batch.header.position, reason)
         except CorruptBatch as error:
             self.refused = str(error)
             return False
         self._rest = data[whole:]
         self.position, self.size = end, size
         return not (self.is_complete and self._rest)
-
-    def _add_control(self, batch: Batch, size: int) -> None:
-        """Keep a control batch of `size` bytes, to be applied when the snapshot is complete."""
-        self._control_bytes += size
-        if self._control_bytes > MOST_CONTROL_BYTES:
-            reason = f"a snapshot with more than {MOST_CONTROL_BYTES} bytes of control records"
-            raise CorruptBatch(batch.file, batch.header.position, reason)
-        self.controls.append(batch)

@@ -71,7 +71,7 @@ def answer_waiting(core: Core, *, due: bool = False) -> None:
 
 
 def refuse_waiting(core: Core, leader: Leader) -> None:
-    """Answer the Fetches that waited at a replica that no longer leads."""
+    """Refuse the Fetches that wait at a replica that no longer leads."""
     for request in leader.purgatory.pop_all():
         _answer(core, request, _FetchResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
 

@@ -39,7 +39,7 @@ def begin_download(core: Core, role: Follower, snapshot: OffsetAndEpoch) -> bool
 
 
 def _is_useful(core: Core, snapshot: OffsetAndEpoch) -> bool:
-    """Whether a snapshot is ahead of this log, and of a possible epoch."""
+    """Whether a snapshot is ahead of this log, and no later than this epoch."""
     is_ahead = core.log.is_behind(snapshot) and snapshot.offset > core.committed
     return is_ahead and snapshot.epoch <= core.epoch
 
@@ -66,7 +66,7 @@ def note_unanswered(core: Core) -> None:
 
 
 def handle_fetch_snapshot_response(core: Core, response: FetchSnapshotResponse) -> Outcome:
-    """Add a piece of the snapshot."""
+    """Add a piece of the snapshot, or learn why the leader does not have it."""
     outcome = _handle(core, response)
     if outcome is Outcome.FAILED:
         note_unanswered(core)

@@ -71,7 +71,6 @@ def _describe(
 
 
 def _forget_observers(core: Core, leader: Leader) -> None:
-    """Forget observers that have not fetched for `Config.observer_session_ms`."""
     last = core.now - core.config.observer_session_ms
     leader.progress = {
         key: progress

@@ -43,7 +43,6 @@ def metrics_of(core: Core) -> dict[str, Metric]:
 
 
 def _state_of(core: Core) -> str:
-    """Return Kafka's name of the role."""
     match core.role:
         case Leader():
             return "leader"

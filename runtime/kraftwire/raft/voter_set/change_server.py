@@ -23,7 +23,7 @@ from kraftwire.raft.core.messages import listeners_in
 from kraftwire.raft.core.replies import reply
 from kraftwire.raft.core.roles import Leader, PendingChange
 from kraftwire.raft.election.leadership import append_controls
-from kraftwire.raft.membership import AddVoter, Refusal, RemoveVoter, VoterChange, policy_of
+from kraftwire.raft.membership import AddVoter, Refusal, RemoveVoter, VoterChange
 from kraftwire.raft.replication.leader_updates import Outcome
 from kraftwire.raft.state.voters import ReplicaKey, Voter
 from kraftwire.raft.voter_set.checks import (
@@ -78,7 +78,7 @@ def _handle(
 ) -> None:
     """Begin, queue or refuse a change."""
     refusal = check_caller(core, cluster_id, core.epoch) or check_key(key)
-    if refusal is None and policy_of(core.config).queues_changes:
+    if refusal is None and core.policy.queues_changes:
         refusal = _queue(core, request, change)
     elif refusal is None:
         refusal = _begin(core, request, change)
@@ -106,7 +106,7 @@ def _queue(core: Core, request: Request, change: AddVoter | RemoveVoter) -> Refu
 
     The committed set decides whether a replica is already a voter, or not a voter (KIP-856).
     """
-    leader, policy = leader_role(core), policy_of(core.config)
+    leader, policy = leader_role(core), core.policy
     committed = core.control.voters.before(core.committed)
     if isinstance(change, AddVoter):
         refusal = policy.refusal(committed, change)
@@ -215,7 +215,7 @@ def _is_due(core: Core, leader: Leader, waiting: PendingChange) -> bool:
 
 
 def _make(core: Core, leader: Leader, waiting: PendingChange) -> None:
-    refusal = policy_of(core.config).refusal(core.voters, waiting.change)
+    refusal = core.policy.refusal(core.voters, waiting.change)
     if refusal is None:
         leader.pending = waiting
         _append(core, leader, waiting)
@@ -233,7 +233,7 @@ def refuse_changes(core: Core, leader: Leader) -> None:
 
 
 def _check_change(core: Core, change: VoterChange) -> Refusal | None:
-    leader, policy = leader_role(core), policy_of(core.config)
+    leader, policy = leader_role(core), core.policy
     settle_change(core, leader)
     refusal = check_is_settled(leader)
     if refusal is None and core.control.kraft_version.last < policy.needed_kraft_version:
@@ -248,8 +248,7 @@ def _pending(core: Core, request: Request, change: VoterChange) -> PendingChange
 
 
 def _append(core: Core, leader: Leader, pending: PendingChange) -> None:
-    """Append the record of a change, which is in force immediately."""
-    append_controls(core, leader, policy_of(core.config).records(core.voters, pending.change))
+    append_controls(core, leader, core.policy.records(core.voters, pending.change))
     pending.end = core.log.end
 
 

@@ -10,15 +10,12 @@ from __future__ import annotations
 from kraftwire.raft.core.connections import VersionsQuery
 from kraftwire.raft.core.core import Core
 from kraftwire.raft.core.roles import Leader
-from kraftwire.raft.membership import Refusal, policy_of
+from kraftwire.raft.membership import Refusal
 from kraftwire.raft.self_description.api_versions import KRAFT_VERSION
 from kraftwire.raft.state.voters import ReplicaKey, Voter
 from kraftwire.raft.voter_set.checks import check_kraft_version
 from kraftwire_messages.kafka import ApiVersionsRequest, ApiVersionsResponse
 from kraftwire_wire.numbers import ApiKey, ErrorCode
-
-_SOFTWARE = "kraftwire"
-_SOFTWARE_VERSION = "1"
 
 
 def request_versions(core: Core, voter: Voter) -> bool:
@@ -26,9 +23,7 @@ def request_versions(core: Core, voter: Voter) -> bool:
     address = core.address_of(voter.listeners)
     if address is None or not core.connections.is_ready(voter.id, core.now):
         return False
-    request = ApiVersionsRequest(
-        client_software_name=_SOFTWARE, client_software_version=_SOFTWARE_VERSION
-    )
+    request = ApiVersionsRequest(client_software_name="kraftwire", client_software_version="1")
     core.send(voter.id, address, request, VersionsQuery(voter.key))
     return True
 
@@ -50,7 +45,7 @@ def check_versions(
     if response is None or response.error_code:
         return Refusal(ErrorCode.REQUEST_TIMED_OUT, "The new voter did not answer ApiVersions.")
     newest = {one.api_key: one.max_version for one in response.api_keys}
-    for api, version in policy_of(core.config).needed_apis.items():
+    for api, version in core.policy.needed_apis.items():
         if newest.get(api, -1) < version:
             reason = f"The new voter does not support version {version} of {ApiKey(api).name}."
             return Refusal(ErrorCode.INVALID_REQUEST, reason)

@@ -15,7 +15,6 @@ from kraftwire.raft.core.messages import (
     update_raft_voter_request,
 )
 from kraftwire.raft.core.roles import Follower
-from kraftwire.raft.membership import policy_of
 from kraftwire.raft.replication.leader_updates import Outcome, learn_from_response, note_fetched
 from kraftwire_messages.kafka import (
     AddRaftVoterResponse,
@@ -62,7 +61,7 @@ def next_deadline(core: Core, role: Follower) -> int | None:
 
 def _next_request(core: Core, role: Follower) -> Message | None:
     """Return the report that the leader needs; None if it needs none."""
-    if not policy_of(core.config).has_updates:
+    if not core.policy.has_updates:
         return None
     cluster_id, kraft_version = core.config.cluster_id, core.control.kraft_version.last
     if core.is_voter:

@@ -15,7 +15,7 @@ from kraftwire.raft.core.messages import listeners_in
 from kraftwire.raft.core.replies import leader_listener, leader_of, reply
 from kraftwire.raft.core.roles import Leader
 from kraftwire.raft.election.leadership import append_controls, note_heard
-from kraftwire.raft.membership import Refusal, UpdateVoter, policy_of, upgrade_records
+from kraftwire.raft.membership import Refusal, UpdateVoter, upgrade_records
 from kraftwire.raft.state.voters import NO_DIRECTORY, ReplicaKey, Voter, VoterSet
 from kraftwire.raft.voter_set.change_server import settle_change
 from kraftwire.raft.voter_set.checks import (
@@ -74,30 +74,24 @@ def _check_update(core: Core, voter: Voter) -> Refusal | None:
         check_is_settled(leader)
         or (check_is_committed(core, leader) if is_in_log else None)
         or check_kraft_version(core, voter.min_kraft_version, voter.max_kraft_version)
-        or (policy_of(core.config).refusal(core.voters, UpdateVoter(voter)) if is_in_log else None)
+        or (core.policy.refusal(core.voters, UpdateVoter(voter)) if is_in_log else None)
         or _check_id(core, voter)
-        or _check_not_leader(core, voter)
     )
 
 
 def _check_id(core: Core, voter: Voter) -> Refusal | None:
-    """Refuse an id that no voter has; the leader may not know the voter's directory id yet."""
-    if core.voters.of_id(voter.id):
-        return None
-    return Refusal(ErrorCode.VOTER_NOT_FOUND, f"No voter has the id {voter.id}.")
-
-
-def _check_not_leader(core: Core, voter: Voter) -> Refusal | None:
-    """Refuse an update about the leader itself: Kafka's leader would crash on it."""
-    if voter.id != core.key.id:
-        return None
-    return Refusal(ErrorCode.INVALID_REQUEST, "A leader does not accept updates about itself.")
+    """Refuse an id that no voter has, and the leader's own; any directory id may be new."""
+    if not core.voters.of_id(voter.id):
+        return Refusal(ErrorCode.VOTER_NOT_FOUND, f"No voter has the id {voter.id}.")
+    if voter.id == core.key.id:  # Kafka's leader would crash on it
+        return Refusal(ErrorCode.INVALID_REQUEST, "A leader does not accept updates about itself.")
+    return None
 
 
 def _update(core: Core, voter: Voter) -> None:
     leader = leader_role(core)
     if leader.described is None:
-        records = policy_of(core.config).records(core.voters, UpdateVoter(voter))
+        records = core.policy.records(core.voters, UpdateVoter(voter))
         append_controls(core, leader, records)
     else:
         described = [voter if one.id == voter.id else one for one in leader.described]
