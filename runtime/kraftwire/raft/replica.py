@@ -170,7 +170,7 @@ class Replica:
         if isinstance(before, Leader) and core.role is not before:
             fetch_server.refuse_waiting(core, before)
             change_server.refuse_changes(core, before)
-            core.effects += [ProposalOutcome(token, None) for token, _ in before.proposed]
+            core.effects += [ProposalOutcome(token, None) for token, _ in before.proposals]
             if before.is_open:
                 core.effects.append(StoppedLeading(before.epoch))
 

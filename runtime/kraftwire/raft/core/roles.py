@@ -2,7 +2,7 @@
 
     Unattached    follows no leader: the epoch is new, or an election was lost
     Prospective   asks voters whether they would elect it, before it starts an epoch
-    Candidate     asks for votes in an epoch of its own
+    Candidate     asks for votes in its own epoch
     Leader        was elected
     Follower      fetches from the leader
     Resigned      was the leader, and waits for the next epoch
@@ -81,19 +81,19 @@ class Follower:
     update_deadline: int = 0
     """When this replica next checks whether the leader needs an UpdateRaftVoter."""
     has_updated: bool = False
-    """Whether this leader has received one."""
+    """Whether this leader has answered an UpdateRaftVoter."""
 
 
 @dataclass
 class Resigned:
-    """Was the leader of this epoch, and takes no part in it any more."""
+    """Was the leader of this epoch, and waits for the next one."""
 
     epoch: int
     leader_id: int
     leader_listeners: tuple[Listener, ...]
     election_deadline: int
     successors: tuple[ReplicaKey, ...] = ()
-    """Who should be next, best first."""
+    """The preferred successors, best first."""
     unacknowledged: set[ReplicaKey] = field(default_factory=set)
     """The voters that have not answered EndQuorumEpoch."""
     voted: ClassVar[None] = None
@@ -121,11 +121,11 @@ class PendingChange:
     """When the request fails with a timeout; a record that is in the log by then stays there."""
     end: int | None = None
     """The offset after its record; None until the leader has appended it."""
-    is_asked: bool = False
-    """Whether the leader has sent ApiVersions to the new voter."""
-    is_able: bool = False
+    has_asked_versions: bool = False
+    """Whether the leader has sent ApiVersions to the new voter, which may not have answered."""
+    has_needed_versions: bool = False
     """Whether the new voter has answered that it supports the needed versions (KIP-856)."""
-    is_answered: bool = False
+    has_replied: bool = False
     leader_end: int = 0
     """Where the leader's log ended at the request: how far a new voter has to catch up."""
 
@@ -139,7 +139,7 @@ class Leader:
     leader_listeners: tuple[Listener, ...]
     epoch_start: int
     granted: frozenset[ReplicaKey]
-    """Who voted for it."""
+    """The replicas that voted for it."""
     check_quorum_deadline: int | None
     """When it resigns if no majority has fetched by then; None for a sole voter."""
     begin_quorum_deadline: int = 0
@@ -149,11 +149,11 @@ class Leader:
     flushed: int = 0
     """Where the durable part of its own log ends."""
     progress: dict[ReplicaKey, Progress] = field(default_factory=dict)
-    """Of voters, by their keys in the voter set, and of observers."""
+    """The progress of observers, and of voters by their keys in the voter set."""
     heard: set[ReplicaKey] = field(default_factory=set)
     """The voters that have fetched since a majority last had."""
     purgatory: FetchPurgatory = field(default_factory=FetchPurgatory)
-    proposed: list[tuple[object, int]] = field(default_factory=list)
+    proposals: list[tuple[object, int]] = field(default_factory=list)
     """Uncommitted proposals: their tokens, and the offsets after them."""
     pending: PendingChange | None = None
     """The change that is being made; there is one at a time."""

@@ -157,7 +157,7 @@ def propose(core: Core, token: object, values: Sequence[bytes]) -> None:
         core.effects.append(ProposalOutcome(token, None))
         return
     core.append(data_batch(core.log.end, core.epoch, core.now, values))
-    leader.proposed.append((token, core.log.end))
+    leader.proposals.append((token, core.log.end))
     core.flush()
 
 
@@ -220,10 +220,10 @@ def advance(core: Core, leader: Leader) -> None:
         leader.high_watermark = end
         core.has_news = True
         core.commit(end)
-        for token, after in leader.proposed:
+        for token, after in leader.proposals:
             if after <= end:
                 core.effects.append(ProposalOutcome(token, after))
-        leader.proposed = [one for one in leader.proposed if one[1] > end]
+        leader.proposals = [one for one in leader.proposals if one[1] > end]
 
 
 def _end_of(leader: Leader, voter: ReplicaKey) -> int:

@@ -148,7 +148,7 @@ def handle_versions(
     _append(core, leader, pending)
     message = pending.request.message
     if isinstance(message, AddRaftVoterRequest) and not message.ack_when_committed:
-        pending.is_answered = True
+        pending.has_replied = True
         _answer(core, pending.request)
     return Outcome.GOOD
 
@@ -156,7 +156,7 @@ def handle_versions(
 def _is_about(pending: PendingChange, query: VersionsQuery) -> bool:
     if not isinstance(pending.change, AddVoter) or pending.change.voter.key != query.voter:
         return False
-    return pending.is_asked and not pending.is_able and pending.end is None
+    return pending.has_asked_versions and not pending.has_needed_versions and pending.end is None
 
 
 def _note_versions(
@@ -164,7 +164,7 @@ def _note_versions(
 ) -> Outcome:
     """Record that a new voter is able, or refuse it; without a response, ask it again later."""
     assert isinstance(waiting.change, AddVoter), "only new voters are asked"
-    waiting.is_asked = response is not None
+    waiting.has_asked_versions = response is not None
     if response is None:
         return Outcome.FAILED
     voter = check_versions(core, waiting.change.voter, response)
@@ -172,7 +172,7 @@ def _note_versions(
         leader.waiting.remove(waiting)
         _answer(core, waiting.request, voter)
         return Outcome.FAILED if response.error_code else Outcome.GOOD
-    waiting.is_able = True
+    waiting.has_needed_versions = True
     return Outcome.GOOD
 
 
@@ -187,7 +187,7 @@ def settle_change(core: Core, leader: Leader) -> None:
         elif pending.end is None:
             _ask(core, pending)
     for waiting in list(leader.waiting):
-        is_able = waiting.is_able or not isinstance(waiting.change, AddVoter)
+        is_able = waiting.has_needed_versions or not isinstance(waiting.change, AddVoter)
         if core.now >= waiting.deadline:
             leader.waiting.remove(waiting)
             _answer(core, waiting.request, _TOO_LATE if is_able else _NO_ANSWER)
@@ -200,8 +200,8 @@ def settle_change(core: Core, leader: Leader) -> None:
 
 def _ask(core: Core, pending: PendingChange) -> None:
     """Ask a new voter for its versions, unless another request to it is in flight."""
-    if isinstance(pending.change, AddVoter) and not pending.is_asked:
-        pending.is_asked = request_versions(core, pending.change.voter)
+    if isinstance(pending.change, AddVoter) and not pending.has_asked_versions:
+        pending.has_asked_versions = request_versions(core, pending.change.voter)
 
 
 def _is_due(core: Core, leader: Leader, waiting: PendingChange) -> bool:
@@ -256,7 +256,7 @@ def _end(
     core: Core, leader: Leader, pending: PendingChange, refusal: Refusal | None = None
 ) -> None:
     leader.pending = None
-    if not pending.is_answered:
+    if not pending.has_replied:
         _answer(core, pending.request, refusal)
 
 
