@@ -159,7 +159,7 @@ def _vote(*partitions: object) -> dict[str, Any]:
             "voterId",
             "not a field of version 0; its versions are 1-2",
         ),
-        ({**_vote(), "topics": None}, "topics", "null, but version 0 has no null here"),
+        ({**_vote(), "topics": None}, "topics", "null, but the field is not nullable in version 0"),
         (_vote(3), "topics[1].partitions[0]", "expected an object, got 3"),
         (
             _vote(_PARTITION, {**_PARTITION, "replicaId": 1 << 31}),

@@ -30,7 +30,7 @@ from kraftwire_messages.kafka import (
 )
 from kraftwire_wire import records
 from kraftwire_wire.errors import DecodeError, EncodeError, KraftwireError, UnsupportedVersion
-from kraftwire_wire.records import ControlType, Versioned
+from kraftwire_wire.records import ControlType, VersionedMessage
 
 # frame version 1, id 20, version 0, no tags
 NO_OP = "01" + "14" + "00" + "00"
@@ -47,7 +47,7 @@ def refusal(action: Callable[[], object]) -> DecodeError:
 
 def test_a_metadata_record_by_hand() -> None:
     decoded = records.decode_metadata_record(registry, "cluster-metadata", bytes.fromhex(NO_OP))
-    assert decoded == Versioned(NoOpRecord(), 0)
+    assert decoded == VersionedMessage(NoOpRecord(), 0)
     assert records.encode_metadata_record(NoOpRecord(), 0).hex() == NO_OP
 
 
@@ -68,8 +68,8 @@ def test_a_remote_log_record_by_hand() -> None:
     ("raw", "path", "offset", "reason"),
     [
         ("", "frame version", 0, "varint is cut off by the end of the input"),
-        ("00", "frame version", 0, "0, where only 1 is known"),
-        ("02" + "140000", "frame version", 0, "2, where only 1 is known"),
+        ("00", "frame version", 0, "0 is not supported; only 1 is"),
+        ("02" + "140000", "frame version", 0, "2 is not supported; only 1 is"),
         ("01", "record id", 1, "varint is cut off by the end of the input"),
         ("01" + "06" + "0000", "record id", 1, "no cluster-metadata record has id 6"),
         ("8100" + "06", "record id", 2, "no cluster-metadata record has id 6"),
@@ -204,9 +204,9 @@ def test_control_keys_of_the_future_are_read() -> None:
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        ("", "0 bytes are no control record key"),
-        ("000000", "3 bytes are no control record key"),
-        ("ffff0000", "version -1 of a control record key"),
+        ("", "0 bytes are not a control record key"),
+        ("000000", "3 bytes are not a control record key"),
+        ("ffff0000", "-1, but versions of control record keys start at 0"),
     ],
 )
 def test_control_keys_that_are_refused(raw: str, reason: str) -> None:
@@ -216,14 +216,14 @@ def test_control_keys_that_are_refused(raw: str, reason: str) -> None:
 
 def test_a_control_message_is_written_in_the_version_it_names() -> None:
     for message in (LeaderChangeMessage(), LeaderChangeMessage(version=2)):
-        with pytest.raises(EncodeError, match="readers go by the field") as caught:
+        with pytest.raises(EncodeError, match="set the field to 1") as caught:
             records.encode_control_value(ControlType.LEADER_CHANGE, message, 1)
         assert caught.value.path == "version"
 
 
 @pytest.mark.parametrize("control_type", [-1, 0x8000, 2**40])
 def test_numbers_that_are_no_control_type_are_refused(control_type: int) -> None:
-    with pytest.raises(EncodeError, match="is no type of a control record"):
+    with pytest.raises(EncodeError, match="is not the type of a control record"):
         records.encode_control_key(control_type)
 
 

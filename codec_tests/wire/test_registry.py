@@ -170,7 +170,7 @@ def test_headers_of_newer_versions_can_be_read() -> None:
 
 def test_a_request_goes_with_its_own_header() -> None:
     sent = header(VoteRequest, 0)
-    with pytest.raises(EncodeError, match="52 is not the API key of FetchRequest, 1"):
+    with pytest.raises(EncodeError, match="52, but the API key of FetchRequest is 1"):
         registry.encode_request(sent, FetchRequest())
     with pytest.raises(EncodeError, match="VoteResponse is not a request"):
         registry.encode_request(sent, VoteResponse())
@@ -231,7 +231,7 @@ def test_the_answer_to_another_request_is_refused() -> None:
 
 
 def test_a_response_goes_with_its_own_request() -> None:
-    with pytest.raises(EncodeError, match="52 is not the API key of FetchResponse, 1"):
+    with pytest.raises(EncodeError, match="52, but the API key of FetchResponse is 1"):
         registry.encode_response(header(VoteRequest, 0), FetchResponse())
     with pytest.raises(EncodeError, match="VoteRequest is not a response"):
         registry.encode_response(header(VoteRequest, 0), VoteRequest())

@@ -139,7 +139,7 @@ def test_values_of_the_wrong_type_are_refused(form: type[Writer], kind: str, val
     error = refusal(lambda: written(form, kind, value))
     assert error.path == "field"
     if value is None and kind not in ("bool", "float64", "uuid"):
-        assert error.reason == "None, but this version has no null here"
+        assert error.reason == "None, but the field is not nullable in this version"
 
 
 @pytest.mark.parametrize(("form", "kind", "element", "items", "expected"), ARRAYS)
@@ -254,8 +254,8 @@ def test_tag_sections(known: dict[int, str], unknown: Any, expected: str) -> Non
         ({5: b""}, "", "expected a list, got dict {5: b''}"),
         ([5], "[0]", "expected a pair of tag and bytes, got int 5"),
         ([(5,)], "[0]", "expected a pair of tag and bytes, got tuple (5,)"),
-        ([(5, "a")], "[0]", "not a pair of an int and bytes"),
-        ([("5", b"a")], "[0]", "not a pair of an int and bytes"),
+        ([(5, "a")], "[0]", "expected a pair of an int and bytes"),
+        ([("5", b"a")], "[0]", "expected a pair of an int and bytes"),
         ([(5, b""), (5, b"")], "[1]", "tag 5 after tag 5; tags must ascend"),
         ([(7, b""), (5, b"")], "[1]", "tag 5 after tag 7; tags must ascend"),
         ([(-1, b"")], "[0]", "tag int -1 is outside 0 to 2147483646"),

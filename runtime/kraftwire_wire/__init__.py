@@ -1,6 +1,15 @@
-"""What generated codecs need at run time, and nothing else: standard library only.
+"""The runtime of generated messages. It needs nothing but the standard library.
 
-Public: the base classes, the errors, names for the protocol's numbers, and framing.
+- `message` has `Message`, the base class of all messages, and `errors` what they raise;
+- `registry` finds messages and decodes requests and responses, `records` does so for stored
+  records, and `framing` cuts a connection into frames;
+- `json_form` converts messages to and from Kafka's JSON, `canonical` finds encodings that Kafka
+  would write differently;
+- `generated` lists what generated modules import, and `layout` describes their tables;
+- `engine` chooses how a codec runs: natively (`_objects`), in Python specialized for a version
+  (`specialized`), or through the emitted code (`codec`, `reader`, `writer`).
+
+`ErrorCode` and `ApiKey` can be imported from here.
 """
 
 from __future__ import annotations
@@ -10,15 +19,15 @@ from typing import TYPE_CHECKING
 from kraftwire_wire.errors import RuntimeTooOld
 
 RUNTIME_VERSION = 1
-"""Counts the promises that generated code relies on; raised when a new one is added."""
+"""Version of the interface for generated code; it goes up when the interface grows."""
 
 
 def require_runtime(version: int) -> None:
-    """Called by every generated module with the runtime version it was generated for."""
+    """Raise `RuntimeTooOld` if a generated module needs a newer runtime than this one."""
     if version > RUNTIME_VERSION:
         raise RuntimeTooOld(
-            f"this code was generated for runtime {version} of kraftwire_wire, installed is "
-            f"{RUNTIME_VERSION}; upgrade kraftwire, or generate the code again"
+            f"this code was generated for runtime {version} of kraftwire_wire, but runtime "
+            f"{RUNTIME_VERSION} is installed; upgrade kraftwire, or generate the code again"
         )
 
 
@@ -28,7 +37,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """Load `ErrorCode` and `ApiKey` when they are first asked for: they are large."""
+        """Import `ErrorCode` and `ApiKey` on first use: they are large."""
         if name in ("ApiKey", "ErrorCode"):
             from kraftwire_wire import numbers
 

@@ -1,4 +1,4 @@
-# Numbers in the wire's order of bytes.
+# Reads big-endian numbers.
 
 cdef extern from *:
     """

@@ -1,4 +1,4 @@
-# Memory that lives as long as its owner.
+# Memory that is freed together with its owner.
 
 cdef struct Block:
     Block *next
@@ -6,7 +6,7 @@ cdef struct Block:
 
 
 cdef void *new_block(Block **chain, Py_ssize_t size) except NULL:
-    """Allocate zeroed memory, chained in C: the collector would clear a list of addresses."""
+    """Allocate zeroed memory, chained in C: the garbage collector would clear a Python list."""
     cdef Block *block = <Block *>calloc(1, sizeof(Block) + size)
     if block == NULL:
         raise MemoryError

@@ -1,17 +1,17 @@
-# The codec of one version, and how LAYOUT becomes its plans.
+# The codec of one version, which compiles LAYOUT to plans.
 
 @cython.final
 @cython.no_gc_clear
 cdef class NativeCodec:
     """Reads and writes one version of one message; see `kraftwire_wire.codec.Codec`.
 
-    The collector leaves `_kept` alone, since the plans point to what is in it.
+    The garbage collector must not clear `_kept`: the plans point to its elements.
     """
 
     cdef readonly object message
     cdef readonly int version
     cdef object _python
-    cdef list _kept  # what the plans point to
+    cdef list _kept  # objects that the plans point to
     cdef dict _plans
     cdef set _open
     cdef Plan *_plan
@@ -33,7 +33,7 @@ cdef class NativeCodec:
             raise NotSpecialized("uuids of another kind")
         plan = self._plan_of(message)
         self._make_defaults()
-        # Last, since classes run their own code on the way, and could find this codec half made.
+        # Set last: the classes' own code runs before, and could use this unfinished codec.
         self._plan = plan
 
     def __dealloc__(self):
@@ -69,7 +69,7 @@ cdef class NativeCodec:
         return self._python.encode(message)
 
     def __reduce__(self):
-        """Unpickle as a codec of the engine that runs there."""
+        """Unpickle as a codec of the engine in use there."""
         return self.message.codec, (self.version,)
 
     cpdef tuple read(self, bytes data, Py_ssize_t position):
@@ -91,7 +91,7 @@ cdef class NativeCodec:
         return message, input.at - input.start
 
     cpdef bytes write(self, message):
-        """Return the bytes of a message, or raise one of `GIVES_UP`: the emitted code tries then."""
+        """Return the bytes of a message, or raise one of `GIVES_UP`."""
         cdef Output output
         if self._plan == NULL:
             raise GIVE_UP
@@ -114,7 +114,7 @@ cdef class NativeCodec:
         return new_block(&self._blocks, size)
 
     cdef Plan *_plan_of(self, cls) except NULL:
-        """Return the plan of a struct: one for each class, since structs may hold themselves."""
+        """Return the plan of a struct class; make it on first use."""
         if cls in self._plans:
             if cls in self._open:
                 raise NotSpecialized("a struct that holds itself")
@@ -176,7 +176,7 @@ cdef class NativeCodec:
         return 0
 
     cdef object _default_of(self, field):
-        """Return the default of a field; its comparison must run no Python code."""
+        """Return the default of a field; raise if comparing it could run Python code."""
         default = field.default
         if type(default) not in (bool, int, float, str, bytes, tuple, UUID, type(None)):
             raise NotSpecialized(f"a default of type {type(default).__name__}")
@@ -193,7 +193,7 @@ cdef class NativeCodec:
         return offset
 
     cdef int _make_defaults(self) except -1:
-        """Make an instance of each struct to compare with, once all plans exist."""
+        """Make an instance of each struct with all defaults, once all plans exist."""
         cdef Plan *plan
         for cls, address in self._plans.items():
             plan = <Plan *><size_t>address

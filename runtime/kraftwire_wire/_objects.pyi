@@ -1,4 +1,4 @@
-"""What `_objects.pyx` gives to Python."""
+"""Types of the native engine, `_objects.pyx`."""
 
 from typing import Any, Generic, final
 
@@ -6,7 +6,7 @@ from kraftwire_wire.structs import S
 
 @final
 class NativeCodec(Generic[S]):
-    """One version of one message; takes the place of `kraftwire_wire.codec.Codec`."""
+    """Reads and writes one version of one message, as `kraftwire_wire.codec.Codec` does."""
 
     message: type[S]
     version: int

@@ -3,23 +3,24 @@
 
 A codec compiles LAYOUT to a table of operations (`Op`) for each struct, with the offset of
 each field in the instance. Decoding allocates instances of the generated classes and stores
-into their slots; encoding reads the slots and writes one buffer.
+values into their slots; encoding reads the slots and writes one buffer.
 
 Rules:
-- usual input is handled here exactly as by the emitted code; for anything unusual (damage,
-  a wrong type, unknown tags to write, lenient reading) the engine gives up, and the emitted
-  code does the work again and raises the error;
-- structs do not hold themselves, so that nothing goes deeper than the plan;
+- the engine handles common input exactly as the emitted code does. For anything unusual (damage,
+  a wrong type, unknown tags to write, lenient reading) it gives up, and the emitted code does the
+  work again and raises any error;
+- structs do not contain themselves, so recursion is no deeper than the plan;
 - encoding runs no Python code: every value that is compared or converted has exactly the type of
-  its field, down to the number in a uuid. So nothing can change or go away meanwhile, and the
-  references that are borrowed from slots and lists stay valid until the bytes are written;
-- every read is checked against the end of the input before it is made, every size before
-  anything is allocated; sizes are 64-bit, and no two of them are multiplied unchecked;
-- the garbage collector is off while a message is built, since none of it can be garbage yet, and
-  is on again whatever happens.
+  its field, down to the number in a uuid. So no value can change or be freed meanwhile, and
+  references borrowed from slots and lists stay valid until the bytes are written;
+- every read is checked against the end of the input first, and every size before memory is
+  allocated for it; sizes have 64 bits, and no two are multiplied unchecked;
+- the garbage collector is off while a message is built, since none of it can be garbage yet. It
+  is turned on again even after an error.
 
-`_slots.pxi` stores into instances and compares them with their defaults, `_reader.pxi` decodes,
-`_writer.pxi` encodes, and `_codec.pxi` makes the tables and has the class that Python sees.
+`_slots.pxi` stores values into instances and compares them with their defaults, `_reader.pxi`
+decodes, `_writer.pxi` encodes, and `_codec.pxi` builds the tables and has the class that Python
+uses.
 """
 
 cimport cython
@@ -100,10 +101,10 @@ cdef enum Default:
 
 cdef struct Plan:
     PyTypeObject *cls
-    Op *ops  # of all fields: first the ordinary ones, then the tagged and the absent ones
+    Op *ops  # all fields: first the ordinary ones, then the tagged and the absent ones
     Op *tagged
-    Op *absent  # what is not in the version: set to its default, and compared with it
-    uint32_t *refused  # tags that only other versions know
+    Op *absent  # fields that the version lacks: set to their default, and compared with it
+    uint32_t *refused  # tags that only other versions have
     int op_count
     int ordinary_count
     int tagged_count
@@ -111,19 +112,19 @@ cdef struct Plan:
     int refused_count
     Py_ssize_t unknown_tags
     bint takes_bytes
-    PyObject *defaults  # an instance, to compare with
+    PyObject *defaults  # an instance with all defaults
 
 
 cdef struct Op:
     Kind kind
-    int shortcut  # the kind, but for uuids, single structs, and arrays of anything but structs
+    int shortcut  # the kind; -1 for uuids, single structs, and arrays of anything except structs
     bint is_array
     bint compact
     bint nullable
     bint is_optional
     bint is_tagged
-    bint is_refused  # where the version does not have the field: it must be at its default
-    bint forgets_defaults  # a tagged struct of defaults is read as if it was not sent
+    bint is_refused  # if the version lacks the field: it must be at its default
+    bint forgets_defaults  # a tagged struct of defaults is treated as not sent
     uint32_t tag
     Py_ssize_t slot
     Plan *plan
@@ -155,10 +156,10 @@ WIDTHS[:] = [1, 1, 2, 2, 4, 4, 8, 8, 16]
 cdef Py_ssize_t MAX_STRING = 0x7FFF
 cdef Py_ssize_t MAX_LENGTH = 0x7FFFFFFF
 cdef uint32_t KNOWN_TAGS = 64
-"""The most tags that a struct may know, so that their count takes one byte."""
+"""The most tagged fields that a struct may have, so that their count takes one byte."""
 
 cdef Py_ssize_t LARGEST_GUESS = 1 << 20
-"""A codec starts with a buffer as large as its largest message so far, up to this."""
+"""Each buffer starts as large as the codec's largest message so far, up to this size."""
 
 cdef object GIVE_UP = Unusual
 cdef PyTypeObject *UUID_CLASS = <PyTypeObject *>UUID

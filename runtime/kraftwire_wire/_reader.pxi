@@ -1,4 +1,4 @@
-# Turns bytes into instances by the operations of a plan.
+# Decodes bytes to instances with the operations of a plan.
 
 cdef inline int need(Input *input, Py_ssize_t size) except -1:
     if size > input.end - input.at:
@@ -64,7 +64,7 @@ cdef object read_fixed(Input *input, Kind kind):
 cdef inline Py_ssize_t read_length(
     Input *input, bint compact, bint is_short, bint nullable
 ) except -2:
-    """Read a length or count; -1 for null if that is allowed. `is_short` is for strings."""
+    """Read a length or count; -1 means null, if allowed. `is_short` means int16, for strings."""
     cdef Py_ssize_t length
     if compact:
         length = <Py_ssize_t>read_varint(input) - 1
@@ -169,7 +169,7 @@ cdef object read_struct(Input *input, Plan *plan, bint flexible):
     cdef Py_ssize_t length
     cdef Op *op = plan.ops
     while op < plan.tagged:
-        # What occurs most is read here, everything else by `read_value`.
+        # The most common types are read inline, all others by `read_value`.
         if op.shortcut == INT32:
             need(input, 4)
             p = input.at
@@ -251,7 +251,7 @@ cdef int read_tags(Input *input, Plan *plan, object instance) except -1:
 
 
 cdef Op *find_tag(Plan *plan, uint32_t tag) except? NULL:
-    """Return the field of a tag; NULL if no version knows the tag."""
+    """Return the field of a tag, or NULL if no version has the tag."""
     cdef int i
     for i in range(plan.tagged_count):
         if plan.tagged[i].tag == tag:

@@ -1,11 +1,11 @@
-# Instances: their slots, which are written and read without Python frames, and their defaults.
+# Reads and writes slots of instances without Python frames, and compares them with defaults.
 
 cdef inline PyObject **slot_of(object instance, Py_ssize_t offset) noexcept:
     return <PyObject **>(<char *><PyObject *>instance + offset)
 
 
 cdef inline void set_slot(object instance, Py_ssize_t offset, object value) noexcept:
-    """Store into a slot of a new instance, which holds nothing to release."""
+    """Store a value into an empty slot of a new instance."""
     Py_INCREF(value)
     slot_of(instance, offset)[0] = <PyObject *>value
 
@@ -28,7 +28,7 @@ cdef inline int set_default(object instance, Op *op) except -1:
 
 
 cdef object default_struct(Plan *plan):
-    """Return a struct of defaults, as the class itself makes it, without a Python frame."""
+    """Return a struct of defaults, equal to what the class returns, without a Python frame."""
     cdef object instance = new_instance(plan.cls)
     cdef int i
     for i in range(plan.op_count):
@@ -37,7 +37,7 @@ cdef object default_struct(Plan *plan):
 
 
 cdef bint differs(PyObject *value, Op *op) except -1:
-    """Whether a field is not at its default, by the emitted code's rule."""
+    """Whether a field is not at its default; the rule is that of `kraftwire_wire.defaults`."""
     cdef PyObject *default = op.default
     if value == NULL:
         raise GIVE_UP
@@ -55,7 +55,7 @@ cdef bint differs(PyObject *value, Op *op) except -1:
         return False
     if default == Py_None or default == <PyObject *>True or default == <PyObject *>False:
         return True
-    # Two ints, floats, strings or bytes, whose comparison is C: see `_default_of`.
+    # Two ints, floats, strings or bytes, which are compared in C: see `_default_of`.
     if not same_type(value, default):
         raise GIVE_UP
     if op.kind == UUID_:
@@ -64,7 +64,7 @@ cdef bint differs(PyObject *value, Op *op) except -1:
 
 
 cdef inline bint has_unknown_tags(object instance, Plan *plan) except -1:
-    """Whether a struct has unknown tagged fields; `Struct` says why the slot may be empty."""
+    """Whether a struct has unknown tagged fields; the slot may be empty, see `Struct`."""
     cdef PyObject *tags = slot_of(instance, plan.unknown_tags)[0]
     if tags == NULL:
         return False
@@ -74,7 +74,7 @@ cdef inline bint has_unknown_tags(object instance, Plan *plan) except -1:
 
 
 cdef bint struct_differs(PyObject *value, Plan *plan) except -1:
-    """Whether a struct has anything but defaults; unknown tags count too."""
+    """Whether a struct differs from its defaults; unknown tags count too."""
     cdef int i
     if not is_exactly(value, plan.cls):
         raise GIVE_UP

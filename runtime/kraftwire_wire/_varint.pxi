@@ -1,7 +1,7 @@
-# Unsigned varints, which both native engines read.
+# Reads unsigned varints, for both native engines.
 
 cdef const uint8_t *varint(const uint8_t *p, const uint8_t *end, uint32_t *value) noexcept nogil:
-    """Read an unsigned varint below 2**31 in its shortest form; NULL for anything else."""
+    """Read an unsigned varint below 2**31 in its shortest form; return NULL for any other."""
     cdef uint32_t byte, result = 0
     cdef int shift
     for shift in range(0, 35, 7):

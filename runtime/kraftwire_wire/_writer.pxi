@@ -1,7 +1,7 @@
-# Turns instances into bytes by the operations of a plan: reads slots, writes one buffer.
+# Encodes instances with the operations of a plan: reads slots and writes one buffer.
 
 cdef inline uint8_t *reserve(Output *output, Py_ssize_t size) except NULL:
-    """Return room for some bytes, which count as written."""
+    """Append uninitialized bytes and return a pointer to them."""
     cdef Py_ssize_t wanted
     cdef uint8_t *grown
     if size > output.capacity - output.size:
@@ -35,7 +35,7 @@ cdef inline int put_varint(Output *output, uint32_t value) except -1:
 
 
 cdef object uuid_number(PyObject *uuid):
-    """Return the number in a uuid; it must be an exact int, since any object can be stored."""
+    """Return the number of a uuid; give up unless it is an int, as any object can be stored."""
     cdef PyObject *number = slot_of(<object>uuid, UUID_INT)[0]
     if number == NULL or not PyLong_CheckExact(<object>number):
         raise GIVE_UP
@@ -215,7 +215,7 @@ cdef int put_tags(Output *output, object instance, Plan *plan) except -1:
         value = slot_of(instance, plan.tagged[i].slot)[0]
         if not differs(value, &plan.tagged[i]):
             continue
-        output.data[count_at] += 1  # fewer than 128: `plan_of` sees to it
+        output.data[count_at] += 1  # stays below 128: `_plan_of` limits the tags
         put_varint(output, plan.tagged[i].tag)
         start = output.size
         reserve(output, 1)

@@ -1,9 +1,9 @@
-"""Where bytes differ from what encoding their message writes.
+"""Finds where an encoded message differs from what encoding it again writes.
 
-Decoding and encoding again gives the same bytes for canonical encodings. Readers accept more than
-writers write: tagged fields that hold their default, booleans above 1, varints that are longer
-than they need to be, other negative numbers for null. `Message.is_canonical` says whether that is
-so, and `deviations` says where and why:
+An encoding is canonical if decoding and encoding it returns the same bytes. Readers accept more
+than writers write: tagged fields with their default, booleans above 1, varints with surplus bytes,
+negative numbers other than -1 for null. `Message.is_canonical` returns whether an encoding is
+canonical, and `deviations` where it is not and why:
 
     if not FetchResponse.is_canonical(data, version):
         for deviation in deviations(FetchResponse, data, version):
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 MAX_DEVIATIONS = 100
-"""How many deviations are described unless the caller says otherwise."""
+"""The default limit on the number of deviations."""
 
 
 def deviations(
@@ -52,10 +52,10 @@ def deviations(
 
     The list is empty if and only if `message.is_canonical(data, version)`, and has at most
     `limit` elements. Raises as `Message.decode` does, and `KraftwireError` for structs that nest
-    hundreds of levels deep. With `lenient`, what only lenient reading accepts is the last
-    deviation, since nothing after it can be compared.
+    hundreds of levels deep. With `lenient`, the list ends at the first value that only lenient
+    reading accepts, since nothing after it can be compared.
     """
-    return _whole(message, data, version, 0, lenient, limit)
+    return _deviations(message, data, version, 0, lenient, limit, fills_data=True)
 
 
 def deviations_from(
@@ -67,9 +67,8 @@ def deviations_from(
     lenient: bool = False,
     limit: int = MAX_DEVIATIONS,
 ) -> list[Deviation]:
-    """Return the deviations of a message that starts at `position`, whatever follows it."""
-    found, _, refusal = _walk(message, data, version, position, lenient, limit)
-    return _with_refusal(found, refusal, len(data))[:limit]
+    """Return the deviations of a message that starts at `position`; bytes may follow it."""
+    return _deviations(message, data, version, position, lenient, limit, fills_data=False)
 
 
 def frame_deviations(
@@ -87,12 +86,12 @@ def frame_deviations(
         _, start = cls.codec(version).decode_from(frame, lenient=lenient)
         found = deviations_from(cls, frame[:start], version, lenient=lenient)
     cls, version = message
-    found += _whole(cls, frame, version, start, lenient, MAX_DEVIATIONS)
+    found += _deviations(cls, frame, version, start, lenient, MAX_DEVIATIONS, fills_data=True)
     return found[:MAX_DEVIATIONS]
 
 
 def summary(found: Iterable[Deviation]) -> str:
-    """Return `not canonical: 33 bytes of defaults in tag 0`, with as many parts as kinds."""
+    """Summarize deviations by kind, as in `not canonical: 33 bytes of defaults in tag 0`."""
     kinds: dict[str, list[Deviation]] = {}
     for one in found:
         kinds.setdefault(one.kind, []).append(one)
@@ -107,51 +106,38 @@ def summary(found: Iterable[Deviation]) -> str:
     return f"not canonical: {', '.join(parts)}"
 
 
-def _whole(
-    message: type[Message], data: bytes, version: int, position: int, lenient: bool, limit: int
+def _deviations(
+    message: type[Message],
+    data: bytes,
+    version: int,
+    position: int,
+    lenient: bool,
+    limit: int,
+    *,
+    fills_data: bool,
 ) -> list[Deviation]:
-    """Return the deviations of a message that fills the data from a position on."""
-    found, end, refusal = _walk(message, data, version, position, lenient, limit)
-    try:
-        if refusal is None:
-            message.codec(version).check_end(data, end)
-    except DecodeError as error:
-        if not lenient:
-            raise
-        refusal = error
-    return _with_refusal(found, refusal, len(data))[:limit]
-
-
-def _walk(
-    message: type[Message], data: bytes, version: int, position: int, lenient: bool, limit: int
-) -> tuple[list[Deviation], int, DecodeError | None]:
-    """Read strictly and note what deviates; with `lenient`, return the error that ends it."""
+    """Read a message strictly; with `lenient`, add the error that stops it as a deviation."""
     codec = message.codec(version)
     if not isinstance(data, bytes):
         data = memoryview(data).tobytes()
     if lenient:
-        codec.decode_from(data, position, lenient=True)  # raises if even that cannot be done
+        codec.decode_from(data, position, lenient=True)  # raises if even this fails
     flexible = version in message.FLEXIBLE_VERSIONS
-    reader: NotingReader = (CompactNotingReader if flexible else ClassicNotingReader)(
-        data, position
-    )
-    reader.begin(limit)
-    refusal = None
+    reader_class = CompactNotingReader if flexible else ClassicNotingReader
+    reader: NotingReader = reader_class(data, position, limit)
+    refusals = []
     try:
         reader.enter("")
         reader.leave(message._decode(reader, version), version)
+        if fills_data:
+            codec.check_end(data, reader.position)
     except DecodeError as error:
         if not lenient:
             raise
-        refusal = error
+        offset = len(data) if error.offset is None else error.offset
+        refusals.append(Deviation(error.path, offset, 0, error.reason, error.reason))
     except RecursionError:
         reason = "its structs nest too deeply to be compared"
         raise KraftwireError(f"{message.__name__}: {reason}") from None
-    return sorted(reader.found, key=lambda one: one.offset), reader.position, refusal
-
-
-def _with_refusal(found: list[Deviation], refusal: DecodeError | None, end: int) -> list[Deviation]:
-    if refusal is None:
-        return found
-    offset = end if refusal.offset is None else refusal.offset
-    return [*found, Deviation(refusal.path, offset, 0, refusal.reason, refusal.reason)]
+    found = sorted(reader.deviations, key=lambda one: one.offset)
+    return [*found, *refusals][:limit]

@@ -1,13 +1,13 @@
-"""`Codec`: one message in one version, read and written by the emitted code.
+"""`Codec` reads and writes one version of one message with the emitted code.
 
-The emitted code is the reference. The other engines fall back on it.
+The emitted code is the reference implementation. The other engines fall back on it.
 """
 
 from __future__ import annotations
 
 from typing import Any, Generic
 
-from kraftwire_wire.encode_failure import not_encoded
+from kraftwire_wire.encode_failure import failed_field_error
 from kraftwire_wire.errors import DecodeError, EncodeError
 from kraftwire_wire.primitives import type_name
 from kraftwire_wire.reader import ClassicReader, CompactReader
@@ -16,7 +16,7 @@ from kraftwire_wire.writer import ClassicWriter, CompactWriter
 
 
 class Codec(Generic[S]):
-    """Reads and writes one version of one message through its emitted code."""
+    """Reads and writes one version of one message."""
 
     __slots__ = ("_reader", "_writer", "message", "version")
 
@@ -47,7 +47,7 @@ class Codec(Generic[S]):
     def decode_from(
         self, data: bytes, position: int = 0, *, lenient: bool = False
     ) -> tuple[S, int]:
-        """Return the message that starts at `position`, and where it ends."""
+        """Return the message that starts at `position`, and its end."""
         if not isinstance(data, bytes):
             data = memoryview(data).tobytes()
         if not 0 <= position <= len(data):
@@ -69,7 +69,7 @@ class Codec(Generic[S]):
         except (EncodeError, MemoryError):
             raise
         except Exception as error:
-            raise not_encoded(message, error) from error
+            raise failed_field_error(message, error) from error
         return bytes(writer.buffer)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:

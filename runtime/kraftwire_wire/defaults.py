@@ -1,8 +1,8 @@
-"""Whether values differ from their defaults: tag sections leave out those that do not.
+"""Compares values with their defaults: a tag section leaves out fields at their default.
 
-The rule is Java's. There, a tagged struct that was not sent is a struct of defaults, and two
-structs are equal if all their fields and their unknown tagged fields are. So None and a struct of
-defaults are the same here, at any depth, although `==` tells them apart.
+The rule is Java's: a tagged struct that was not sent is a struct of defaults, and two structs are
+equal if their fields and unknown tagged fields are. So None and a struct of defaults count as
+equal here, at any depth, although `==` distinguishes them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def struct_differs(message: type[Struct], struct: type[Struct], value: Any) -> b
     """Whether a value differs from a struct of defaults; True if it is of another type."""
     if not issubclass(type(value), struct):
         return True
-    plain, others = _parted.get(struct) or _part(struct)
+    plain, others = _field_groups.get(struct) or _group_fields(struct)
     for name, default in plain:
         if getattr(value, name) != default:
             return True
@@ -39,12 +39,12 @@ def struct_differs(message: type[Struct], struct: type[Struct], value: Any) -> b
     return bool(value.unknown_tagged_fields)
 
 
-Parted = tuple[list[tuple[str, object]], list[Field]]
-_parted: dict[type[Struct], Parted] = {}
+FieldGroups = tuple[list[tuple[str, object]], list[Field]]
+_field_groups: dict[type[Struct], FieldGroups] = {}
 
 
-def _part(struct: type[Struct]) -> Parted:
-    """Split the fields into those that `!=` compares, with their defaults, and the others."""
+def _group_fields(struct: type[Struct]) -> FieldGroups:
+    """Return the fields that `!=` can compare, with their defaults, and the others."""
     plain: list[tuple[str, object]] = []
     others: list[Field] = []
     for field in struct.LAYOUT.fields:
@@ -52,5 +52,5 @@ def _part(struct: type[Struct]) -> Parted:
             others.append(field)
         else:
             plain.append((field.name, field.default))
-    _parted[struct] = plain, others
+    _field_groups[struct] = plain, others
     return plain, others

@@ -1,4 +1,4 @@
-"""The error for a struct if reading or comparing one of its values raises an unexpected error."""
+"""Finds the field whose value raised an unexpected error while its struct was encoded."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from kraftwire_wire.primitives import type_name
 from kraftwire_wire.structs import Struct
 
 
-def not_encoded(struct: Struct, error: Exception) -> EncodeError:
-    """Return the error for a struct whose encoding raised `error`, with the path of the field.
+def failed_field_error(struct: Struct, error: Exception) -> EncodeError:
+    """Return the `EncodeError` for a struct whose encoding raised `error`, with the field's path.
 
-    An attribute may have been deleted; reading or comparing a value may run code of its own.
+    This happens if an attribute was deleted, or if a value's own `__eq__` or the like raises.
     """
     path = _raising_field(struct, type(error), set())
     if path and issubclass(type(error), AttributeError):
@@ -20,9 +20,9 @@ def not_encoded(struct: Struct, error: Exception) -> EncodeError:
 
 
 def _raising_field(struct: Struct, kind: type[Exception], seen: set[int]) -> str:
-    """Return the path of the first field that raises such an error again; empty if none does.
+    """Return the path of the first field that raises an error of this type again, or "".
 
-    `seen` has the ids of the structs that were searched, as a hostile one may hold itself.
+    `seen` holds the ids of the structs searched so far: a hostile struct may contain itself.
     """
     seen.add(id(struct))
     for field in struct.LAYOUT.fields:
@@ -35,11 +35,11 @@ def _raising_field(struct: Struct, kind: type[Exception], seen: set[int]) -> str
                     return f"{field.name}.{inner}"
             elif field.default is not None and not isinstance(field.default, bool):
                 bool(value != ([] if field.default == () else field.default))
-        except Exception as error:  # noqa: BLE001 - of the value's own code
+        except Exception as error:  # noqa: BLE001 - from the value's own code
             if type(error) is kind:
                 return field.name
     try:
         bool(struct.unknown_tagged_fields)
-    except Exception:  # noqa: BLE001 - of the list's own code
+    except Exception:  # noqa: BLE001 - from the list's own code
         return "unknown_tagged_fields"
     return ""

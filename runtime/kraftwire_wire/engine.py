@@ -1,8 +1,9 @@
 """Chooses the engine that runs the codecs: native if it is compiled, plain Python otherwise.
 
-`KRAFTWIRE_ENGINE=python` runs plain Python in any case; with `KRAFTWIRE_ENGINE=native` it is an
-error if the native part is missing. Both do the same, and both leave what is unusual to the
-emitted code. `codec_for` is the one place that makes codecs; generated classes know no engine.
+`KRAFTWIRE_ENGINE=python` always runs plain Python. `KRAFTWIRE_ENGINE=native` raises an error if
+the native engine is not compiled. Both engines return the same results, and both leave unusual
+input to the emitted code. Only `codec_for` makes codecs; generated classes do not depend on an
+engine.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ENGINES = ("python", "native")
 
 
 def native_codec() -> Any | None:
-    """Return the class of the native engine, or None if it is not compiled."""
+    """Return the native codec class, or None if it is not compiled."""
     try:
         from kraftwire_wire._objects import NativeCodec
     except ImportError:
@@ -31,7 +32,7 @@ def native_codec() -> Any | None:
 
 
 def choose_native(import_native: Callable[[], Any | None]) -> Any | None:
-    """Return a native part if it is compiled and the environment does not rule it out."""
+    """Return what `import_native` returns, or None if the environment asks for plain Python."""
     engine = os.environ.get(VARIABLE)
     if engine not in (None, "", *ENGINES):
         raise KraftwireError(f"{VARIABLE}={engine}: set it to {' or '.join(ENGINES)}")
@@ -41,14 +42,14 @@ def choose_native(import_native: Callable[[], Any | None]) -> Any | None:
     if native is None and engine == "native":
         raise KraftwireError(
             f"{VARIABLE}=native, but the native part is not compiled: "
-            "install kraftwire where there is a C compiler"
+            "install a C compiler, then reinstall kraftwire"
         )
     return native
 
 
 _native = choose_native(native_codec)
 ENGINE = "python" if _native is None else "native"
-"""The engine that runs."""
+"""The engine in use: `python` or `native`."""
 
 _codecs: dict[tuple[type[Struct], int], Codec[Any]] = {}
 
@@ -59,7 +60,7 @@ def codec_for(message: type[S], version: int) -> Codec[S]:
     if codec is None:
         if version not in message.LAYOUT.versions:
             raise UnsupportedVersion(message.__name__, version, message.LAYOUT.versions)
-        # 2.0 and True find the codecs of 2 and 1, and must not become their versions.
+        # 2.0 and True are equal to 2 and 1 as keys, but must not become a codec's version.
         codec = _codecs[message, version] = _make_codec(message, int(version))
     return codec
 

@@ -1,8 +1,8 @@
 """The errors that reading and writing messages can raise; all derive from `KraftwireError`.
 
-An error carries the path of the field it is about, such as `topics[2].name`. The path
-grows from the inside out: each level that reads a nested value catches the error, adds its own
-step with `inside` and raises it again.
+An error has the path of its field, such as `topics[2].name`. The path grows from the inside out:
+each level that reads a nested value catches the error, prepends its own step with `inside` and
+raises it again.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Self
 
 
 class KraftwireError(Exception):
-    """The base of all errors of kraftwire."""
+    """Base class of all errors of kraftwire."""
 
 
 class FieldError(KraftwireError):
-    """An error about one field of a message: `path` says which, `reason` says what is wrong."""
+    """An error in one field of a message; `path` is the field, `reason` the problem."""
 
     def __init__(self, reason: str, path: str = "") -> None:
         super().__init__(reason, path)
@@ -40,8 +40,7 @@ class FieldError(KraftwireError):
 class DecodeError(FieldError):
     """Input that is not a valid encoding.
 
-    `offset` is the byte, counted from the start of the input, at which the refused value
-    starts; None if the input is JSON.
+    `offset` is the byte of the input at which the refused value starts, or None for JSON.
     """
 
     def __init__(self, reason: str, path: str = "", offset: int | None = None) -> None:

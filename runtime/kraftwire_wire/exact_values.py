@@ -1,8 +1,8 @@
 """Copies values into their exact types before they are written.
 
-An instance of a subclass may lie about its length and its content, and anything that can change
-may change while it is written. So these functions copy what the base class holds, and ask neither
-the subclass nor `isinstance`, which believes a `__class__` that is a property.
+A subclass may lie about its length and content, and a mutable value may change while it is
+written. So these functions copy what the base class holds. They call no method of the subclass,
+and not `isinstance`, which trusts a `__class__` property.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def exact_bytes(field: str, value: Any) -> bytes:
         try:
             return value.tobytes()
         except ValueError:
-            raise EncodeError("a memoryview that was released", field) from None
+            raise EncodeError("the memoryview was released", field) from None
     raise EncodeError(f"expected bytes, got {describe(value)}", field)
 
 
@@ -42,8 +42,8 @@ def exact_list(field: str, items: Any) -> list[Any]:
 def exact_tags(unknown: object, known: set[int | None]) -> list[tuple[int, bytes]]:
     """Return the unknown tags as pairs of exact types; raise if they are not a valid section.
 
-    A tag that the struct knows could not be read again: its bytes need not be that field's, and
-    a version that does not have the field refuses its tag.
+    Tags that the struct knows are refused since they may not decode again: the bytes may not fit
+    the field, and versions without the field refuse its tag.
     """
     section: list[tuple[int, bytes]] = []
     for index, entry in enumerate(exact_list(_UNKNOWN, unknown)):
@@ -52,7 +52,7 @@ def exact_tags(unknown: object, known: set[int | None]) -> list[tuple[int, bytes
             raise EncodeError(f"expected a pair of tag and bytes, got {describe(entry)}", where)
         tag, raw = tuple.__getitem__(entry, slice(None))
         if not (issubclass(type(tag), int) and issubclass(type(raw), bytes)):
-            raise EncodeError("not a pair of an int and bytes", where)
+            raise EncodeError("expected a pair of an int and bytes", where)
         tag, raw = int.__index__(tag), exact_bytes(where, raw)
         previous = section[-1][0] if section else -1
         if not 0 <= tag < MAX_LENGTH:

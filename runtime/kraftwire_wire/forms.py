@@ -1,4 +1,4 @@
-"""The fixed-size forms of the wire format, all big-endian, and its limits."""
+"""The `struct` formats of fixed-size types, all big-endian, and the limits of the wire format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIXED_FORMATS = {
 
 
 def fixed(*types: str) -> Struct:
-    """Return the form of neighbouring fields of fixed size, given by their types."""
+    """Return the format of adjacent fields of these fixed-size types."""
     return Struct(">" + "".join(FIXED_FORMATS[name] for name in types))
 
 

@@ -1,7 +1,7 @@
-"""Length-prefixed streams: what a Kafka connection carries in either direction.
+"""Splits the byte stream of a Kafka connection, in either direction, into frames.
 
-A frame is an int32 size and that many bytes. `FrameSplitter` cuts a stream that arrives in
-chunks of any size; `split_frames` cuts a stream that has arrived whole.
+A frame is an int32 size and that many bytes. `FrameSplitter` splits a stream that arrives in
+chunks of any size; `split_frames` splits a complete stream.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ DEFAULT_MAX_FRAME_SIZE = 100 * 1024 * 1024
 
 
 class FrameSplitter:
-    """Cuts one direction of a connection into frames."""
+    """Splits one direction of a connection into frames."""
 
     def __init__(self, max_frame_size: int = DEFAULT_MAX_FRAME_SIZE) -> None:
         self._max_frame_size = max_frame_size
@@ -23,15 +23,15 @@ class FrameSplitter:
 
     @property
     def pending(self) -> int:
-        """How many bytes of an unfinished frame are buffered, including its size."""
+        """The number of buffered bytes of an unfinished frame, including its size."""
         return len(self._pending)
 
     def feed(self, data: bytes) -> list[bytes]:
         """Append the next bytes of the stream and return the frames that they complete.
 
         Raises `DecodeError` with the offset in the stream for an impossible size: the stream
-        is not Kafka's, or the capture began in the middle of it. Frames before the error are
-        returned first; the next call, also of `close`, raises it.
+        is not Kafka's, or the capture began in the middle of it. If frames precede it, they are
+        returned, and the next call of `feed` or `close` raises the error.
         """
         self._pending += data
         frames: list[bytes] = []
@@ -53,7 +53,7 @@ class FrameSplitter:
         return frames
 
     def close(self) -> None:
-        """End the stream; raise `DecodeError` if that cuts a frame off."""
+        """End the stream; raise `DecodeError` if the last frame is incomplete."""
         self.feed(b"")
         if self._pending:
             reason = f"the stream ends within a frame, {len(self._pending)} bytes into it"
@@ -61,7 +61,7 @@ class FrameSplitter:
 
 
 def split_frames(data: bytes, max_frame_size: int = DEFAULT_MAX_FRAME_SIZE) -> list[bytes]:
-    """Return the frames of a whole stream; raise `DecodeError` if one is cut off."""
+    """Return the frames of a complete stream; raise `DecodeError` if the last is incomplete."""
     splitter = FrameSplitter(max_frame_size)
     frames = splitter.feed(data)
     splitter.close()
@@ -71,5 +71,5 @@ def split_frames(data: bytes, max_frame_size: int = DEFAULT_MAX_FRAME_SIZE) -> l
 def add_size(payload: bytes) -> bytes:
     """Return a payload as a frame."""
     if len(payload) > MAX_LENGTH:
-        raise EncodeError(f"{len(payload)} bytes, more than the size of a frame can say")
+        raise EncodeError(f"{len(payload)} bytes, at most {MAX_LENGTH} fit into a frame")
     return INT32.pack(len(payload)) + payload

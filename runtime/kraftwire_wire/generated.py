@@ -1,10 +1,10 @@
 """Every name that generated modules import: the contract between them and this runtime.
 
-(The `__init__` of a generated package imports `kraftwire_wire.registry` alone, which loads
-nothing else, so that importing a package is cheap.)
+These names keep their meaning as long as `require_runtime` accepts the version that a module was
+generated for, so old generated code keeps working with newer runtimes.
 
-What is here keeps its meaning for as long as `require_runtime` accepts the number that a
-module was generated with, so that code generated last year runs on the runtime of today.
+(The `__init__` of a generated package imports only `kraftwire_wire.registry`, which imports
+nothing else, so that importing a package is cheap.)
 """
 
 from __future__ import annotations

@@ -1,24 +1,24 @@
-"""Messages as JSON objects in the form of Kafka's own converters, by `LAYOUT`.
+"""Converts messages to and from JSON objects in the form of Kafka's own converters.
 
-Rules of writing:
-- a message has a JSON form in a version exactly when it has an encoding there: `to_json`
-  encodes first and writes what the bytes decode to. So it refuses what `encode` refuses, in the
-  same words, and the JSON says what the bytes say (a lone surrogate is `?`, a subclass of int is
-  an int), even if values lie about themselves or change meanwhile;
-- keys are the spec's names with a small first letter, in the order of the spec; tagged
-  fields are there only where they differ from their default;
+Rules for writing:
+- a message has a JSON form in a version if and only if it has an encoding: `to_json` encodes the
+  message first, and then writes what the bytes decode to. So it raises the same errors as
+  `encode`, and the JSON matches the bytes (a lone surrogate is `?`, a subclass of int is an int),
+  even if values lie about themselves or change meanwhile;
+- keys are the spec's names with a lowercase first letter, in the order of the spec; tagged
+  fields are left out at their default;
 - uuids are base64url without padding, bytes base64, NaN and the infinities strings;
-- `java` holds what Kafka prints: records as `""`, unknown tagged fields not at all;
-  `lossless` has the records, and a struct's unknown tagged fields under one more key.
+- `java` writes what Kafka prints: records as `""`, and no unknown tagged fields;
+  `lossless` has the records, and a struct's unknown tagged fields under an additional key.
 
-Rules of reading, where Kafka lets errors pass:
-- whatever the object, the outcome is a message that encodes in that version, or a
-  `DecodeError` with a path in JSON keys;
-- every untagged field of the version must be there, and nothing else may be: neither
-  unknown keys nor fields of other versions;
-- a value has its type: true is no number, 5.0 and "5" are no integers;
-- in place of records, the size that Kafka's request log prints is taken too; the records
-  themselves are lost there and come back empty, as from `""`.
+Rules for reading, which is stricter than in Kafka:
+- any object becomes a message that can be encoded in that version, or raises a `DecodeError`
+  with a path in JSON keys;
+- every untagged field of the version must be present; unknown keys and fields of other versions
+  are errors;
+- a value must have the exact type: true is not a number, 5.0 and "5" are not integers;
+- the size of records, which Kafka's request log prints instead of the records, is accepted. It
+  becomes empty records, as does `""`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf
 def to_json(message: Struct, version: int, style: JsonStyle) -> dict[str, Any]:
     """Return the message as a JSON object; raises as `Message.encode` does."""
     if style not in ("lossless", "java"):
-        raise ValueError(f"no JSON style {style!r}; there are lossless and java")
+        raise ValueError(f"unknown JSON style {style!r}: pass lossless or java")
     cls = type(message)
     codec = codec_for(cls, version)
     written = codec.decode(codec.encode(message))
@@ -68,7 +68,7 @@ def from_json(cls: type[S], obj: object, version: int) -> S:
 
 
 class _JsonWriter:
-    """Writes one message, which was decoded: all its values have their exact types."""
+    """Writes one decoded message, whose values all have their exact types."""
 
     def __init__(self, message: type[Struct], version: int, *, lossless: bool) -> None:
         self._message = message
@@ -92,7 +92,7 @@ class _JsonWriter:
             return self._value(field.type, value)
         if not field.spec.is_optional_struct:
             return None
-        # A tagged struct that was not sent has its defaults in the versions before tags.
+        # Versions without tags write a struct that was not sent as a struct of defaults.
         return self.struct(field.spec.struct_class(self._message)())
 
     def _value(self, kind: Type, value: Any) -> Any:
@@ -113,7 +113,7 @@ class _JsonWriter:
 
 
 def is_written(message: type[Struct], field: VersionField, struct: Struct) -> bool:
-    """Whether a field of a version is there: a tagged one only if it is not at its default."""
+    """Whether a version writes a field: always, or if tagged only unless it is at its default."""
     return field.tag is None or differs(message, field.spec, getattr(struct, field.name))
 
 
@@ -128,7 +128,7 @@ def _float(value: float) -> float | str:
 
 
 class _JsonReader:
-    """Reads one message; errors collect their path on the way out."""
+    """Reads one message."""
 
     def __init__(self, message: type[Struct], version: int) -> None:
         self._message = message
@@ -140,7 +140,7 @@ class _JsonReader:
         result = struct_type()
         self._check_keys(struct_type.LAYOUT, obj)
         for field in struct_type.LAYOUT.at(self._version).present:
-            key = self._given_key(field, obj)
+            key = self._key_of(field, obj)
             if key is not None:
                 setattr(result, field.name, _at(key, self._field, field, key, obj[key]))
         if UNKNOWN_TAGS in obj:
@@ -167,14 +167,14 @@ class _JsonReader:
                 reason = f"not a field of version {self._version}; its versions are {versions}"
                 raise DecodeError(reason, key)
 
-    def _given_key(self, field: VersionField, obj: dict[str, Any]) -> str | None:
-        """Return the key of a field in the object; None if it is missing and may be."""
+    def _key_of(self, field: VersionField, obj: dict[str, Any]) -> str | None:
+        """Return the key of a field in the object, or None if a tagged field is missing."""
         key = field.spec.json_name
         size_key = key + _SIZE_SUFFIX
         size_given = field.type == "records" and size_key in obj
         if key in obj:
             if size_given:
-                raise DecodeError(f"given beside {key}, which says it all", size_key)
+                raise DecodeError(f"given together with {key}; leave one of them out", size_key)
             return key
         if size_given:
             return size_key
@@ -188,7 +188,7 @@ class _JsonReader:
         if value is not None:
             return self._value(field.type, value)
         if not field.nullable:
-            raise DecodeError(f"null, but version {self._version} has no null here")
+            raise DecodeError(f"null, but the field is not nullable in version {self._version}")
         return None
 
     def _value(self, kind: Type, value: object) -> object:
@@ -228,7 +228,7 @@ class _JsonReader:
 
 
 def _at(step: str, read: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Call `read`, adding a step to the path of a `DecodeError` from it."""
+    """Call `read`, prepending a step to the path of a `DecodeError` that it raises."""
     try:
         return read(*arguments, **named)
     except DecodeError as error:
@@ -285,7 +285,7 @@ def _read_bytes(value: object) -> bytes:
 
 
 def _read_size(value: object) -> bytes:
-    """Read what Kafka's request log prints instead of records: their size in bytes."""
+    """Return empty records for the size in bytes that Kafka's request log prints instead."""
     _read_int("uint32", value)
     return b""
 
@@ -308,12 +308,12 @@ def _read_tag_number(value: object, previous: int, written: set[int | None]) -> 
     return tag
 
 
-def _wrong(wanted: str, value: object) -> DecodeError:
-    return DecodeError(f"expected {wanted}, got {_describe(value)}")
+def _wrong(expected: str, value: object) -> DecodeError:
+    return DecodeError(f"expected {expected}, got {_describe(value)}")
 
 
 def _describe(value: object) -> str:
-    """Describe a value of the JSON: a short one as it is, others by their kind."""
+    """Describe a JSON value for an error: as JSON if it is short, otherwise by its type."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Parses JSON text from outside: message bodies, cassettes, quorum-state, options.
+"""Parses untrusted JSON: message bodies, cassettes, quorum-state, options.
 
-`json` alone takes the last of two equal keys, so a reviewer and a program could read different
-values from one text, and nests until Python gives up. Here both raise ValueError.
+Unlike `json`, raises ValueError if an object repeats a key, where a reviewer and a program could
+read different values, and if the nesting is too deep for Python.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ _LONGEST_QUOTED_KEY = 40
 
 
 class RepeatedKey(ValueError):
-    """An object has the same key more than once."""
+    """A JSON object has the same key more than once."""
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value that the text holds; raise ValueError if it is not JSON."""
+    """Parse a JSON text; raise ValueError if it is not valid."""
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return json.loads(text, object_pairs_hook=_make_object)
     except RecursionError:
         raise _too_deep() from None
 
 
 def parse_json_at(text: str, position: int) -> tuple[Any, int]:
-    """Return the value that starts at a position, and the position after it."""
+    """Parse the value that starts at a position; return it and the position after it."""
     try:
         return _DECODER.raw_decode(text, position)
     except RecursionError:
         raise _too_deep() from None
 
 
-def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _make_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(members)
     if len(found) < len(members):
         seen: set[str] = set()
@@ -50,4 +50,4 @@ def _too_deep() -> ValueError:
     return ValueError("it is nested too deeply")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(object_pairs_hook=_make_object)

@@ -1,11 +1,11 @@
-"""LAYOUT: the wire form of a message as a table, beside the code that implements it.
+"""The types of LAYOUT, the table that describes a message's wire format.
 
-Everything that works on messages without their emitted code (the JSON form, the engines,
-columns, the construct schema, tables of fields) reads these tables. They hold the same plan as
-the emitted code and leave nothing out.
+Everything that handles messages without their emitted code (the JSON form, the engines, columns,
+the construct schema, tables of fields) reads these tables. They are complete: the emitted code
+contains nothing that its table does not.
 
-`Layout.at(version)` decides what a version holds; nothing else compares versions with the ranges
-of a field. A primitive type is its name in the spec language, such as `"int32"`.
+`Layout.at(version)` selects the fields of a version; no other code compares versions with the
+ranges of a field. A primitive type is its name in the spec language, such as `"int32"`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HeaderVersions = tuple[tuple[range, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class StructType:
-    """A struct, by the name of its class, which is nested in the message's class."""
+    """A struct, by the name of its class inside the message's class."""
 
     name: str
 
@@ -53,8 +53,8 @@ Type = str | StructType | Array
 class Field:
     """One field in all versions: its attribute, its name in the spec, and how it is written.
 
-    `default` is the Python value; `()` stands for an empty array or a struct of defaults,
-    and None for null or, with a tagged struct that is not nullable, for not sent.
+    `default` is the Python value; `()` stands for an empty array or a struct of defaults.
+    None stands for null, or for "not sent" if the field is a tagged struct that is not nullable.
     `flexible` overrides the message's flexible versions (string and bytes only).
     """
 
@@ -93,13 +93,13 @@ class Field:
 
     @property
     def is_optional_struct(self) -> bool:
-        """True for a tagged struct whose None means `not sent`."""
+        """True for a tagged struct whose None means that it was not sent."""
         is_tagged_struct = self.tag is not None and isinstance(self.type, StructType)
         return is_tagged_struct and self.default is None and not self.nullable
 
     @property
     def has_struct_default(self) -> bool:
-        """True if a struct of defaults is the same as the field's default."""
+        """True if a struct of defaults counts as the field's default."""
         is_single = isinstance(self.type, StructType)
         return is_single and (self.default == () or self.is_optional_struct)
 
@@ -111,10 +111,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class VersionField:
-    """One field in one version; `spec` holds what is the same in all versions.
+    """One field in one version; `spec` describes it in all versions.
 
-    `tag` is None unless this version writes the field into the tag section. `compact` says that
-    lengths are varints.
+    `tag` is None unless this version writes the field into the tag section. If `compact`, lengths
+    are varints.
     """
 
     spec: Field
@@ -127,11 +127,13 @@ class VersionField:
 
 @dataclass(frozen=True, slots=True)
 class VersionLayout:
-    """What one version of a message or struct holds.
+    """The fields of a message or struct in one version.
 
-    `ordinary` are the fields outside the tag section, in wire order, and `tagged` those inside,
-    by tag; `present` are both in the order of the spec. `absent` are the fields that only other
-    versions have, and `refused` those that only other versions tag: here their tags are errors.
+    - `ordinary`: the fields outside the tag section, in wire order;
+    - `tagged`: the fields inside it, in order of their tags;
+    - `present`: both, in the order of the spec;
+    - `absent`: the fields that only other versions have;
+    - `refused`: the fields that only other versions tag. In this version their tags are errors.
     """
 
     version: int
@@ -143,7 +145,7 @@ class VersionLayout:
     refused: tuple[Field, ...]
 
     def takes_bytes(self, message: StructClass) -> bool:
-        """Whether a struct takes at least one byte, so that no count can multiply it freely."""
+        """Whether a struct takes at least one byte, so that the input's size limits the count."""
         return self.flexible or any(
             not isinstance(field.type, StructType)
             or field.type.class_in(message).LAYOUT.at(self.version).takes_bytes(message)
@@ -153,9 +155,9 @@ class VersionLayout:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One message, or one struct of it: the versions it exists in, and its fields in order.
+    """A message, or a struct of it: the versions it exists in, and its fields in order.
 
-    `type`, `api_key` and `headers` are the message's; structs have none.
+    Only messages have `type`, `api_key` and `headers`.
     """
 
     name: str
@@ -173,7 +175,7 @@ class Layout:
     )
 
     def at(self, version: int) -> VersionLayout:
-        """Return what a version holds; the caller has checked that the version exists."""
+        """Return the fields of a version; the caller has checked that the version exists."""
         found = self._versions.get(version)
         if found is None:
             found = self._versions[version] = self._make(version)

@@ -1,8 +1,8 @@
-"""`Message`: what every generated message inherits, and everything public about it.
+"""`Message`, the base class of generated messages, with all their public methods.
 
-A generated class says how its fields are read and written (`_decode`, `_encode`) and what
-they are (`LAYOUT`). Since all public methods are here, an engine can replace the emitted code
-without generating the classes again.
+A generated class has only the code that reads and writes its fields (`_decode`, `_encode`) and
+the table of its fields (`LAYOUT`). So an engine can replace the emitted code, and messages gain
+methods, without generating the classes again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Message", "Struct"]
 
 
 class Message(Struct):
-    """A message of the protocol: a struct that stands alone, with versions of its own."""
+    """A message of the protocol: a top-level struct with its own range of versions."""
 
     __slots__ = ()
 
@@ -33,17 +33,17 @@ class Message(Struct):
     def decode(cls, data: bytes, version: int, *, lenient: bool = False) -> Self:
         """Return the message that fills `data`.
 
-        Raises `UnsupportedVersion` for a version outside `VALID_VERSIONS`, and
-        `DecodeError` with field path and byte offset for anything that is not a valid
-        encoding, trailing bytes included. With `lenient`, reads as Kafka's own classes do.
+        Raises `UnsupportedVersion` for a version outside `VALID_VERSIONS`, and `DecodeError`
+        with field path and byte offset if `data` is not a valid encoding or has trailing bytes.
+        With `lenient`, reads as Kafka's own classes do.
         """
         return codec_for(cls, version).decode(data, lenient=lenient)
 
     def encode(self, version: int) -> bytes:
         """Return the message's bytes in a version, including unknown tagged fields.
 
-        Raises `UnsupportedVersion`, or `EncodeError` with the path of the field that cannot be
-        written in that version.
+        Raises `UnsupportedVersion`, or `EncodeError` with the path of a field that this version
+        cannot hold.
         """
         return codec_for(type(self), version).encode(self)
 
@@ -51,26 +51,26 @@ class Message(Struct):
     def is_canonical(cls, data: bytes, version: int, *, lenient: bool = False) -> bool:
         """Whether decoding `data` and encoding the message again gives the same bytes.
 
-        Raises as `decode` does if the bytes are not a message. `kraftwire_wire.canonical` reports
-        where bytes are not canonical, and why.
+        Raises as `decode` does if the bytes are not a message. To learn where bytes are not
+        canonical, and why, call `kraftwire_wire.canonical.deviations`.
         """
         codec = codec_for(cls, version)
         message = codec.decode(data, lenient=lenient)
         try:
             return codec.encode(message) == data
         except EncodeError:
-            return False  # what only lenient reading accepts may have no encoding
+            return False  # lenient reading accepts messages that cannot be encoded
 
     @classmethod
     def codec(cls, version: int) -> Codec[Self]:
-        """Return the codec of one version, for reading and writing many messages."""
+        """Return the codec of one version; keep it to read or write many messages."""
         return codec_for(cls, version)
 
     def to_json(self, version: int, *, style: JsonStyle = "lossless") -> dict[str, Any]:
         """Return the message as a JSON object in Kafka's form.
 
         `lossless` adds what Kafka leaves out (records, unknown tagged fields), so that
-        `from_json` returns an equal message; `java` is exactly what Kafka prints.
+        `from_json` returns an equal message. `java` is exactly what Kafka prints.
         """
         from kraftwire_wire.json_form import to_json
 
@@ -80,7 +80,7 @@ class Message(Struct):
     def from_json(cls, obj: object, version: int) -> Self:
         """Return the message that a JSON object of either style describes.
 
-        Raises `DecodeError` with the field's path and no offset.
+        Raises `DecodeError` with the field's path, without an offset.
         """
         from kraftwire_wire.json_form import from_json
 
@@ -88,7 +88,7 @@ class Message(Struct):
 
     @classmethod
     def header_version(cls, version: int) -> int:
-        """Return the version of the header before the message."""
+        """Return the header version that goes with a version of this request or response."""
         for versions, header_version in cls.LAYOUT.headers:
             if version in versions:
                 return header_version

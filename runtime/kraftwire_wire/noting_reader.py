@@ -1,7 +1,7 @@
 """Reads a message and notes what its writer would write differently; see `canonical`.
 
-No rule of the wire format is repeated here. The emitted code reads. Each value that has more than
-one form is written again and compared, and each struct writes its tags again.
+This module repeats no rule of the wire format. The emitted code reads the message. Each value that
+has more than one encoding is written again and compared, and each struct writes its tags again.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from kraftwire_wire.structs import Struct
 from kraftwire_wire.writer import ClassicWriter, CompactWriter, TagSection, Writer
 
 DEFAULTS = "defaults in tag "
-"""The kind of a deviation begins with it if a tag holds its default."""
+"""Start of a deviation's kind if a tag holds its default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """One place where bytes are not what encoding the message writes.
+    """A range of bytes that differs from what encoding the message writes.
 
     Fields:
         path: the field, such as `topics[2].name`.
         offset: the byte at which it starts.
-        size: how many bytes it takes; 0 if only lenient reading gets past it.
-        kind: what it is, such as `boolean` or `defaults in tag 0`.
-        reason: what is there and what would be written.
+        size: its number of bytes; 0 if only lenient reading accepts it.
+        kind: a category, such as `boolean` or `defaults in tag 0`.
+        reason: the bytes, and what would be written instead.
     """
 
     path: str
@@ -42,13 +42,13 @@ class Deviation:
         return f"{self.path}: {self.reason} (at byte {self.offset})"
 
 
-class _Shallow(Writer):
-    """Writes what precedes a struct, and notes which tags a struct writes."""
+class _ShallowWriter(Writer):
+    """Writes a struct without the structs inside it, and notes which tags it writes."""
 
     tags: frozenset[int] = frozenset()
 
     def write_struct(self, *_: Any) -> None:
-        """Write nothing: the structs inside are asked separately."""
+        pass
 
     def write_structs(self, *_: Any) -> None:
         pass
@@ -57,15 +57,15 @@ class _Shallow(Writer):
         pass
 
     def write_tags(self, tags: TagSection, unknown: list[tuple[int, bytes]]) -> None:
-        """Note the known tags; sections within their payloads have writers of their own."""
+        """Note the known tags; sections inside their payloads have their own writers."""
         self.tags = frozenset(tag for tag, _ in tags.payloads)
 
 
-class _ShallowClassic(_Shallow, ClassicWriter):
+class _ShallowClassicWriter(_ShallowWriter, ClassicWriter):
     pass
 
 
-class _ShallowCompact(_Shallow, CompactWriter):
+class _ShallowCompactWriter(_ShallowWriter, CompactWriter):
     pass
 
 
@@ -73,11 +73,11 @@ class NotingReader(Reader):
     """Reads a message and notes what its writer would write differently."""
 
     writer: type[Writer]
-    shallow: type[_Shallow]
+    shallow_writer: type[_ShallowWriter]
 
-    def begin(self, limit: int) -> None:
-        """Clear what was noted; note at most `limit` deviations."""
-        self.found: list[Deviation] = []
+    def __init__(self, data: bytes, position: int, limit: int) -> None:
+        super().__init__(data, position)
+        self.deviations: list[Deviation] = []
         self._limit = limit
         self._steps: list[str] = []
         self._tags: list[list[tuple[int, str, int, int]]] = []
@@ -85,47 +85,47 @@ class NotingReader(Reader):
         self._array = ""
         self._index = -1
 
-    # -- where in the message --------------------------------------------------------------
+    # -- the position in the message ---------------------------------------------------------
 
     def enter(self, step: str) -> None:
-        """Note that a struct begins: the value of a field or an element of an array."""
+        """Begin a struct: the value of a field or an element of an array."""
         self._steps.append(step)
         self._tags.append([])
 
     def leave(self, struct: Any, version: int) -> None:
-        """Note that the innermost struct ends, and which of its tags it would not write."""
+        """End the innermost struct, noting the tags that it would not write."""
         tags = self._tags.pop()
         if tags:
-            writer = self.shallow()
+            writer = self.shallow_writer()
             struct._encode(writer, version)
             for tag, field, start, end in tags:
                 if tag not in writer.tags:
-                    self._leave_out(tag, field, start, end)
+                    self._note_default(tag, field, start, end)
         self._steps.pop()
 
-    def _leave_out(self, tag: int, field: str, start: int, end: int) -> None:
-        """Note a tag that encoding leaves out, and forget the deviations inside it."""
-        self.found = [one for one in self.found if not start <= one.offset < end]
+    def _note_default(self, tag: int, field: str, start: int, end: int) -> None:
+        """Note a tag that encoding leaves out; this replaces the deviations inside it."""
+        self.deviations = [one for one in self.deviations if not start <= one.offset < end]
         kind = f"{DEFAULTS}{tag}"
         reason = f"{count_of(end - start, 'byte')} of {kind}, which encoding leaves out"
         self._note(field, start, end, kind, reason)
 
     def _note(self, field: str, start: int, end: int, kind: str, reason: str) -> None:
-        if len(self.found) < self._limit:
+        if len(self.deviations) < self._limit:
             field = field or f"{self._array}[{self._index}]"  # an element has no name
             steps = [step for step in (*self._steps, field) if step]
-            self.found.append(Deviation(".".join(steps), start, end - start, kind, reason))
+            self.deviations.append(Deviation(".".join(steps), start, end - start, kind, reason))
 
     def _compare(
         self, field: str, start: int, end: int, kind: str, written: bytes | bytearray
     ) -> None:
-        """Note a value whose bytes differ from the written ones, once per offset."""
+        """Note a value if its bytes differ from the written ones, once per offset."""
         raw = self.data[start:end]
-        if raw != written and all(one.offset != start for one in self.found):
+        if raw != written and all(one.offset != start for one in self.deviations):
             reason = f"{kind} {raw.hex()}, which encoding writes as {written.hex()}"
             self._note(field, start, end, kind, reason)
 
-    # -- values that have more than one form -------------------------------------------------
+    # -- values with more than one encoding ----------------------------------------------------
 
     def read_bool(self, field: str) -> bool:
         start = self.position
@@ -201,7 +201,7 @@ class NotingReader(Reader):
         if self.data[first : self.position] == written:
             return
         for index, byte in enumerate(written):
-            if len(self.found) >= self._limit:
+            if len(self.deviations) >= self._limit:
                 return
             at = first + index
             self._compare(f"{field}[{index}]", at, at + 1, "boolean", bytes([byte]))
@@ -227,7 +227,7 @@ class NotingReader(Reader):
     def read_nullable_struct(self, field: str, struct: Any, version: int, *more: Any) -> Any:
         start = self.position
         value = super().read_nullable_struct(field, struct, version, *more)
-        writer = self.shallow()
+        writer = self.shallow_writer()
         writer.write_nullable_struct(field, struct, value, version)
         self._compare(field, start, start + 1, "marker", writer.buffer)
         return value
@@ -237,7 +237,7 @@ class NotingReader(Reader):
         value = super().read_tagged_nullable_struct(field, struct, version, *more)
         start = marker.position
         marker.read_unsigned_varint(field)
-        writer = self.shallow()
+        writer = self.shallow_writer()
         writer.write_tagged_nullable_struct(field, struct, value, version)
         self._compare(field, start, marker.position, "marker", writer.buffer)
         return value
@@ -261,7 +261,7 @@ class NotingReader(Reader):
 
 
 class _Elements:
-    """Stands in for the struct of an array and notes where each element begins and ends."""
+    """Replaces the struct class of an array to report where each element begins and ends."""
 
     def __init__(self, field: str, struct: type[Struct]) -> None:
         self._field = field
@@ -280,11 +280,11 @@ class ClassicNotingReader(NotingReader, ClassicReader):
     """Reads and compares versions before the flexible ones."""
 
     writer = ClassicWriter
-    shallow = _ShallowClassic
+    shallow_writer = _ShallowClassicWriter
 
 
 class CompactNotingReader(NotingReader, CompactReader):
     """Reads and compares flexible versions."""
 
     writer = CompactWriter
-    shallow = _ShallowCompact
+    shallow_writer = _ShallowCompactWriter

@@ -1,7 +1,7 @@
 """Reads and writes values of fixed size (numbers, booleans, uuids) and varints.
 
-These are the bases of the readers and writers, which keep the same rules: a reader raises
-`DecodeError` and a writer `EncodeError`, with the field, and nothing else.
+These are the base classes of the readers and writers and follow the same rules: a reader raises
+only `DecodeError` and a writer only `EncodeError`, with the field.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from kraftwire_wire.forms import (
 
 _CODE_NAMES = {code: name for name, code in FIXED_FORMATS.items()}
 
-# What `pack` raises for a value that has no such form. Whatever else it raises comes out of the
-# value's own `__index__` or `__float__`.
+# What `pack` raises for a value of a wrong type or size. Any other error comes from the value's
+# own `__index__` or `__float__`.
 NOT_PACKED = (struct.error, OverflowError, TypeError)
 
 _uuid_int = vars(UUID)["int"].__get__
-"""Reads the number of a UUID from its slot, whatever a subclass makes of `int` and `bytes`."""
+"""Reads the number of a UUID from its slot, even if a subclass overrides `int` or `bytes`."""
 
 
 def _reads(form: Struct) -> Callable[[PrimitiveReader, str], Any]:
-    """Make the method that reads one value of a form."""
+    """Return a method that reads one value of a form."""
 
     def read(self: PrimitiveReader, field: str) -> Any:
         position = self.position
@@ -52,7 +52,7 @@ ReadInteger = Callable[["PrimitiveReader", str], int]
 
 
 class PrimitiveReader:
-    """A position in a byte string, and methods that move it past values of fixed size."""
+    """A position in a byte string, and methods that read a value there and move past it."""
 
     __slots__ = ("data", "end", "lenient", "position", "sizeless_elements")
 
@@ -68,7 +68,7 @@ class PrimitiveReader:
         return DecodeError(reason, field, self.position if offset is None else offset)
 
     def _take(self, field: str, size: int, start: int) -> int:
-        """Skip `size` bytes and return where they begin; the error names `start`."""
+        """Skip `size` bytes and return where they begin; an error has the offset `start`."""
         position = self.position
         if size > self.end - position:
             raise self._short(field, size, start)
@@ -81,7 +81,7 @@ class PrimitiveReader:
         return self.fail(field, reason, start)
 
     def read_fixed(self, form: Struct, fields: tuple[str, ...]) -> tuple[Any, ...]:
-        """Read neighbouring fields of fixed size in one step."""
+        """Read adjacent fields of fixed size in one step."""
         position = self.position
         if form.size > self.end - position:
             raise self._short_run(form, fields)
@@ -89,7 +89,7 @@ class PrimitiveReader:
         return form.unpack_from(self.data, position)
 
     def _short_run(self, form: Struct, fields: tuple[str, ...]) -> DecodeError:
-        """Return the error for a run of fields that the input's end cuts off, at the cut field."""
+        """Return the error for the first of these fields that the input cuts off."""
         for field, code in zip(fields, form.format.lstrip(">"), strict=True):
             size = Struct(">" + code).size
             if size > self.end - self.position:
@@ -97,9 +97,8 @@ class PrimitiveReader:
             self.position += size
         raise AssertionError("a run of fields was called short but fits")
 
-    read_bool: ClassVar[Callable[[PrimitiveReader, str], bool]] = _reads(
-        BOOL
-    )  # all but zero are true
+    # Every byte except zero is true.
+    read_bool: ClassVar[Callable[[PrimitiveReader, str], bool]] = _reads(BOOL)
     read_int8: ClassVar[ReadInteger] = _reads(INT8)
     read_int16: ClassVar[ReadInteger] = _reads(INT16)
     read_uint16: ClassVar[ReadInteger] = _reads(UINT16)
@@ -115,7 +114,7 @@ class PrimitiveReader:
     def read_unsigned_varint(self, field: str) -> int:
         """Read LEB128 of 32 bits in at most five bytes, dropping higher bits as Kafka does."""
         data, start, end = self.data, self.position, self.end
-        if start < end and data[start] < 0x80:  # nearly every length is this short
+        if start < end and data[start] < 0x80:  # almost every length
             self.position = start + 1
             return data[start]
         value = 0
@@ -131,7 +130,7 @@ class PrimitiveReader:
 
 
 def _writes(form: Struct) -> Callable[[PrimitiveWriter, str, Any], None]:
-    """Make the method that writes one value of a form."""
+    """Return a method that writes one value of a form."""
 
     def write(self: PrimitiveWriter, field: str, value: Any) -> None:
         self._write_one(form, field, value)
@@ -143,7 +142,7 @@ WriteInteger = Callable[["PrimitiveWriter", str, int], None]
 
 
 class PrimitiveWriter:
-    """A buffer, and the methods that append values of fixed size to it."""
+    """A buffer, and methods that append values of fixed size to it."""
 
     __slots__ = ("buffer",)
 
@@ -151,12 +150,12 @@ class PrimitiveWriter:
         self.buffer = bytearray()
 
     def write_fixed(self, form: Struct, fields: tuple[str, ...], *values: Any) -> None:
-        """Write neighbouring numbers in one step; not bools: `pack` accepts any value for one."""
+        """Write adjacent numbers in one step, except bools: `pack` accepts any value as a bool."""
         try:
             self.buffer += form.pack(*values)
-        except Exception:  # noqa: BLE001 - of an `__index__`
-            # One by one, to name the field. All of them may fit now: an `__index__` is free to
-            # raise the first time only.
+        except Exception:  # noqa: BLE001 - from an `__index__`
+            # Write them one by one to name the field. This may succeed, as an `__index__` may
+            # raise only the first time.
             codes = form.format.lstrip(">")
             for field, code, value in zip(fields, codes, values, strict=True):
                 self._write_one(Struct(">" + code), field, value)
@@ -208,11 +207,11 @@ class PrimitiveWriter:
 
 
 def describe(value: object) -> str:
-    """Describe a value for an error message: its type, and its `repr` if that is short."""
+    """Describe a value for an error: its type, and its `repr` if that is short."""
     kind = type_name(value)
     try:
         text = str.__str__(repr(value))
-    except Exception:  # noqa: BLE001 - thousands of digits or levels; or the value's own code
+    except Exception:  # noqa: BLE001 - too many digits or levels, or its own code
         return kind
     return f"{kind} {text}" if len(text) <= 40 else kind
 

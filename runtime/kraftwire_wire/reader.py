@@ -1,14 +1,13 @@
 """Reads the values of the wire format from a byte string.
 
-Rules, kept by every method:
-- allocate nothing before its length is known to fit into the input;
-- input that cannot be read raises `DecodeError` with the field and the byte offset at
-  which the value starts, and nothing else;
-- `lenient` reads what Kafka's own generated classes read; without it, input that Kafka
-  would silently misread is an error.
+Rules for every method:
+- check that a length fits into the input before allocating memory for it;
+- raise nothing but `DecodeError`, with the field and the byte offset at which its value starts;
+- with `lenient`, read whatever Kafka's own generated classes read; without it, raise for input
+  that Kafka would silently misread.
 
-`ClassicReader` reads the older versions of a message and `CompactReader` its flexible ones
-(KIP-482). They differ in the form of lengths, and only flexible versions have tag sections.
+`ClassicReader` reads the older versions of a message and `CompactReader` the flexible ones
+(KIP-482), which write lengths differently and have tag sections.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 SIZELESS_PER_BYTE = 4
-"""How many elements that take no bytes a message may hold for each byte of the input."""
+"""How many elements without bytes a message may have for each byte of the input."""
 
 
 class Reader(PrimitiveReader):
-    """Adds strings, bytes, arrays, structs and tags; the base of both readers.
+    """Base class of both readers; adds strings, bytes, arrays, structs and tags.
 
-    Null is an error unless a method's name has `nullable`. A name with `classic` reads the length
-    as int16 or int32 in every version (a field with flexibleVersions of its own). An `element` is
-    a primitive type's name in the spec language.
+    Null is an error unless the method's name has `nullable`. Methods with `classic` read the length
+    as int16 or int32 in every version (for a field with its own flexibleVersions). `element` is
+    the name of a primitive type in the spec language.
     """
 
     __slots__ = ()
@@ -49,7 +48,7 @@ class Reader(PrimitiveReader):
     def tag_not_in_version(self, field: str, version: int) -> DecodeError:
         return self.fail(field, f"tag sent in version {version}, which does not have it")
 
-    # -- lengths, which the two readers write differently -----------------------------
+    # -- lengths, which the two readers read differently -------------------------------
 
     def _read_string_length(self, field: str) -> int:
         raise NotImplementedError
@@ -58,7 +57,7 @@ class Reader(PrimitiveReader):
         """Read the length of bytes or the count of an array; negative means null."""
         raise NotImplementedError
 
-    def _present(
+    def _read_non_null(
         self,
         read: Callable[Concatenate[str, P], T | None],
         what: str,
@@ -108,9 +107,9 @@ class Reader(PrimitiveReader):
         return self.data[position : position + length]
 
     def read_bytes(self, field: str) -> bytes:
-        return self._present(self.read_nullable_bytes, "bytes", field)
+        return self._read_non_null(self.read_nullable_bytes, "bytes", field)
 
-    # Record batches travel as bytes; what is in them is the business of kraftwire.log.
+    # Record batches are plain bytes here; `kraftwire.log` decodes them.
     read_nullable_records = read_nullable_bytes
     read_records = read_bytes
 
@@ -120,14 +119,14 @@ class Reader(PrimitiveReader):
         return None if length < 0 else self._read_text(field, length, start)
 
     def read_classic_string(self, field: str) -> str:
-        return self._present(self.read_classic_nullable_string, "a string", field)
+        return self._read_non_null(self.read_classic_nullable_string, "a string", field)
 
     def read_classic_nullable_bytes(self, field: str) -> bytes | None:
         start = self.position
         return self._read_raw(field, self.read_int32(field), start)
 
     def read_classic_bytes(self, field: str) -> bytes:
-        return self._present(self.read_classic_nullable_bytes, "bytes", field)
+        return self._read_non_null(self.read_classic_nullable_bytes, "bytes", field)
 
     # -- arrays and structs --------------------------------------------------------------
 
@@ -163,7 +162,7 @@ class Reader(PrimitiveReader):
         return items
 
     def read_array(self, field: str, element: str) -> list[Any]:
-        return self._present(self.read_nullable_array, "an array", field, element)
+        return self._read_non_null(self.read_nullable_array, "an array", field, element)
 
     def read_nullable_structs(self, field: str, struct: type[S], version: int) -> list[S] | None:
         count = self._read_count(field)
@@ -181,10 +180,10 @@ class Reader(PrimitiveReader):
         return items
 
     def read_structs(self, field: str, struct: type[S], version: int) -> list[S]:
-        return self._present(self.read_nullable_structs, "an array", field, struct, version)
+        return self._read_non_null(self.read_nullable_structs, "an array", field, struct, version)
 
     def _count_sizeless(self, field: str, count: int) -> None:
-        """Limit the elements without bytes: their count is not bounded by the input's size."""
+        """Limit the elements without bytes, whose number the input's size does not limit."""
         self.sizeless_elements += count
         if self.sizeless_elements > SIZELESS_PER_BYTE * self.end:
             raise self.fail(field, "far more empty elements than the input has bytes")
@@ -194,8 +193,8 @@ class Reader(PrimitiveReader):
     ) -> S:
         """Read a struct.
 
-        With its message, a struct that does not differ from its defaults becomes `struct()`,
-        which is what the field holds if its tag was not sent.
+        If `message` is passed, a struct that equals its defaults becomes `struct()`, as if its tag
+        had not been sent.
         """
         try:
             value = struct._decode(self, version)
@@ -208,7 +207,7 @@ class Reader(PrimitiveReader):
     def read_tagged_struct(
         self, field: str, struct: type[S], version: int, message: type[Struct]
     ) -> S | None:
-        """Read the struct of a tag; one that does not differ from its defaults becomes None."""
+        """Read the struct of a tag; a struct that equals its defaults becomes None."""
         value = self.read_struct(field, struct, version)
         return value if struct_differs(message, struct, value) else None
 
@@ -227,16 +226,16 @@ class Reader(PrimitiveReader):
         marker = self.read_unsigned_varint(field)
         if marker > MAX_LENGTH and not self.lenient:
             raise self.fail(field, f"expected 0 or 1, got marker {marker}", start)
-        # Java reads a signed number here, and takes every negative one for null.
+        # Java reads a signed number here and treats a negative one as null.
         is_null = marker == 0 or marker > MAX_LENGTH
         return None if is_null else self.read_struct(field, struct, version, message)
 
     # -- tag sections ----------------------------------------------------------------------
 
     def read_tags(self, *fields: str) -> Iterator[int]:
-        """Yield the tags of a section; the caller reads each payload before it asks for the next.
+        """Yield the tags of a section; the caller reads each payload before the next tag.
 
-        `fields` are the names of the known tags, from 0 on.
+        `fields` are the names of the known tags, starting at 0.
         """
         if self.position < self.end and self.data[self.position] == 0:
             self.position += 1
@@ -261,7 +260,7 @@ class Reader(PrimitiveReader):
 
     def _wrong_tag(self, tag: int, previous: int, start: int) -> DecodeError:
         if tag >= MAX_LENGTH:
-            # Kafka's numbers are signed: it can read such a tag, but not write it back.
+            # Kafka's tags are signed: it can read such a tag, but not write it again.
             problem = f"is above the highest, {MAX_LENGTH - 1}"
         else:
             problem = "is sent twice" if tag == previous else f"comes after tag {previous}"
@@ -271,7 +270,7 @@ class Reader(PrimitiveReader):
         start = self.position
         count = self.read_unsigned_varint("tags")
         if self.lenient:
-            # Java reads a signed number here, and counts up to a negative one not at all.
+            # Java reads a signed number here and treats a negative one as zero.
             return 0 if count > MAX_LENGTH else count
         if count * 2 > self.end - self.position:
             left = self.end - self.position
@@ -321,7 +320,7 @@ class CompactReader(Reader):
     def _read_length(self, field: str) -> int:
         length = self.read_unsigned_varint(field) - 1
         if length > MAX_LENGTH and self.lenient:
-            # Java subtracts in signed numbers, and takes every negative result for null.
+            # Java subtracts signed numbers and treats a negative result as null.
             return -1
         return length
 

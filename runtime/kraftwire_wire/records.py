@@ -1,14 +1,15 @@
-"""Framings of stored messages: how a record's key and value say what they are.
+"""Encodes and decodes stored messages: the keys and values of typed records.
 
+Each kind of log has its own framing:
 - metadata logs (cluster metadata, remote-log metadata): the value is a frame version,
   always 1, the record's id and its version, each an unsigned varint, then the message;
 - coordinator logs: the key is the record's id as int16 and the key message in version 0;
   the value is its version as int16 and the value message, or null for a tombstone;
-- control batches: the key is a version and a type, both int16; the value is a message in
-  the version that its first two bytes name; drafts have types of their own in their registry;
+- control batches: the key is a version and a type, both int16; the value is a message whose
+  first two bytes are its version. The registry of a draft may add types;
 - blobs inside messages (consumer protocol, principals): a version as int16, then the message.
 
-Logs are named as in `Registry.record`.
+Logs have the names that `Registry.record` lists.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _FRAME_VERSION = 1
 _CONTROL_KEY = Form(">hh")
 
 
-class Versioned(NamedTuple):
+class VersionedMessage(NamedTuple):
     """A stored message and its version."""
 
     message: Message
@@ -59,20 +60,20 @@ _CONTROL_MESSAGES: dict[int, str] = {
 _END_OF_TRANSACTION = (ControlType.ABORT, ControlType.COMMIT)
 
 
-def decode_metadata_record(registry: Registry, log: str, value: bytes) -> Versioned:
+def decode_metadata_record(registry: Registry, log: str, value: bytes) -> VersionedMessage:
     """Decode the value of a record of a metadata log."""
     record, version, start = read_metadata_frame(registry, log, value)
-    return Versioned(decode_rest(record, version, value, start), version)
+    return VersionedMessage(decode_rest(record, version, value, start), version)
 
 
 def read_metadata_frame(
     registry: Registry, log: str, value: bytes
 ) -> tuple[type[Message], int, int]:
-    """Return the class of the message in a value of a metadata log, its version and its start."""
+    """Return the message class of a metadata log's value, the version, and the message's start."""
     reader = CompactReader(value)
     frame_version = reader.read_unsigned_varint("frame version")
     if frame_version != _FRAME_VERSION:
-        reason = f"{frame_version}, where only {_FRAME_VERSION} is known"
+        reason = f"{frame_version} is not supported; only {_FRAME_VERSION} is"
         raise DecodeError(reason, "frame version", 0)
     start = reader.position
     record_id = reader.read_unsigned_varint("record id")
@@ -91,7 +92,7 @@ def encode_metadata_record(message: Message, version: int) -> bytes:
 
 
 def decode_coordinator_key(registry: Registry, log: str, key: bytes) -> Message:
-    """Decode the key of a coordinator's record; its API_KEY is the record's id."""
+    """Decode the key of a coordinator's record. `API_KEY` of the result is the record's id."""
     key_class = coordinator_classes(registry, log, read_prefix(key, "record id")).key
     return decode_rest(key_class, key_class.VALID_VERSIONS[0], key, INT16.size)
 
@@ -103,35 +104,37 @@ def encode_coordinator_key(message: Message) -> bytes:
 
 def decode_coordinator_value(
     registry: Registry, log: str, record_id: int, value: bytes | None
-) -> Versioned | None:
-    """Decode the value of a coordinator's record; None for a tombstone."""
+) -> VersionedMessage | None:
+    """Decode the value of a coordinator's record; return None for a tombstone."""
     if value is None:
         return None
     return decode_prefixed(coordinator_classes(registry, log, record_id).value, value)
 
 
-def decode_prefixed(message: type[Message], data: bytes) -> Versioned:
-    """Decode a message that follows its version as int16."""
+def decode_prefixed(message: type[Message], data: bytes) -> VersionedMessage:
+    """Decode a version as int16 and the message after it."""
     version = read_prefix(data, "version")
-    return Versioned(decode_rest(message, version, data, INT16.size), version)
+    return VersionedMessage(decode_rest(message, version, data, INT16.size), version)
 
 
 def encode_prefixed(message: Message, version: int) -> bytes:
-    """Return a message after its version as int16, such as a coordinator's value."""
+    """Return a version as int16 and the message after it, such as a coordinator's value."""
     body = message.encode(version)
     return INT16.pack(version) + body
 
 
 def decode_control_key(key: bytes) -> ControlType | int:
-    """Return the type of a control record, or a number if the type is unknown.
+    """Return the type of a control record, or a plain int if the type is unknown.
 
-    Later versions of the key may append to it, so the rest is not read.
+    Ignores bytes after the type: later versions of the key may append fields.
     """
     if len(key) < _CONTROL_KEY.size:
-        raise DecodeError(f"{len(key)} bytes are no control record key", offset=0)
+        raise DecodeError(f"{len(key)} bytes are not a control record key", offset=0)
     version, number = _CONTROL_KEY.unpack_from(key)
     if version < 0:
-        raise DecodeError(f"version {version} of a control record key", "version", 0)
+        raise DecodeError(
+            f"{version}, but versions of control record keys start at 0", "version", 0
+        )
     try:
         return ControlType(number)
     except ValueError:
@@ -141,22 +144,22 @@ def decode_control_key(key: bytes) -> ControlType | int:
 def encode_control_key(control_type: int) -> bytes:
     """Return the key of a control record, version 0."""
     if not 0 <= control_type <= 0x7FFF:
-        raise EncodeError(f"{control_type} is no type of a control record")
+        raise EncodeError(f"{control_type} is not the type of a control record")
     return _CONTROL_KEY.pack(0, control_type)
 
 
-def decode_control_value(registry: Registry, control_type: int, value: bytes) -> Versioned:
+def decode_control_value(registry: Registry, control_type: int, value: bytes) -> VersionedMessage:
     """Decode the value of a control record of a known type."""
     message = control_message(registry, control_type)
     if control_type in _END_OF_TRANSACTION:
         return decode_prefixed(message, value)
-    # These messages hold their own version in their first field.
+    # The first field of these messages is their version.
     version = read_prefix(value, "version")
-    return Versioned(decode_rest(message, version, value, 0), version)
+    return VersionedMessage(decode_rest(message, version, value, 0), version)
 
 
 def control_message(registry: Registry, control_type: int) -> type[Message]:
-    """Return the class of the value of a control record."""
+    """Return the message class of the value of a control record."""
     name = _CONTROL_MESSAGES.get(control_type) or registry.control_records.get(control_type)
     if name is None:
         raise KraftwireError(f"no message is known for control records of type {control_type}")
@@ -170,21 +173,21 @@ def encode_control_value(control_type: int, message: Message, version: int) -> b
     named = getattr(message, "version", version)
     if named != version:
         reason = (
-            f"{named}, but the message is written in version {version}; readers go by the field"
+            f"{named}, but the message is written in version {version}; set the field to {version}"
         )
         raise EncodeError(reason, "version")
     return message.encode(version)
 
 
 class CoordinatorClasses(NamedTuple):
-    """The classes of a coordinator's record."""
+    """The message classes of a coordinator's record."""
 
     key: type[Message]
     value: type[Message]
 
 
 def coordinator_classes(registry: Registry, log: str, record_id: int) -> CoordinatorClasses:
-    """Return the classes of a coordinator's record."""
+    """Return the message classes of a coordinator's record."""
     key, value = _record_classes(registry, log, record_id, 0)
     if key is None:
         raise KraftwireError(f"{log} is not the log of a coordinator: its records have no keys")

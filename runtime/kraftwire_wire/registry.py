@@ -1,11 +1,11 @@
-"""Finds the messages of a spec set by name, by API key and by record id, and loads them on use.
+"""Finds the messages of a spec set by name, API key or record id, and imports them on first use.
 
-The generator writes plain names and numbers into the package of the set, so that importing a
-package imports none of its messages.
+The generator writes plain names and numbers into the package of a set, so importing the package
+imports none of its messages.
 
-Requests and responses follow a header. LAYOUT says which header version goes with which body.
-One exception is here: a broker that does not know the version of an ApiVersionsRequest answers
-in version 0 with error 35 (KIP-511).
+`Registry` also encodes and decodes requests and responses with their headers. LAYOUT lists the
+header version for each body version. The one exception is handled here: a broker that does not
+know the version of an ApiVersionsRequest answers in version 0 with error 35 (KIP-511).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KEY_AND_VERSION = Form(">hh")
 
 
 class RecordClasses(NamedTuple):
-    """The classes of one kind of stored record; metadata records have no key."""
+    """The message classes of one type of stored record; metadata records have no key."""
 
     key: type[Message] | None
     value: type[Message]
@@ -49,7 +49,7 @@ class Registry:
         records: Mapping[str, Mapping[int, tuple[str | None, str]]],
         control_records: Mapping[int, str] = {},
     ) -> None:
-        """`messages` maps each name to its module; the other tables refer to those names."""
+        """`messages` maps each name to its module; the other tables contain these names."""
         self.package = package
         self.release = release
         self._messages = messages
@@ -102,7 +102,7 @@ class Registry:
         return self.message(name)
 
     def record(self, log: str, record_id: int) -> RecordClasses:
-        """Return the classes of a record, by the name of its log and its id there.
+        """Return the message classes of a log's record with this id.
 
         Logs of the Kafka set: cluster-metadata, remote-log, group, share, transaction.
         """
@@ -119,9 +119,9 @@ class Registry:
     # -- requests --------------------------------------------------------------------------
 
     def decode_request_header(self, frame: bytes, *, lenient: bool = False) -> tuple[Any, int]:
-        """Return the header of a request, and where its body starts.
+        """Return the header of a request, and the position of its body.
 
-        The version may be newer than the set, so that a broker can still answer the request.
+        Accepts versions newer than the set, so that a broker can still answer the request.
         """
         if len(frame) < _KEY_AND_VERSION.size:
             raise DecodeError(f"{len(frame)} bytes are not a request", offset=0)
@@ -153,7 +153,7 @@ class Registry:
         return header
 
     def encode_request(self, header: Any, message: Message) -> bytes:
-        """Return a request without its length prefix, in the version that the header names."""
+        """Return a request without its length prefix, in the version from the header."""
         _check_kind(message, "request", header)
         version = header.request_api_version
         body = message.encode(version)
@@ -192,7 +192,7 @@ class Registry:
             new_header: Any = self.message("ResponseHeader")()
             new_header.correlation_id = request_header.correlation_id
             header = new_header
-        body = message.encode(answered_version(message, version))
+        body = message.encode(response_version(message, version))
         return bytes(header.encode(_response_header(type(message), version))) + body
 
 
@@ -202,14 +202,14 @@ def _check_kind(message: Message, kind: str, request_header: Any) -> None:
     if message.LAYOUT.type != kind:
         raise EncodeError(f"{name} is not a {kind}")
     if key != message.API_KEY:
-        reason = f"{key} is not the API key of {name}, {message.API_KEY}"
+        reason = f"{key}, but the API key of {name} is {message.API_KEY}"
         raise EncodeError(reason, "request_api_key")
 
 
 def decode_rest(
     message: type[M], version: int, frame: bytes, start: int, *, lenient: bool = False
 ) -> M:
-    """Decode a message that fills the rest; offsets of errors count from the frame's start."""
+    """Decode a message between `start` and the end; errors have offsets in the whole frame."""
     codec = message.codec(version)
     decoded, end = codec.decode_from(frame, start, lenient=lenient)
     if not lenient:
@@ -218,7 +218,7 @@ def decode_rest(
 
 
 def _response_header(response: type[Message], version: int) -> int:
-    """Return a response's header version; for ApiVersions even if the version is unknown."""
+    """Return a response's header version: 0 for every version of ApiVersions, even unknown ones."""
     if response.API_KEY == API_VERSIONS:
         return 0
     if version not in response.VALID_VERSIONS:
@@ -226,8 +226,8 @@ def _response_header(response: type[Message], version: int) -> int:
     return response.header_version(version)
 
 
-def answered_version(message: Message, version: int) -> int:
-    """Return the version of a response to a request in `version`: the same, except for KIP-511."""
+def response_version(message: Message, version: int) -> int:
+    """Return the version of a response to a request in `version`, considering KIP-511."""
     if message.API_KEY != API_VERSIONS or message.LAYOUT.type != "response":
         return version
     return 0 if getattr(message, "error_code", 0) == UNSUPPORTED_VERSION else version

@@ -1,8 +1,8 @@
-"""The Python engine: functions made for one version, backed by the emitted code.
+"""The Python engine: functions specialized for one version, backed by the emitted code.
 
-A codec compiles its functions from LAYOUT when it first reads or writes (a few milliseconds for
-a large message). If one of them gives up, the emitted code does the work again from the start
-and raises the error. So both accept the same bytes and values.
+A codec compiles its functions from LAYOUT on first use (a few milliseconds for a large message).
+If a function gives up, the emitted code does the work again from the start and raises any error.
+So both accept the same bytes and values.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from kraftwire_wire.specialized_source import GIVES_UP, NotSpecialized, Unusual
 from kraftwire_wire.specialized_writer import Write, specialized_writer
 from kraftwire_wire.structs import S
 
-# A struct that holds itself, or too deeply nested loops, show only when the source is made.
-_NOT_MADE = (NotSpecialized, RecursionError, SyntaxError)
+# Raised for a struct that contains itself, or for loops nested too deeply for Python.
+_SOURCE_ERRORS = (NotSpecialized, RecursionError, SyntaxError)
 
 
 class SpecializedCodec(Codec[S]):
-    """Runs functions made for one version of one message."""
+    """Runs functions specialized for one version of one message."""
 
     __slots__ = ("_read", "_write")
 
@@ -53,25 +53,25 @@ class SpecializedCodec(Codec[S]):
     def encode(self, message: S) -> bytes:
         try:
             return self._write(message)
-        except Exception:  # noqa: BLE001 - GIVES_UP, and what the code of a value raises
+        except Exception:  # noqa: BLE001 - GIVES_UP, or an error from a value's own code
             return super().encode(message)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        """Unpickle as a codec of the engine that runs there."""
+        """Unpickle as a codec of the engine in use there."""
         message: Any = self.message
         return message.codec, (self.version,)
 
     def _first_read(self, data: bytes, position: int) -> tuple[Any, int]:
         try:
             self._read = specialized_reader(self.message, self.version)
-        except _NOT_MADE:
+        except _SOURCE_ERRORS:
             self._read = _give_up
         return self._read(data, position)
 
     def _first_write(self, message: Any) -> bytes:
         try:
             self._write = specialized_writer(self.message, self.version)
-        except _NOT_MADE:
+        except _SOURCE_ERRORS:
             self._write = _give_up
         return self._write(message)
 

@@ -1,11 +1,12 @@
 """Generates the function that reads one version of a message: `read(data, position)`.
 
-It returns the message and its end. A run of values of fixed size, with the length that follows
-it, is unpacked in one call; structs are read inline. See specialized_source for when it gives up.
+The function returns the message and its end. It unpacks each run of values of fixed size, with
+the length after it, in one call, and reads structs inline. It gives up as `specialized_source`
+describes.
 
-A slice beyond the end of the input does not raise, but the position is then past the end: the
-next read fails, and the function checks the last position. Counts are compared with the bytes
-that are left, so that no list can grow beyond the input.
+A slice past the end of the input does not raise, but leaves the position past the end. Then the
+next read fails, or the check of the last position does. Counts are compared with the number of
+bytes left, so no list can grow larger than the input.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from kraftwire_wire.specialized_source import (
 Read = Callable[[bytes, int], tuple[Any, int]]
 
 _TABLE_SIZE = 17
-"""Shorter arrays of numbers are unpacked by a precompiled form."""
+"""Shorter arrays of numbers are unpacked with a precompiled format."""
 
-_LONGEST_FORM = 128
-"""Arrays of up to this many structs are unpacked in one call; longer forms would cost memory."""
+_LONGEST_FORMAT = 128
+"""Arrays of up to this many structs are unpacked in one call; longer formats take memory."""
 
 
 def specialized_reader(message: type[Any], version: int) -> Read:
@@ -42,7 +43,7 @@ def specialized_reader(message: type[Any], version: int) -> Read:
 
 
 def wide_length(data: bytes, position: int) -> tuple[int, int]:
-    """Read a length of more than one byte, not overlong; return it and its end."""
+    """Read a length of more than one byte in its shortest form; return it and its end."""
     value = 0
     for shift in (0, 7, 14, 21, 28):
         byte = data[position]
@@ -56,15 +57,15 @@ def wide_length(data: bytes, position: int) -> tuple[int, int]:
 
 
 def wide_string_length(data: bytes, position: int) -> tuple[int, int]:
-    """Read the length plus one of a string in the same way."""
+    """Read a string's length plus one of more than one byte; return it and its end."""
     value, position = wide_length(data, position)
     if value > MAX_STRING_LENGTH + 1:
         raise Unusual
     return value, position
 
 
-class Sweeps(dict[int, Callable[..., tuple[Any, ...]]]):
-    """Unpackers by count: each returns the values of that many structs of one size."""
+class StructUnpackers(dict[int, Callable[..., tuple[Any, ...]]]):
+    """Maps a count to the function that unpacks that many structs of one size."""
 
     def __init__(self, codes: str) -> None:
         self._codes = codes
@@ -74,12 +75,12 @@ class Sweeps(dict[int, Callable[..., tuple[Any, ...]]]):
         return unpack
 
 
-def long_sweep(codes: str, data: bytes) -> Iterator[Any]:
-    """Iterate over the values of many structs of one size."""
+def unpack_structs(codes: str, data: bytes) -> Iterator[Any]:
+    """Iterate over the values of any number of structs of one size."""
     return chain.from_iterable(struct.iter_unpack(">" + codes, data))
 
 
-_sweeps = cache(Sweeps)
+_struct_unpackers = cache(StructUnpackers)
 
 
 @cache
@@ -88,7 +89,7 @@ def _unpackers(code: str) -> tuple[Callable[..., tuple[Any, ...]], ...]:
 
 
 class _ReaderSource:
-    """Collects the lines; `_run` holds the values that the next call unpacks."""
+    """Writes the lines of the function; `_run` holds the values that the next call unpacks."""
 
     def __init__(self, message: type[Any], version: int) -> None:
         self._message = message
@@ -98,7 +99,7 @@ class _ReaderSource:
         self._source.names |= {
             "new": object.__new__,
             "uuid_of": uuid_of,
-            "long_sweep": long_sweep,
+            "unpack_structs": unpack_structs,
             "repeat": repeat,
             "unpack_from": struct.unpack_from,
             "wide_length": wide_length,
@@ -118,11 +119,11 @@ class _ReaderSource:
     # -- runs ------------------------------------------------------------------------------
 
     def _take(self, code: str, target: str) -> None:
-        """Read a value of fixed size, when the run is flushed."""
+        """Append a value of fixed size to the run."""
         self._run.append((code, target))
 
     def _flush(self) -> None:
-        """Read the values of the run."""
+        """Write the call that unpacks the run."""
         run, self._run = self._run, []
         if not run:
             return
@@ -198,7 +199,7 @@ class _ReaderSource:
             source.line(f"pos = {stop}")
 
     def _payload(self, target: str, field: VersionField) -> None:
-        """Read the payload of a tag; a struct of defaults counts as not sent."""
+        """Read the payload of a tag; treat a struct of defaults as not sent."""
         if not field.spec.has_struct_default:
             self._field(target, field)
             self._flush()
@@ -259,7 +260,7 @@ class _ReaderSource:
             self._body(target, kind, size, compact)
 
     def _widen(self, size: str, wide: str) -> None:
-        """Read the rest of a varint if its first byte announces more."""
+        """Read the rest of a varint if its first byte has the continuation bit."""
         source = self._source
         with source.block(f"if {size} > 127:"):
             with source.block("if 0 < data[pos] < 128:"):
@@ -327,19 +328,19 @@ class _ReaderSource:
     def _structs_of_one_size(
         self, items: str, var: str, cls: type[Any], layout: VersionLayout, size: str
     ) -> None:
-        """Read an array in one call; every struct must end with a tag count of zero."""
-        source, fields, empty = self._source, layout.ordinary, layout.flexible
+        """Read an array of structs in one call; give up unless all their tag counts are zero."""
+        source, fields, has_tags = self._source, layout.ordinary, layout.flexible
         stop, values = source.fresh("stop"), source.fresh("values")
-        codes = "".join(CODES[field.type] for field in fields) + ("x" if empty else "")
+        codes = "".join(CODES[field.type] for field in fields) + ("x" if has_tags else "")
         width = struct.calcsize(">" + codes)
         source.line(f"{stop} = pos + {width} * {size}")
-        tags = f" or data[pos + {width - 1}:{stop}:{width}].count(0) != {size}" if empty else ""
+        tags = f" or data[pos + {width - 1}:{stop}:{width}].count(0) != {size}" if has_tags else ""
         source.refuse_if(f"{stop} > end{tags}")
-        with source.block(f"if {size} <= {_LONGEST_FORM}:"):
-            sweeps = source.bind("sweeps", codes, lambda: _sweeps(codes))
-            source.line(f"{values} = iter({sweeps}[{size}](data, pos))")
+        with source.block(f"if {size} <= {_LONGEST_FORMAT}:"):
+            unpackers = source.bind("unpackers", codes, lambda: _struct_unpackers(codes))
+            source.line(f"{values} = iter({unpackers}[{size}](data, pos))")
         with source.block("else:"):
-            source.line(f"{values} = long_sweep({codes!r}, data[pos:{stop}])")
+            source.line(f"{values} = unpack_structs({codes!r}, data[pos:{stop}])")
         source.line(f"{items} = list(map(new, repeat({source.class_name(cls)}, {size})))")
         raw = {f.name: source.fresh("raw") for f in fields if f.type == "uuid"}
         targets = [raw.get(field.name, f"{var}.{field.name}") for field in fields]

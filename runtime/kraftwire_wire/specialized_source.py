@@ -1,10 +1,9 @@
-"""Source text of specialized functions, and the rules they keep.
+"""Builds the source of specialized functions.
 
-A specialized function does the work of a message's emitted code for exactly one version,
-without a call per field. It may give up at any time by raising one of `GIVES_UP`: the
-emitted code then does the work again, and it alone decides what the error is. So a
-specialized function needs to handle only the usual, and must never accept what the emitted
-code would refuse.
+A specialized function does the work of a message's emitted code for exactly one version, without
+a call per field. It may give up at any time by raising one of `GIVES_UP`. The emitted code then
+does the work again, and raises the error if there is one. So a specialized function handles only
+common input, and must never accept input that the emitted code would refuse.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from kraftwire_wire.forms import FIXED_FORMATS
 
 _MAX_LINES = 5_000
 _MAX_DEPTH = 15
-"""Python nests at most 20 loops in each other."""
+"""Python allows 20 nested loops."""
 
 UUID_CODE = "16s"
 CODES: Mapping[Any, str] = FIXED_FORMATS | {"uuid": UUID_CODE}
@@ -28,11 +27,11 @@ CODES: Mapping[Any, str] = FIXED_FORMATS | {"uuid": UUID_CODE}
 
 
 class Unusual(ValueError):
-    """A specialized function leaves these bytes or this value to the emitted code."""
+    """A specialized function leaves this input to the emitted code."""
 
 
 class NotSpecialized(Exception):
-    """This version of this message is always left to the emitted code."""
+    """Only the emitted code can handle this version of this message."""
 
 
 # What indexing, unpacking, packing and decoding raise for bytes and values that do not fit.
@@ -55,7 +54,7 @@ class Source:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Write a line that opens a block; the lines of the context are inside."""
+        """Write a line that opens a block; lines written in the context are inside it."""
         self.line(head)
         if self._depth == _MAX_DEPTH:
             raise NotSpecialized("too deep")
@@ -70,7 +69,7 @@ class Source:
         return name
 
     def bind(self, stem: str, key: object, make: Callable[[], object]) -> str:
-        """Return the name of a value that the function uses; one name for equal keys."""
+        """Return a global name for the value that `make` returns, the same for equal keys."""
         name = self._bound.get((stem, key))
         if name is None:
             name = self._bound[stem, key] = self.fresh(stem)
@@ -78,9 +77,9 @@ class Source:
         return name
 
     def constant(self, value: object) -> str:
-        """Return a default as an expression: an int as itself, which is faster, others by name.
+        """Return the expression for a default: a literal for an int, otherwise a global name.
 
-        The key is the repr, since 0.0 equals -0.0 and NaN equals nothing.
+        The key contains the repr since 0.0 equals -0.0, and NaN is not equal to itself.
         """
         if type(value) is int:
             return repr(value)
@@ -92,9 +91,9 @@ class Source:
     def struct_differs(
         self, value: str, message: type[Any], cls: type[Any], *, is_struct: bool = False
     ) -> str:
-        """Return the test for a struct that has anything but defaults.
+        """Return the expression that tests whether a struct differs from its defaults.
 
-        `is_struct` says that the value is known to be of exactly this class.
+        Pass `is_struct` if the value is known to be of exactly this class.
         """
         fields = cls.LAYOUT.fields
         if any(field.default is None or field.default == () for field in fields):
@@ -105,27 +104,27 @@ class Source:
         return f"({' or '.join(tests)} or {value}.unknown_tagged_fields)"
 
     def refuse_if(self, condition: str) -> None:
-        """Give up if a condition is true."""
+        """Write code that gives up if a condition is true."""
         with self.block(f"if {condition}:"):
             self.line("raise Unusual")
 
     def compile(self, name: str, title: str) -> Callable[..., Any]:
         """Compile the lines and return the function called `name`."""
         text = "\n".join(self._lines)
-        exec(compile(text, f"<{title}>", "exec"), self.names)  # noqa: S102 - text is ours
+        exec(compile(text, f"<{title}>", "exec"), self.names)  # noqa: S102 - we wrote it
         function: Callable[..., Any] = self.names[name]
         return function
 
 
 def uuid_of(raw: bytes) -> UUID:
-    """Return `UUID(bytes=raw)` of 16 bytes without the checks of its constructor."""
+    """Return `UUID(bytes=raw)` for 16 bytes, without the checks of its constructor."""
     value = _new_uuid(UUID)
     _set_int(value, int.from_bytes(raw))
     _set_is_safe(value, SafeUUID.unknown)
     return value
 
 
-# UUID instances refuse to have attributes set; their slots do not.
+# UUID.__setattr__ raises, so set the slots directly.
 _new_uuid = object.__new__
 _set_int = vars(UUID)["int"].__set__
 _set_is_safe = vars(UUID)["is_safe"].__set__

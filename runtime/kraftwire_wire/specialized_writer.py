@@ -1,8 +1,8 @@
 """Generates the function that encodes one version of a message: `write(message)`.
 
-It collects parts and joins them: a run of values of fixed size is packed in one call, strings
-and bytes are separate parts. See specialized_source for when it gives up; it also does for
-unknown tagged fields and every value that is not exactly of its field's type.
+The function collects parts and joins them: it packs each run of values of fixed size in one call;
+strings and bytes are separate parts. It gives up as `specialized_source` describes, and also for
+unknown tagged fields and for a value whose type is not exactly its field's type.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from kraftwire_wire.specialized_source import CODES, NotSpecialized, Source, Unu
 Write = Callable[[Any], bytes]
 
 _TABLE_SIZE = 17
-"""Shorter arrays of numbers are packed by a precompiled form."""
+"""Shorter arrays of numbers are packed with a precompiled format."""
 
 _NUMBERS: dict[Any, str] = {name: code for name, code in FIXED_FORMATS.items() if name != "bool"}
-"""Without bool: `pack` accepts any value for one, so they are written one by one."""
+"""Formats of numbers; bools are written one by one, since `pack` accepts any value as a bool."""
 
 _ONE_BYTE = tuple(bytes([number]) for number in range(128))
 
@@ -34,7 +34,7 @@ def specialized_writer(message: type[Any], version: int) -> Write:
 
 
 def wide(number: int) -> bytes:
-    """Return the varint of a size or a length plus one that takes more than one byte."""
+    """Return the varint of a size, or of a length plus one, of more than one byte."""
     if number > MAX_LENGTH:
         raise Unusual
     out = bytearray()
@@ -46,7 +46,7 @@ def wide(number: int) -> bytes:
 
 
 def wide_string(number: int) -> bytes:
-    """Return the varint of the length plus one of a string."""
+    """Return the varint of a string's length plus one."""
     if number > MAX_STRING_LENGTH + 1:
         raise Unusual
     return wide(number)
@@ -54,12 +54,12 @@ def wide_string(number: int) -> bytes:
 
 @cache
 def _packers(before: str, code: str) -> tuple[Callable[..., bytes], ...]:
-    """Return packers by count, for some values and an array of numbers after them."""
+    """Return packers by count, each for the values `before` and an array of numbers."""
     return tuple(struct.Struct(f">{before}{n}{code}").pack for n in range(_TABLE_SIZE))
 
 
 class _WriterSource:
-    """Collects the lines; `_run` holds the values that the next call packs."""
+    """Writes the lines of the function; `_run` holds the values that the next call packs."""
 
     def __init__(self, message: type[Any], version: int) -> None:
         self._message = message
@@ -93,35 +93,35 @@ class _WriterSource:
     # -- runs ------------------------------------------------------------------------------
 
     def _put(self, code: str, value: str) -> None:
-        """Write a value of fixed size, when the run is flushed."""
+        """Append a value of fixed size to the run."""
         self._run.append((code, value))
 
     def _flush(self) -> None:
-        """Write the values of the run."""
+        """Write the call that packs the run."""
         run, self._run = self._run, []
         codes = "".join(code for code, _ in run)
         if codes == "x":
-            self._piece("ZERO")
+            self._add_part("ZERO")
         elif run:
             pack = self._source.bind("pack", codes, lambda: struct.Struct(f">{codes}").pack)
-            self._piece(f"{pack}({', '.join(value for code, value in run if code != 'x')})")
+            self._add_part(f"{pack}({', '.join(value for code, value in run if code != 'x')})")
 
-    def _piece(self, value: str) -> None:
+    def _add_part(self, value: str) -> None:
         self._source.line(f"{self._add}({value})")
 
     def _put_varint(self, number: str, widen: str = "wide") -> None:
-        """Write a varint that is usually below 128."""
+        """Write a varint; most are below 128."""
         self._flush()
-        self._piece(f"ONE_BYTE[{number}] if {number} < 128 else {widen}({number})")
+        self._add_part(f"ONE_BYTE[{number}] if {number} < 128 else {widen}({number})")
 
     def _refuse_unless(self, value: str, cls: type[Any]) -> None:
-        """Give up unless a value is of exactly this class."""
+        """Write code that gives up unless a value is of exactly this class."""
         self._source.refuse_if(f"type({value}) is not {self._source.class_name(cls)}")
 
     # -- structs ---------------------------------------------------------------------------
 
     def _struct(self, var: str, cls: type[Any]) -> None:
-        """Write a struct whose class has been checked."""
+        """Write a struct; its class has been checked."""
         layout: VersionLayout = cls.LAYOUT.at(self._version)
         reasons = [f"{var}.unknown_tagged_fields"]
         for field in layout.absent:
@@ -134,7 +134,7 @@ class _WriterSource:
             self._tags(var, layout)
 
     def _differs(self, value: str, field: Field) -> str:
-        """Return the emitted code's test for a field that is not at its default."""
+        """Return the expression that tests, as the emitted code does, if a field is not default."""
         default = field.default
         if default != default:
             raise NotSpecialized("a default that is not equal to itself")
@@ -161,38 +161,38 @@ class _WriterSource:
         for field in layout.tagged:
             value = f"{var}.{field.name}"
             with source.block(f"if {self._differs(value, field.spec)}:"):
-                pieces = source.fresh("payload")
-                source.line(f"{pieces} = []")
-                self._add = f"{pieces}.append"
+                payload = source.fresh("payload")
+                source.line(f"{payload} = []")
+                self._add = f"{payload}.append"
                 self._field(value, field)
                 self._flush()
                 self._add = outer
-                source.line(f"{pieces} = b''.join({pieces})")
+                source.line(f"{payload} = b''.join({payload})")
                 size = source.fresh("size")
-                source.line(f"{size} = len({pieces})")
+                source.line(f"{size} = len({payload})")
                 head = f"ONE_BYTE[{size}] if {size} < 128 else wide({size})"
                 tag = field.tag or 0
                 number = f"ONE_BYTE[{tag}]" if tag < 128 else f"wide({tag})"
-                source.line(f"{tags} += ({number}, {head}, {pieces})")
+                source.line(f"{tags} += ({number}, {head}, {payload})")
         with source.block(f"if {tags}:"):
-            # Each tag is three pieces; no struct has so many that its count takes two bytes.
+            # Each tag is three parts; no struct has so many that its count takes two bytes.
             source.line(f"{self._add}(ONE_BYTE[len({tags}) // 3])")
             source.line(f"{self._add}(b''.join({tags}))")
         with source.block("else:"):
-            self._piece("ZERO")
+            self._add_part("ZERO")
 
     # -- fields ----------------------------------------------------------------------------
 
     def _field(self, value: str, field: VersionField) -> None:
         if field.type in CODES:
-            self._put(CODES[field.type], self._checked(value, field.type))
+            self._put(CODES[field.type], self._packable(value, field.type))
         elif isinstance(field.type, StructType):
             self._one_struct(value, field, field.type.class_in(self._message))
         else:
             self._with_length(value, field.type, field.compact, field.nullable)
 
-    def _checked(self, value: str, kind: Type) -> str:
-        """Return what is packed for a value; `pack` accepts any value for a bool, so check it."""
+    def _packable(self, value: str, kind: Type) -> str:
+        """Return the expression to pack for a value, after writing the checks that `pack` lacks."""
         if kind == "bool":
             self._refuse_unless(value, bool)
         if kind == "uuid":
@@ -207,7 +207,7 @@ class _WriterSource:
         if field.nullable:
             self._flush()
             with source.block(f"if {var} is None:"):
-                self._piece(r"b'\xff'" if field.tag is None else "ZERO")
+                self._add_part(r"b'\xff'" if field.tag is None else "ZERO")
             with source.block("else:"):
                 self._refuse_unless(var, cls)
                 self._put("b", "1")
@@ -223,8 +223,8 @@ class _WriterSource:
     def _with_length(self, value: str, kind: Type, compact: bool, nullable: bool) -> None:
         """Write a string, bytes or an array.
 
-        The length and the content come from one value: bytes, which cannot change, or a copy of
-        the list. Numbers need no copy: `pack` refuses another count of them.
+        The length and the content come from the same value: immutable bytes, or a copy of the
+        list. Numbers need no copy, since `pack` raises if their count has changed.
         """
         source = self._source
         var, size, count = source.fresh("value"), source.fresh("size"), source.fresh("count")
@@ -251,10 +251,10 @@ class _WriterSource:
         if isinstance(kind, Array):
             self._items(var, kind.element, compact)
         else:
-            self._piece(var)
+            self._add_part(var)
 
     def _measure(self, var: str, kind: Type, size: str, count: str, compact: bool) -> None:
-        """Encode a string or copy a list, give up on another type, and set the length."""
+        """Encode a string or copy a list, give up for another type, and set the length."""
         line, more = self._source.line, " + 1" if compact else ""
         if kind == "string":
             line(f"{var} = text({var})")
@@ -269,7 +269,7 @@ class _WriterSource:
         line(f"{size} = len({var}){more}")
 
     def _numbers(self, items: str, code: str, size: str, count: str, compact: bool) -> None:
-        """Write an array of numbers together with its count and the run before it."""
+        """Write an array of numbers, its count and the run before it in one call."""
         source = self._source
         before, self._run = self._run, []
         whole = [*before, ("B" if compact else "i", size)]
@@ -277,13 +277,13 @@ class _WriterSource:
         table = source.bind("table", (codes, code), lambda: _packers(codes, code))
         values = ", ".join(value for code, value in whole if code != "x")
         with source.block(f"if {count} < {_TABLE_SIZE}:"):
-            self._piece(f"{table}[{count}]({values}, *{items})")
+            self._add_part(f"{table}[{count}]({values}, *{items})")
         with source.block("else:"):
             self._run = before if compact else whole
             if compact:
                 self._put_varint(size)
             self._flush()
-            self._piece(f'pack(f">{{{count}}}{code}", *{items})')
+            self._add_part(f'pack(f">{{{count}}}{code}", *{items})')
 
     def _items(self, items: str, element: str | StructType, compact: bool) -> None:
         item = self._source.fresh("item")
@@ -293,7 +293,7 @@ class _WriterSource:
                 self._refuse_unless(item, cls)
                 self._struct(item, cls)
             elif element in CODES:
-                self._put(CODES[element], self._checked(item, element))
+                self._put(CODES[element], self._packable(item, element))
             else:
                 self._with_length(item, element, compact, nullable=False)
             self._flush()

@@ -1,7 +1,7 @@
-"""`Struct`: what generated structs and messages inherit, and all that engines know of them.
+"""`Struct`, the base class of generated structs and messages.
 
-An engine needs the table (`LAYOUT`) and the emitted code (`_decode` and `_encode`) of a class,
-nothing of what `Message` adds on top of the engines.
+Engines use nothing else of a class: its table (`LAYOUT`) and its emitted code (`_decode` and
+`_encode`). `Message` adds the public methods, which call the engines.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kraftwire_wire.layout import Layout
 
 
 class Struct:
-    """A struct of a message; its fields are attributes, compared by value."""
+    """A struct of a message. Its fields are attributes; structs are compared by value."""
 
     __slots__ = ()
 
@@ -20,13 +20,13 @@ class Struct:
 
     unknown_tagged_fields: list[tuple[int, bytes]]
 
-    if not TYPE_CHECKING:  # type checkers would accept any attribute then
+    if not TYPE_CHECKING:  # otherwise type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
-            """Make the list of unknown tagged fields when it is first read.
+            """Create the list of unknown tagged fields when it is first read.
 
-            Hardly any struct has such fields. The native engine makes no list for the others,
-            which would take a sixth of its time.
+            The native engine leaves the slot empty: hardly any struct has such fields, and
+            creating the lists took a sixth of its time.
             """
             if name != "unknown_tagged_fields":
                 reason = f"{type(self).__name__!r} object has no attribute {name!r}"

@@ -1,4 +1,4 @@
-"""UTF-8 as Java reads and writes it."""
+"""Encodes and decodes UTF-8 as Java does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ERRORS = "kraftwire_java"
 
 
 def encode_text(value: str) -> bytes:
-    """Encode as Java does: a surrogate pair is one character, a lone surrogate is `?`."""
+    """Encode a string: a surrogate pair becomes one character, a lone surrogate `?`."""
     try:
         return value.encode()
     except UnicodeEncodeError:
@@ -17,12 +17,12 @@ def encode_text(value: str) -> bytes:
 
 
 def decode_as_java(raw: bytes) -> str:
-    """Decode any bytes, with replacement characters exactly where Java puts them."""
+    """Decode any bytes, inserting replacement characters exactly where Java does."""
     return raw.decode(errors=_ERRORS)
 
 
 def _replace_as_java_does(error: UnicodeError) -> tuple[str, int]:
-    """Replace a surrogate encoded in UTF-8 by one character; Python would write three."""
+    """Replace a surrogate encoded in UTF-8 with one character; Python would insert three."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     data, start, end = error.object, error.start, error.end

@@ -1,4 +1,4 @@
-"""Kafka's string form of a uuid: its 16 bytes as URL-safe base64 without padding, 22 characters."""
+"""Kafka's string form of a uuid: 22 characters of URL-safe base64, without padding."""
 
 from __future__ import annotations
 

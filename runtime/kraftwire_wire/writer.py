@@ -1,13 +1,13 @@
 """Writes the values of the wire format into a growing buffer.
 
-Every method takes the field's name, for the error, and its value. A value that cannot be
-written (a wrong type, an integer out of range, a null that is not allowed) raises `EncodeError`
-with the field, and nothing else.
+Every method takes the field's name, for the error, and its value. A value that cannot be written
+(a wrong type, an integer out of range, a null that is not allowed) raises `EncodeError` with the
+field, and never another error.
 
-Values may be instances of subclasses that lie about themselves, and lists may change while they
-are written, in another thread or by an element's own code. So what has a length is first brought
-to its exact type, in a copy if it can change, and both the length and the content come from that.
-Types are checked by `type(value)`: `isinstance` believes a `__class__` that is a property.
+A value may be of a subclass that lies about itself, and a list may change while it is written,
+through another thread or an element's own code. So a value with a length is first converted to
+its exact type, or copied if it is mutable, and both its length and its content come from the
+result. Types are checked with `type(value)`: `isinstance` trusts a `__class__` property.
 
 `ClassicWriter` and `CompactWriter` are the counterparts of the two readers.
 """
@@ -18,7 +18,7 @@ import struct
 from typing import Any
 
 from kraftwire_wire.defaults import struct_differs
-from kraftwire_wire.encode_failure import not_encoded
+from kraftwire_wire.encode_failure import failed_field_error
 from kraftwire_wire.errors import EncodeError
 from kraftwire_wire.exact_values import exact_bytes, exact_list, exact_tags
 from kraftwire_wire.forms import (
@@ -34,15 +34,15 @@ from kraftwire_wire.text import encode_text
 
 
 class Writer(PrimitiveWriter):
-    """Adds strings, bytes, arrays, structs and tags; the base of both writers.
+    """Base class of both writers; adds strings, bytes, arrays, structs and tags.
 
-    See `Reader` for the words in the names of methods.
+    Methods are named as in `Reader`.
     """
 
     __slots__ = ("struct",)
 
     def __init__(self, struct: type[Struct] | None = None) -> None:
-        """`struct` is the class of the message; its tags may not be among the unknown ones."""
+        """`struct` is the class of the message; unknown tags must not include its tags."""
         self.buffer = bytearray()
         self.struct = struct
 
@@ -54,7 +54,7 @@ class Writer(PrimitiveWriter):
         )
 
     def null_not_allowed(self, field: str) -> EncodeError:
-        return EncodeError("None, but this version has no null here", field)
+        return EncodeError("None, but the field is not nullable in this version", field)
 
     # -- lengths, which the two writers write differently ------------------------------
 
@@ -113,7 +113,7 @@ class Writer(PrimitiveWriter):
         else:
             self.write_bytes(field, value)
 
-    # Record batches travel as bytes; what is in them is the business of kraftwire.log.
+    # Record batches are plain bytes here; `kraftwire.log` encodes them.
     write_records = write_bytes
     write_nullable_records = write_nullable_bytes
 
@@ -134,18 +134,19 @@ class Writer(PrimitiveWriter):
         if type(value) is not bytes:
             value = exact_bytes(field, value)
         if len(value) >= MAX_LENGTH:
-            raise EncodeError(f"{len(value)} bytes, more than a length can say", field)
+            raise EncodeError(f"{len(value)} bytes, at most {MAX_LENGTH - 1} can be written", field)
         return value
 
     # -- arrays and structs ----------------------------------------------------------------
 
     def _write_count(self, field: str, items: list[Any] | None) -> list[Any]:
-        """Write the count of an array and return its elements in a list of our own."""
+        """Write the count of an array and return its elements in a new list."""
         if items is None:
             raise self.null_not_allowed(field)
         items = [*items] if type(items) is list else exact_list(field, items)
         if len(items) >= MAX_LENGTH:
-            raise EncodeError(f"{len(items)} elements, more than a count can say", field)
+            reason = f"{len(items)} elements, at most {MAX_LENGTH - 1} can be written"
+            raise EncodeError(reason, field)
         self._write_length(len(items))
         return items
 
@@ -156,7 +157,7 @@ class Writer(PrimitiveWriter):
             try:
                 self.buffer += struct.pack(f">{len(items)}{code}", *items)
                 return
-            except Exception:  # noqa: BLE001, S110 - of an `__index__`; the loop finds the element
+            except Exception:  # noqa: BLE001, S110 - from an `__index__`; the loop finds it
                 pass
         write = getattr(self, f"write_{element}")
         for index, item in enumerate(items):
@@ -186,8 +187,8 @@ class Writer(PrimitiveWriter):
         if type(value) is not struct_type and not issubclass(type(value), struct_type):
             if value is None:
                 raise self.null_not_allowed(field)
-            wanted = struct_type.__qualname__
-            raise EncodeError(f"expected {wanted}, got {describe(value)}", field)
+            expected = struct_type.__qualname__
+            raise EncodeError(f"expected {expected}, got {describe(value)}", field)
         outer, self.struct = self.struct, struct_type
         try:
             struct_type._encode(value, self, version)
@@ -196,7 +197,7 @@ class Writer(PrimitiveWriter):
         except MemoryError:
             raise
         except Exception as error:
-            raise not_encoded(value, error).inside(field) from error
+            raise failed_field_error(value, error).inside(field) from error
         self.struct = outer
 
     def struct_differs(self, message: type[Struct], struct_type: type[Struct], value: Any) -> bool:
@@ -224,7 +225,7 @@ class Writer(PrimitiveWriter):
     # -- tag sections ------------------------------------------------------------------------
 
     def write_tags(self, tags: TagSection, unknown: list[tuple[int, bytes]]) -> None:
-        """Write a section: the known tags that were added and the unknown ones, by tag."""
+        """Write a section of the added known tags and the unknown ones, in order."""
         section = [(tag, bytes(payload.buffer)) for tag, payload in tags.payloads]
         if unknown:
             section += exact_tags(unknown, self._known_tags() | {tag for tag, _ in section})
@@ -236,7 +237,7 @@ class Writer(PrimitiveWriter):
             self.buffer += raw
 
     def _known_tags(self) -> set[int | None]:
-        """Return the tags that the struct being written has in any version."""
+        """Return the tags of the struct being written, in all its versions."""
         return set() if self.struct is None else {field.tag for field in self.struct.LAYOUT.fields}
 
     def write_unknown_tags(self, unknown: list[tuple[int, bytes]]) -> None:

@@ -98,7 +98,7 @@ class RecordOpener:
                 return
             values.append(value)
             if name == "frame_version" and value != _FRAME_VERSION:
-                trace.refuse(f"{value}, where only {_FRAME_VERSION} is known", name, 0)
+                trace.refuse(f"{value} is not supported; only {_FRAME_VERSION} is", name, 0)
                 return
             if name == "record_id" and value not in self._registry.record_ids[log]:
                 trace.refuse(f"no {log} record has id {value}", name, places[-1])

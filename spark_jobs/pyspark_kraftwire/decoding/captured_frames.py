@@ -19,7 +19,7 @@ from kraftwire.columns.messages import message_array
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
-from kraftwire_wire.registry import answered_version
+from kraftwire_wire.registry import response_version
 from pyspark_kraftwire.columns.record_kinds import message_column
 from pyspark_kraftwire.columns.spark_types import shaped
 
@@ -94,7 +94,7 @@ def _read(request: bytes | None, response: bytes | None, is_response: bool) -> _
         row.version = row.header.request_api_version
         if is_response:
             _, row.message = registry.decode_response(response, row.header)
-            row.version = answered_version(row.message, row.version)
+            row.version = response_version(row.message, row.version)
         else:
             row.message, _ = decode_request_body(registry, row.header, request, start)
     except KraftwireError as error:

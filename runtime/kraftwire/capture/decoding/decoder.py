@@ -34,7 +34,7 @@ from kraftwire_wire.canonical import Deviation, frame_deviations
 from kraftwire_wire.errors import DecodeError, KraftwireError, count_of
 from kraftwire_wire.message import Message
 from kraftwire_wire.numbers import ApiKey
-from kraftwire_wire.registry import Registry, answered_version
+from kraftwire_wire.registry import Registry, response_version
 
 # Plain numbers: comparing with members of an enum costs a few percent of decoding.
 _PRODUCE, _SASL_HANDSHAKE = int(ApiKey.PRODUCE), int(ApiKey.SASL_HANDSHAKE)
@@ -117,7 +117,7 @@ class DecodedFrame:
         message, version = self.message, self.version
         if message is None or version is None:
             return []
-        version = answered_version(message, version)
+        version = response_version(message, version)
         header = type(self.header), message.header_version(version)
         body = type(message), version
         return frame_deviations(header, body, self.frame.data, lenient=self.note is not None)

@@ -10,7 +10,7 @@ from kraftwire.capture.decoding.decoder import DecodedFrame
 from kraftwire.cli.messages.decoded_message import DecodedMessage, deviations_json
 from kraftwire.console.output import print_table
 from kraftwire_wire.canonical import Deviation, summary
-from kraftwire_wire.registry import Registry, answered_version
+from kraftwire_wire.registry import Registry, response_version
 
 # Short, so that a row fits into 80 characters; the JSON has the whole words.
 COLUMNS = ("frame", "conn", "direction", "API", "corr id", "client id", "bytes", "error", "note")
@@ -133,7 +133,7 @@ def _decoded_message(decoded: DecodedFrame) -> DecodedMessage | None:
     message, version = decoded.message, decoded.version
     if message is None or version is None:
         return None
-    return DecodedMessage(message, answered_version(message, version), decoded.header)
+    return DecodedMessage(message, response_version(message, version), decoded.header)
 
 
 def _timestamp(seconds: float) -> str | None:

@@ -23,7 +23,7 @@ from kraftwire_wire.records import (
     encode_metadata_record,
     encode_prefixed,
 )
-from kraftwire_wire.registry import Registry, answered_version
+from kraftwire_wire.registry import Registry, response_version
 
 T = TypeVar("T")
 
@@ -103,7 +103,7 @@ def decode_response(
     correlation_id = int.from_bytes(frame[:4], signed=True)
     request = registry.request_header(response(), version, correlation_id=correlation_id)
     header, message = registry.decode_response(frame, request, lenient=lenient)
-    return DecodedMessage(message, answered_version(message, version), header)
+    return DecodedMessage(message, response_version(message, version), header)
 
 
 def with_deviations(

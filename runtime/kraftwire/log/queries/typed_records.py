@@ -23,7 +23,7 @@ from kraftwire_messages.kafka import (
 from kraftwire_wire.errors import DecodeError, KraftwireError
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import (
-    Versioned,
+    VersionedMessage,
     decode_control_key,
     decode_control_value,
     decode_coordinator_key,
@@ -60,7 +60,7 @@ class TypedRecord(NamedTuple):
     log: str
     id: int
     key: Message | None
-    value: Versioned | None
+    value: VersionedMessage | None
 
     @property
     def name(self) -> str:
@@ -131,7 +131,7 @@ def record_type_name(message: str) -> str:
     return _WORDS.sub("_", message).upper()
 
 
-def _data(value: Versioned) -> dict[str, Any]:
+def _data(value: VersionedMessage) -> dict[str, Any]:
     data = value.message.to_json(value.version, style="java")
     if isinstance(value.message, GroupMetadataValue) and data["protocolType"] == "consumer":
         for member, obj in zip(value.message.members, data["members"], strict=True):
