@@ -321,7 +321,7 @@ def test_timestamps_beyond_64_bits_are_damage() -> None:
     data[27:35] = (2**63 - 1).to_bytes(8, "big")
     found = batches_alike(with_crc(data) + batch(2, 1))
     assert offsets(found.table) == [2]
-    assert "beyond 64 bits" in found.damage[0].reason
+    assert "exceeds 64 bits" in found.damage[0].reason
 
 
 def with_crc(data: bytearray) -> bytes:

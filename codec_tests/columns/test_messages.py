@@ -195,5 +195,5 @@ def test_a_struct_that_holds_itself_is_refused() -> None:
 
     Holder.Loop = Loop  # type: ignore[attr-defined]
     Holder.LAYOUT = Layout("Holder", versions, versions, (loop,))
-    with pytest.raises(KraftwireError, match="holds itself"):
+    with pytest.raises(KraftwireError, match="contains itself"):
         message_type(Holder)

@@ -1,4 +1,4 @@
-"""Columns: record batches and messages as Arrow arrays, without an object for each record.
+"""Decodes record batches and messages to Arrow arrays, without a Python object per record.
 
     from kraftwire.columns import decode_batches
 
@@ -6,16 +6,16 @@
         for chunk in decode_batches(source, ["offset", "timestamp", "value"]):
             ...  # a pyarrow.RecordBatch of a few megabytes
 
-`decode_batches` reads segments, `decode_messages` turns a column of one message's bytes into
-structs, `decode_typed` does so for the mixed records of Kafka's own logs. The native engine
-does the work where it was compiled, plain Python elsewhere, with the same outcome.
+`decode_batches` reads segments, `decode_messages` converts a column of encoded messages of one
+type to structs, and `decode_typed` does so for the mixed records of Kafka's own logs. The native
+engine does the work if it is compiled, and plain Python otherwise, with the same results.
 """
 
 try:
     import pyarrow as _pyarrow
 except ModuleNotFoundError as error:
-    mend = "pip install 'kraftwire[parquet]'"
-    raise ModuleNotFoundError(f"columns need pyarrow: {mend}", name="pyarrow") from error
+    hint = "columns need pyarrow: pip install 'kraftwire[parquet]'"
+    raise ModuleNotFoundError(hint, name="pyarrow") from error
 
 from kraftwire.columns.batches import decode_batches
 from kraftwire.columns.messages import decode_messages

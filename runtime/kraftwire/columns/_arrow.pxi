@@ -1,9 +1,9 @@
-# Columns that grow, and how they are handed over through the Arrow C data interface.
+# Columns that grow, and their export through the Arrow C data interface.
 #
-# A `Column` is a tree of buffers: numbers, bools (a byte each until they are handed over),
+# A `Column` is a tree of buffers: numbers, bools (one byte each until they are exported),
 # bytes and text (`offsets` into `data`), lists (`offsets` into their one child), structs.
-# `length` counts its rows. Cutting the root's rows off again cuts the whole tree, since the
-# length of everything below follows from the offsets. None of this needs the lock.
+# `length` is its number of rows. To remove rows from the whole tree, it is enough to cut the
+# root: the lengths below follow from the offsets. Filling columns does not need the GIL.
 
 cdef extern from *:
     """
@@ -44,29 +44,29 @@ cdef struct Column:
     Py_ssize_t width  # bytes of a number
     Py_ssize_t length
     Py_ssize_t capacity  # rows
-    uint8_t *values  # of numbers and bools
-    uint8_t *valid  # a byte for each row, where null may be
-    int32_t *offsets  # one more than rows, of bytes and lists
-    uint8_t *data  # of bytes
+    uint8_t *values  # for numbers and bools
+    uint8_t *valid  # one byte per row, if the column is nullable
+    int32_t *offsets  # for bytes and lists: one more than rows
+    uint8_t *data  # for bytes
     Py_ssize_t data_capacity
-    Py_ssize_t usual_length  # what was handed over last, which is likely to come again
+    Py_ssize_t usual_length  # a little more than in the last export, to allocate early
     Py_ssize_t usual_data
     Column *children
     int child_count
 
 
 cdef Py_ssize_t SLACK = 128
-"""Writable bytes after `data`, so that a short value is copied in one step."""
+"""Number of writable bytes after `data`, so that a short value is copied in one step."""
 
 cdef Py_ssize_t MAX_DATA = 0x7FFFFFFF
-"""Offsets have 32 bits."""
+"""The largest offset: Arrow's have 32 bits."""
 
 
 # -- growing -------------------------------------------------------------------------------
 
 
 cdef int reserve_rows(Column *column, Py_ssize_t more) noexcept nogil:
-    """Make room for more rows of a column, not of its children; -1 if memory is exhausted."""
+    """Make room for more rows of a column, but not of its children; -1 if memory is exhausted."""
     cdef Py_ssize_t capacity = column.length + more
     cdef void *grown
     if capacity <= column.capacity:
@@ -101,12 +101,12 @@ cdef int reserve_rows(Column *column, Py_ssize_t more) noexcept nogil:
 
 
 cdef inline Py_ssize_t end_of(const Column *column) noexcept nogil:
-    """Return where the last row of bytes or of a list ends."""
+    """Return the end of the last row of a column of bytes or lists."""
     return column.offsets[column.length] if column.length else 0
 
 
 cdef int reserve_data(Column *column, Py_ssize_t more) noexcept nogil:
-    """Make room for more bytes in a column of bytes."""
+    """Make room for more bytes in a column of bytes; -1 if there are too many."""
     cdef Py_ssize_t capacity = end_of(column) + more
     cdef void *grown
     if capacity > MAX_DATA:
@@ -118,7 +118,7 @@ cdef int reserve_data(Column *column, Py_ssize_t more) noexcept nogil:
         capacity = 2 * column.data_capacity
     if capacity < column.usual_data:
         capacity = column.usual_data
-    # Never more, so that whoever asks only when the room is used up asks in time.
+    # Never larger, so that a caller that checks only the capacity gets the error in time.
     if capacity > MAX_DATA + SLACK:
         capacity = MAX_DATA + SLACK
     grown = realloc(column.data, capacity)
@@ -142,7 +142,7 @@ cdef void cut(Column *column, Py_ssize_t length) noexcept nogil:
 
 
 cdef Py_ssize_t bytes_in(const Column *column) noexcept nogil:
-    """Return about how many bytes a column holds."""
+    """Return the approximate size of a column in bytes."""
     cdef Py_ssize_t size = 0
     cdef int i
     if column.shape == FIXED or column.shape == BOOLEAN:
@@ -157,7 +157,7 @@ cdef Py_ssize_t bytes_in(const Column *column) noexcept nogil:
 
 
 cdef void free_column(Column *column) noexcept nogil:
-    """Free the buffers of a column and of all below it, and the children themselves."""
+    """Free the buffers of a column and of all columns below it, and the child columns."""
     cdef int i
     for i in range(column.child_count):
         free_column(&column.children[i])
@@ -170,7 +170,7 @@ cdef void free_column(Column *column) noexcept nogil:
 
 
 cdef int shape_column(Column *column, object kind, bint nullable) except -1:
-    """Make a column for an Arrow type; everything allocated is in the tree immediately."""
+    """Initialize a column for an Arrow type; after an error, `free_column` frees what exists."""
     from pyarrow import types as pa_types
 
     cdef int i
@@ -193,13 +193,13 @@ cdef int shape_column(Column *column, object kind, bint nullable) except -1:
     return 0
 
 
-# -- handing over --------------------------------------------------------------------------
+# -- export to Arrow -----------------------------------------------------------------------
 
 
 cdef struct Holding:
-    # What an array that was handed over owns besides its buffers.
+    # Memory that an exported array owns besides its buffers.
     const void *buffers[3]
-    ArrowArray *children[1]  # really as many as there are
+    ArrowArray *children[1]  # in fact `n_children` elements
 
 
 cdef void release_array(ArrowArray *array) noexcept nogil:
@@ -243,7 +243,7 @@ cdef int hand_over(Column *column, ArrowArray *array) noexcept nogil:
     array.children = holding.children
     array.private_data = holding
     array.release = release_array
-    # Buffers are there even where no row is.
+    # Arrow expects buffers even if there are no rows.
     if reserve_rows(column, 1) < 0 or (column.shape == VARIABLE and reserve_data(column, 0) < 0):
         return -1
     if hand_over_bits(column, array, holding) < 0:
@@ -261,10 +261,10 @@ cdef int hand_over(Column *column, ArrowArray *array) noexcept nogil:
 
 
 cdef int hand_over_bits(Column *column, ArrowArray *array, Holding *holding) noexcept nogil:
-    """Pack what Arrow has as bits and a column as bytes: validity and bools."""
+    """Pack validity and bools, which a column holds as bytes, into bits."""
     cdef int64_t zeros = 0
     array.n_buffers = 1
-    # Without a null there are no bits.
+    # Without nulls, no validity buffer is needed.
     if column.nullable and memchr(column.valid, 0, column.length) != NULL:
         holding.buffers[0] = pack_bits(column.valid, column.length, &zeros)
         if holding.buffers[0] == NULL:
@@ -279,7 +279,7 @@ cdef int hand_over_bits(Column *column, ArrowArray *array, Holding *holding) noe
 
 
 cdef void hand_over_buffers(Column *column, ArrowArray *array, Holding *holding) noexcept nogil:
-    """Move the buffers into an array, leaving the column empty."""
+    """Move all other buffers into an array, leaving the column empty."""
     cdef Py_ssize_t end, size
     column.usual_length = column.length + column.length // 8
     if column.shape == FIXED:
@@ -323,7 +323,7 @@ cdef const char *ARRAY_NAME = "arrow_array"
 
 
 cdef int check_idle(bint is_busy) except -1:
-    """Raise if another thread, or a callback of this one, is in the engine."""
+    """Raise if another thread, or a callback of this one, is using the engine."""
     if is_busy:
         raise RuntimeError("these columns are being filled by another call")
     return 0
@@ -346,7 +346,7 @@ cdef class HandedOver:
 
 
 cdef HandedOver hand_over_root(Column *column, object arrow_type):
-    """Return the rows of a column and its children, which are moved out."""
+    """Move the rows out of a column and its children, and return them."""
     cdef ArrowArray *array = <ArrowArray *>calloc(1, sizeof(ArrowArray))
     cdef int outcome
     if array == NULL:
@@ -361,7 +361,7 @@ cdef HandedOver hand_over_root(Column *column, object arrow_type):
 
 
 cdef void forget(Column *column) noexcept nogil:
-    """Empty a tree of columns of which a part was moved out."""
+    """Empty a tree of columns after only a part of it was moved out."""
     cdef int i
     column.length = column.usual_length = column.usual_data = 0
     for i in range(column.child_count):

@@ -1,4 +1,4 @@
-# Sums that may overflow, and text.
+# Checks sums for overflow, and bytes for UTF-8.
 
 cdef extern from *:
     """
@@ -11,7 +11,7 @@ cdef extern from *:
 
 
 cdef bint is_utf8(const uint8_t *p, Py_ssize_t size) noexcept nogil:
-    """Whether bytes are UTF-8: no overlong forms, no surrogates, nothing beyond U+10FFFF."""
+    """Whether bytes are UTF-8: no overlong forms, surrogates, or code points above U+10FFFF."""
     cdef const uint8_t *end = p + size
     cdef uint64_t eight
     cdef uint32_t point

@@ -1,4 +1,4 @@
-"""What the native column engine offers; see the `.pyx`."""
+"""Types of the native column engine, `_columns.pyx`."""
 
 from collections.abc import Callable
 from typing import Any, final
@@ -22,14 +22,20 @@ class RecordColumns:
         bounds: tuple[int, int, int, int],
         room: int,
         has_control: bool,
-        crc_of: Callable[[memoryview], int],
+        crc_of: Callable[[memoryview], int] | None,
         decompress: Callable[[int, memoryview], memoryview],
         is_visible: Callable[[memoryview, int], bool] | None,
         limit: int = ...,
     ) -> None: ...
     def take(self) -> HandedOver: ...
     def read(
-        self, piece: bytes | bytearray, start: int, stop: int, filled: int, position: int
+        self,
+        piece: bytes | bytearray,
+        start: int,
+        stop: int,
+        filled: int,
+        position: int,
+        order: tuple[int, int, bool, int],
     ) -> tuple[int, int]: ...
     def read_more(self) -> None: ...
 
@@ -46,3 +52,4 @@ def read_metadata_frames(
     data: memoryview, begins: Int32s, ends: Int32s
 ) -> tuple[Int32s, Int32s, Int32s]: ...
 def read_prefixes(data: memoryview, begins: Int32s, ends: Int32s) -> tuple[Int32s, Int32s]: ...
+def uuid_text(data: memoryview, count: int) -> bytearray: ...

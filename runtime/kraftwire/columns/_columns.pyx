@@ -1,17 +1,17 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, binding=False
-"""The native column engine: record batches and messages to Arrow, without a Python object each.
+"""The native column engine: decodes record batches and messages to Arrow without Python objects.
 
 Rules:
-- what is usual is done here; at whatever is not (damage, another magic, text that is no
-  UTF-8, an overlong varint), the engine stops before it, and the Python twin goes on;
-- bounds are checked before every read, and every count by the bytes there are before
-  anything is allocated; sizes are 64-bit, and no two of them are multiplied unchecked;
-- structs do not hold themselves, so that nothing goes deeper than the message;
-- the passes over the bytes hold no lock and touch no Python object.
+- the engine handles common input. It stops before anything unusual (damage, another magic, a
+  string that is not UTF-8, an overlong varint), and plain Python continues there;
+- every read is checked against the end of the input, and every count against the number of bytes
+  left before memory is allocated; sizes have 64 bits, and no two are multiplied unchecked;
+- structs do not contain themselves, so recursion is no deeper than the message;
+- the passes over the bytes run without the GIL and use no Python objects.
 
 `_arrow.pxi` has the columns; `_pieces.pxi` and `_records.pxi` fill them from record batches,
-`_programs.pxi` and `_messages.pxi` from messages; `_frames.pxi` reads what the records of
-Kafka's own logs are.
+`_programs.pxi` and `_messages.pxi` from messages. `_frames.pxi` reads the types of the records in
+Kafka's own logs.
 """
 
 cimport cython

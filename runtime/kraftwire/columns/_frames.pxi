@@ -1,4 +1,4 @@
-# The frames of the records in Kafka's own logs: see `kraftwire_wire.records`.
+# Reads the framing of the records in Kafka's own logs; see `kraftwire_wire.records`.
 
 cdef enum:
     NO_ID = -1
@@ -20,8 +20,8 @@ cdef int check_spans(
 def read_metadata_frames(data, begins, ends):
     """Read the values of a metadata log: frame version 1, record id and version, each a varint.
 
-    Returns ids, versions, and where the messages begin, as buffers of int32; the id is -1
-    where the frame is not as usual.
+    Returns the ids, the versions, and the positions of the messages, as buffers of int32. The id
+    is -1 if the frame is unusual.
     """
     cdef const uint8_t[::1] raw = data
     cdef const int32_t[::1] first = begins
@@ -55,8 +55,8 @@ def read_metadata_frames(data, begins, ends):
 def read_prefixes(data, begins, ends):
     """Read the int16 before coordinators' keys (an id) or values (a version).
 
-    Returns the numbers and where the messages begin, as buffers of int32; the number is -1
-    where there is none, or a negative one.
+    Returns the numbers and the positions of the messages, as buffers of int32. The number is -1
+    if it is missing or negative.
     """
     cdef const uint8_t[::1] raw = data
     cdef const int32_t[::1] first = begins

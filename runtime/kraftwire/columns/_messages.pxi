@@ -1,8 +1,8 @@
-# Messages to columns: a program of steps for each struct of a version, which `_programs.pxi`
-# makes from LAYOUT.
+# Decodes messages to columns with a program: the steps for each struct of a version, which
+# `_programs.pxi` compiles from LAYOUT.
 #
-# Every version of a message fills the same columns, one for each field there is in any
-# version; what a version lacks, and tags that were not sent, have their defaults.
+# Every version of a message fills the same columns, one for each field of any version. Fields
+# that a version lacks and tags that were not sent have their defaults.
 
 cdef enum Step_:
     STEP_1
@@ -21,10 +21,10 @@ cdef enum:
 
 
 cdef struct Default:
-    # What a column gets where nothing was sent.
+    # The value of a column if the field was not sent.
     Column *column
     bint is_null
-    bint is_optional  # a tagged struct whose null is a struct of defaults
+    bint is_optional  # a tagged struct whose null means a struct of defaults
     bint is_float
     uint8_t fixed[16]
     const uint8_t *text
@@ -39,7 +39,7 @@ cdef struct Step:
     bint compact
     bint nullable
     bint is_tagged
-    bint forgets_defaults  # a tagged struct of defaults is read as if it was not sent
+    bint forgets_defaults  # a tagged struct of defaults is treated as not sent
     uint32_t tag
     Column *column
     Default *default
@@ -51,8 +51,8 @@ cdef struct Program:
     Step *ordinary
     Step *tagged
     Default **absent
-    uint32_t *refused  # tags that are tags only in other versions
-    int64_t *unknown_tags  # how many of them all programs of the message passed over
+    uint32_t *refused  # tags of fields that only other versions tag
+    int64_t *unknown_tags  # their number so far, shared by all programs of the message
     int ordinary_count
     int tagged_count
     int absent_count
@@ -61,11 +61,11 @@ cdef struct Program:
     bint takes_bytes
 
 
-# -- what was not sent ---------------------------------------------------------------------
+# -- defaults ------------------------------------------------------------------------------
 
 
 cdef int append_null(Column *column) noexcept nogil:
-    """Append a null row, or, inside a null struct, an empty one if the column has no nulls."""
+    """Append a null row, or an empty one if the column, inside a null struct, has no nulls."""
     cdef int i
     if reserve_rows(column, 1) < 0:
         return -1
@@ -84,7 +84,7 @@ cdef int append_null(Column *column) noexcept nogil:
 
 
 cdef inline void store_default(uint8_t *to, const Default *default) noexcept nogil:
-    """Copy a number; with a size known to the compiler, memcpy is not a call."""
+    """Copy a number; memcpy needs no call if the compiler knows the size."""
     if default.column.width == 8:
         memcpy(to, default.fixed, 8)
     elif default.column.width == 4:
@@ -151,7 +151,7 @@ cdef bint is_default(const Default *default) noexcept nogil:
 cdef int append_content(
     Column *column, const uint8_t *start, Py_ssize_t size, const uint8_t *stop
 ) noexcept nogil:
-    """Append a row of bytes or text; there is room for the row. `stop` ends the input."""
+    """Append a row of bytes or text; the row has been reserved. `stop` ends the input."""
     cdef Py_ssize_t used = end_of(column)
     if used + size + SLACK > column.data_capacity and reserve_data(column, size) < 0:
         return -1
@@ -174,13 +174,13 @@ cdef int reserve_whole(Column *column, Py_ssize_t more) noexcept nogil:
     return 0
 
 
-# -- what was sent -------------------------------------------------------------------------
+# -- values --------------------------------------------------------------------------------
 
 
 cdef const uint8_t *read_length(
     const uint8_t *p, const uint8_t *end, bint compact, bint is_short, Py_ssize_t *length
 ) noexcept nogil:
-    """Read a length or count that fits into the input; -1 for null."""
+    """Read a length or count and check that it fits into the input; -1 means null."""
     cdef uint32_t raw
     if compact:
         p = varint(p, end, &raw)
@@ -205,7 +205,7 @@ cdef const uint8_t *read_length(
 
 
 cdef inline void store_fixed(uint8_t *to, const uint8_t *p, Step_ kind) noexcept nogil:
-    """Store a number of the wire in the machine's byte order."""
+    """Store a number from the wire in the machine's byte order."""
     cdef uint16_t two
     cdef uint32_t four
     cdef uint64_t eight
@@ -227,7 +227,7 @@ cdef inline void store_fixed(uint8_t *to, const uint8_t *p, Step_ kind) noexcept
 cdef const uint8_t *read_content(
     const Step *step, Column *column, const uint8_t *p, const uint8_t *end, bint nullable
 ) noexcept nogil:
-    """Read a string or bytes; there is room for the row."""
+    """Read a string or bytes; the row has been reserved."""
     cdef Py_ssize_t length
     p = read_length(p, end, step.compact, step.kind == STEP_TEXT, &length)
     if p == NULL:
@@ -288,7 +288,7 @@ cdef const uint8_t *read_array(
 cdef inline const uint8_t *read_value(
     const Step *step, const uint8_t *p, const uint8_t *end
 ) noexcept nogil:
-    """Read one field; NULL if it is unusual."""
+    """Read one field; return NULL if it is unusual."""
     cdef Column *column = step.column
     if not step.is_plain:
         return read_composite(step, p, end)
@@ -328,7 +328,7 @@ cdef const uint8_t *read_composite(
 cdef const uint8_t *read_struct(
     const Program *program, const uint8_t *p, const uint8_t *end
 ) noexcept nogil:
-    """Read a struct as a row of its column; NULL if anything is unusual."""
+    """Read a struct as a row of its column; return NULL if anything is unusual."""
     cdef Column *column = program.column
     cdef int i
     if column.length == column.capacity and reserve_rows(column, 1) < 0:
@@ -372,7 +372,7 @@ cdef const uint8_t *read_tags(
         p = varint(p, end, &size)
         if p == NULL or size > end - p:
             return NULL
-        # Tags come in order, on the wire and in the program.
+        # Tags are in order, both on the wire and in the program.
         while next_ < program.tagged_count and program.tagged[next_].tag < tag:
             if append_default(program.tagged[next_].default) < 0:
                 return NULL

@@ -1,5 +1,5 @@
-# Pieces of a file: finds the batches in them, checks each CRC, decompresses, and has the
-# records appended.
+# Finds the batches in a piece of a file, checks their CRCs, decompresses them, and appends
+# their records.
 
 cdef enum:
     MOST_SPANS = 1024
@@ -9,7 +9,7 @@ cdef enum:
 
 
 cdef struct Order:
-    # What the offsets of the next batch may be; see `kraftwire.log.segments.batch_order`.
+    # The offsets that the next batch may have; see `kraftwire.log.segments.batch_order`.
     int64_t next_offset
     int64_t last_offset
     bint has_gaps
@@ -30,7 +30,7 @@ cdef class RecordColumns:
     cdef Py_ssize_t room
     cdef int64_t limit
     cdef bint is_busy
-    # What is left of a large batch, whose records were found to be as usual.
+    # The rest of a large batch, whose records have been checked.
     cdef object rest
     cdef Span rest_span
     cdef Py_ssize_t rest_start
@@ -39,12 +39,14 @@ cdef class RecordColumns:
         self, columns, bounds, room, has_control, crc_of, decompress, is_visible,
         limit=DEFAULT_LIMIT
     ):
-        """`columns` are names; `bounds` the four of `Wanted`.
+        """`columns` are names; `bounds` are the four fields of `Wanted`.
 
-        `room` is when a chunk is full, in bytes and in rows; `limit` is how many bytes the
-        headers of one record may take. `crc_of(view)`, None where CRCs
-        are not checked, and `decompress(codec, view)` do what they say; `is_visible(view, position)`, unless
-        None, tells of a transactional or control batch whether it is to be read.
+        - A chunk is full at `room` bytes or rows.
+        - `crc_of(view)` returns the CRC of bytes; None if CRCs are not checked.
+        - `decompress(codec, view)` returns the decompressed records.
+        - `is_visible(view, position)` returns whether to read a transactional or control batch;
+          None to read them all.
+        - `limit` is the number of bytes that the headers of one record may take.
         """
         import pyarrow as pa
 
@@ -87,7 +89,6 @@ cdef class RecordColumns:
 
     @property
     def is_full(self):
-        """Whether the chunk is full."""
         check_idle(self.is_busy)  # another thread may be moving the buffers
         return self._is_full()
 
@@ -102,16 +103,17 @@ cdef class RecordColumns:
     def read(
         self, piece, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t filled, int64_t position, order
     ):
-        """Append the batches that begin in `piece[start:stop]`, of which `filled` bytes count.
+        """Append the batches that begin in `piece[start:stop]`; `filled` bytes of it are valid.
 
-        `piece[0]` is the file's byte `position`. `order` has the least offset that the first
-        batch may have and the largest of all, whether there may be gaps, and where in the piece
-        the file ends, which may be after it.
-        Return where it stopped, and the start of the last batch that it read, or -1.
-        It stops at the end, after a batch that fills a chunk, and before a batch that is
-        cut off, that begins after the last wanted offset, or that is not as usual: of
-        another magic, damaged, out of order, with a key of a header that is not UTF-8. It also
-        stops after a large batch, whose rows `read_more` must append first.
+        `piece[0]` is the file's byte `position`. `order` contains the least offset of the first
+        batch, the largest offset of any batch, whether there may be gaps, and the end of the file
+        relative to the piece, which may be past its end.
+
+        Returns the position at which it stopped, and the start of the last batch read or -1.
+        It stops at the end, after a batch that fills a chunk, after a large batch (whose rows
+        `read_more` must append first), and before a batch that is cut off, begins after the last
+        selected offset or is unusual: damaged, out of order, of another magic, or with a header
+        key that is not UTF-8.
         """
         cdef const uint8_t[::1] data = piece
         if not 0 <= start <= stop <= filled <= data.shape[0]:
@@ -127,7 +129,7 @@ cdef class RecordColumns:
 
     @property
     def has_more(self):
-        """Whether `read_more` has to read the rest of a large batch."""
+        """Whether `read_more` must append more rows of a large batch."""
         return self.rest is not None
 
     def read_more(self):
@@ -160,7 +162,7 @@ cdef class RecordColumns:
         PyBuffer_Release(&buffer)
         if outcome < 0 or self.rest_span.count == 0:
             self.rest = None
-        if outcome < 0:  # its records have been checked
+        if outcome < 0:  # the only possible reason, since the records have been checked
             raise MemoryError
         return 0
 
@@ -189,7 +191,7 @@ cdef class RecordColumns:
         self, const uint8_t *data, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t filled,
         int64_t position
     ) noexcept nogil:
-        """Find consecutive sound batches, as many as fill a chunk."""
+        """Find consecutive sound batches, at most as many as fill a chunk; return their number."""
         cdef int count = 0
         cdef int64_t next_offset = self.order.next_offset
         cdef Span *span
@@ -226,7 +228,7 @@ cdef class RecordColumns:
         return filled - span.end >= LOOK_AHEAD and <int64_t>big64(data + span.end) > last
 
     cdef bint _check(self, const uint8_t *data, Span *span) except -1:
-        """Whether the CRC matches; sets whether the batch is selected."""
+        """Return whether the CRC matches; set `span.is_wanted`."""
         if self.crc_of is not None:
             if <uint32_t>self.crc_of(view_of(data, span.start + CRC_START, span.end)) != span.crc:
                 return False
@@ -240,7 +242,7 @@ cdef class RecordColumns:
         return True
 
     cdef int _append(self, object piece, const uint8_t *data, int count) except -1:
-        """Append checked batches; return how many were usual."""
+        """Append checked batches up to the first unusual one; return their number."""
         cdef int i = 0, outcome = 0
         cdef Span *span
         while i < count:
@@ -265,7 +267,7 @@ cdef class RecordColumns:
         return i
 
     cdef bint _append_alone(self, object piece, const uint8_t *data, Span *span) except -1:
-        """Append a compressed or large batch, or begin to; False if it is unusual."""
+        """Append a compressed batch, or begin a large one; return False if it is unusual."""
         cdef Py_buffer records
         cdef const uint8_t *start
         cdef bint is_large, is_usual
@@ -296,5 +298,5 @@ cdef class RecordColumns:
 
 
 cdef inline object view_of(const uint8_t *data, Py_ssize_t start, Py_ssize_t end):
-    """Return a view for Python functions, which must not keep it."""
+    """Return a view for a Python function, which must not keep it."""
     return PyMemoryView_FromMemory(<char *>data + start, end - start, PyBUF_READ)

@@ -1,4 +1,4 @@
-# The programs of a message, one for each version, made from LAYOUT; and the rows they fill.
+# Compiles LAYOUT to a program for each version of a message, and collects the rows.
 
 cdef dict STEPS = {
     "int8": STEP_1, "int16": STEP_2, "uint16": STEP_2, "int32": STEP_4, "uint32": STEP_4,
@@ -8,7 +8,7 @@ cdef dict STEPS = {
 
 
 cdef Py_ssize_t MOST_AT_ONCE = 8192
-"""The most rows for which room is made before any of them is read."""
+"""The largest number of rows for which memory is allocated in advance."""
 
 
 @cython.final
@@ -22,7 +22,7 @@ cdef class MessageColumns:
     cdef int version_count
     cdef int64_t unknown_tags
     cdef object message, arrow_type
-    cdef list kept  # what the programs point to, which the collector leaves alone
+    cdef list kept  # objects that the programs point to; the garbage collector must not clear it
     cdef Block *blocks
     cdef bint is_busy
 
@@ -53,8 +53,8 @@ cdef class MessageColumns:
     def read(self, data, begins, ends, versions, Py_ssize_t row):
         """Append the messages at `data[begins[i]:ends[i]]` from `i = row` on.
 
-        A version below 0 stands for null. Returns the row at which something is not as
-        usual, or the count of rows.
+        A version below 0 means null. Returns the first row with unusual content, or the number
+        of rows.
         """
         cdef const uint8_t[::1] raw = data
         cdef const int32_t[::1] first = begins
@@ -81,7 +81,7 @@ cdef class MessageColumns:
     ) noexcept nogil:
         cdef Py_ssize_t count = first.shape[0], whole = self.root.length
         cdef const uint8_t *end
-        # Where there is no room, the rows tell.
+        # If memory is exhausted, appending the rows fails.
         reserve_whole(&self.root, min(count - row, MOST_AT_ONCE))
         while row < count:
             whole = self.root.length
@@ -104,7 +104,7 @@ cdef class MessageColumns:
         return row
 
     cdef bint _prepare(self, int version) except -1:
-        """Make the program of a version; False if it exists, or the version does not."""
+        """Compile the program of a version; return False if it exists, or the version does not."""
         if not 0 <= version < self.version_count or self.programs[version] != NULL:
             return False
         if version not in self.message.VALID_VERSIONS:
@@ -112,13 +112,13 @@ cdef class MessageColumns:
         self.programs[version] = self._program(version, self.message, &self.root, &self.default)
         return True
 
-    # -- making programs -------------------------------------------------------------------
+    # -- compiling programs ----------------------------------------------------------------
 
     cdef void *_block(self, Py_ssize_t size) except NULL:
         return new_block(&self.blocks, size)
 
     cdef int _fill_default(self, Default *default, Column *column, cls, bint is_null) except -1:
-        """Fill in the defaults of a struct and of everything in it."""
+        """Fill in the defaults of a struct and of everything inside it."""
         cdef int i
         cdef Default *child
         fields = cls.LAYOUT.fields
@@ -150,7 +150,7 @@ cdef class MessageColumns:
             default.text = <const uint8_t *>PyBytes_AS_STRING(raw)
             default.size = len(raw)
             return 0
-        # What Arrow holds are the machine's bytes, which the wire's are turned into.
+        # Arrow uses the machine's byte order, the packed value the wire's.
         raw = value.bytes if field.type == "uuid" else fixed(field.type).pack(value)
         store_fixed(default.fixed, <const uint8_t *>PyBytes_AS_STRING(raw), STEPS[field.type])
         return 0

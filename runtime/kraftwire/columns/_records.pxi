@@ -1,5 +1,5 @@
-# The records of a batch of magic 2 to columns, in one pass without the lock.
-# `kraftwire.log.batches.header` and `kraftwire.log.batches.record` have the formats.
+# Decodes the records of a batch of magic 2 to columns, in one pass without the GIL.
+# `kraftwire.log.batches.header` and `kraftwire.log.batches.record` describe the formats.
 
 cdef enum:
     HEADER_SIZE = 61
@@ -14,7 +14,7 @@ cdef enum:
 
 
 cdef struct Span:
-    # A batch within a piece: its header.
+    # A batch in a piece: its position and header.
     Py_ssize_t start
     Py_ssize_t end
     int64_t base_offset
@@ -33,7 +33,7 @@ cdef struct Span:
 
 
 cdef struct Wanted:
-    # The bounds of a selection, each of them within it.
+    # The bounds of a selection, inclusive.
     int64_t first_offset
     int64_t last_offset
     int64_t first_timestamp
@@ -41,7 +41,7 @@ cdef struct Wanted:
 
 
 cdef struct Sinks:
-    # The columns that were asked for; NULL stands for one that was not.
+    # The requested columns; others are NULL.
     Column *offset
     Column *timestamp
     Column *key
@@ -60,7 +60,7 @@ cdef struct Sinks:
 
 
 cdef bint parse_span(const uint8_t *p, Py_ssize_t left, Span *span) noexcept nogil:
-    """Parse a sound header of magic 2 whose batch is complete; False for anything else."""
+    """Parse a sound header of magic 2 of a complete batch; return False for anything else."""
     cdef int32_t length
     if left < HEADER_SIZE or p[16] != 2:
         return False
@@ -87,13 +87,12 @@ cdef bint parse_span(const uint8_t *p, Py_ssize_t left, Span *span) noexcept nog
 
 
 cdef inline int64_t last_offset_of(const Span *span) noexcept nogil:
-    """Return the last offset of a batch."""
     return span.base_offset + span.last_offset_delta
 
 
 cdef bint may_have(const Span *span, const Wanted *wanted) noexcept nogil:
-    """Whether a batch may hold a selected record, by its header."""
-    # The header has the largest timestamp, which is that of all records in these two cases.
+    """Whether a batch may contain a selected record, judging by its header."""
+    # In these two cases the largest timestamp, in the header, is that of all records.
     if span.attributes & LOG_APPEND_TIME or span.count == 1:
         if span.max_timestamp > wanted.last_timestamp:
             return False
@@ -110,7 +109,7 @@ cdef bint may_have(const Span *span, const Wanted *wanted) noexcept nogil:
 cdef const uint8_t *long_zigzag(
     const uint8_t *p, const uint8_t *end, int64_t *value, int most
 ) noexcept nogil:
-    """Read a zigzag varint; NULL if it is longer than allowed, or the input ends."""
+    """Read a zigzag varint of up to `most` bytes; return NULL if it is longer or cut off."""
     cdef uint64_t raw = 0
     cdef int shift
     for shift in range(0, 7 * most, 7):
@@ -129,7 +128,7 @@ cdef const uint8_t *long_zigzag(
 cdef inline const uint8_t *zigzag(
     const uint8_t *p, const uint8_t *end, int64_t *value, int most
 ) noexcept nogil:
-    """Read a zigzag varint; the usual one or two bytes are read inline."""
+    """Read a zigzag varint; one of one or two bytes is read inline."""
     cdef uint32_t raw
     if end - p >= 2:
         raw = p[0]
@@ -146,9 +145,9 @@ cdef inline const uint8_t *zigzag(
 cdef inline void copy_short(
     uint8_t *to, const uint8_t *start, Py_ssize_t size, const uint8_t *stop
 ) noexcept nogil:
-    """Copy bytes; `to` has SLACK more bytes after it, and the input ends at `stop`.
+    """Copy bytes; up to SLACK bytes after them in `to` may be overwritten. `stop` ends the input.
 
-    Sizes that the compiler knows are copied without a call.
+    Copying a size that the compiler knows needs no call.
     """
     if size > 128 or stop - start < 128:
         memcpy(to, start, size)
@@ -161,8 +160,8 @@ cdef inline void copy_short(
 
 
 cdef struct Cells:
-    # Where the rows of a column of bytes go. Copied out of the column, as the compiler must
-    # otherwise expect that each byte written changes it.
+    # The buffers of a column of bytes. They are copied from the column since the compiler must
+    # otherwise assume that each byte written changes it.
     uint8_t *valid
     int32_t *offsets
     uint8_t *data
@@ -192,9 +191,9 @@ cdef inline void put_bytes(
 cdef const uint8_t *read_headers(
     const uint8_t *p, const uint8_t *end, Column *column, int64_t limit
 ) noexcept nogil:
-    """Read the headers of a record, into a list's child unless it is NULL.
+    """Read the headers of a record; append them to the column's child unless it is NULL.
 
-    Returns where they end, or NULL if they are not as usual or too many for the limit.
+    Returns their end, or NULL if they are unusual or too many for the limit.
     """
     cdef int64_t count, size, value_size, i
     cdef Column *pair = NULL
@@ -241,7 +240,7 @@ cdef const uint8_t *read_headers(
 
 
 cdef struct Record:
-    # The fields of a record, as far as its headers.
+    # The fields of a record, up to its headers.
     int64_t offset
     int64_t timestamp
     int64_t key_size
@@ -254,7 +253,7 @@ cdef struct Record:
 cdef inline bint read_fields(
     Record *record, const Span *span, const uint8_t *p, const uint8_t *end
 ) noexcept nogil:
-    """Read a record after its length; it ends at `end`."""
+    """Read the fields of a record, after its length; it ends at `end`."""
     cdef int64_t delta
     p = zigzag(p + 1, end, &delta, 10)
     if p == NULL or add_overflows(span.base_timestamp, delta, &record.timestamp):
@@ -289,12 +288,12 @@ cdef int read_records(
     Sinks *sinks, Column *root, const Wanted *wanted, const Span *span,
     const uint8_t *start, const uint8_t *stop, int64_t limit
 ) noexcept nogil:
-    """Append the records between `start` and `stop`; -1 if one of them is unusual.
+    """Append the records between `start` and `stop`; return -1 if one of them is unusual.
 
-    `limit` is how many bytes the headers of one record may take.
+    `limit` is the number of bytes that the headers of one record may take.
 
-    The rows count only when the whole batch is there: what was written before is beyond
-    the length of its column, and is written over.
+    The columns' lengths grow only at the end. If the function fails before, the rows that it wrote
+    are past the ends of the columns and will be overwritten.
     """
     cdef Py_ssize_t row = root.length
     cdef int64_t length
@@ -312,7 +311,7 @@ cdef int read_records(
         p = zigzag(start, stop, &length, 5)
         if p == NULL or not 0 < length <= stop - p:
             break
-        # The next record starts here, which is known before the fields of this one are.
+        # The next record starts here, however long the fields of this one are.
         start = p + length
         if not read_fields(&record, span, p, start):
             break
@@ -341,7 +340,7 @@ cdef int read_records(
 
 cdef inline int32_t sequence_of(int32_t base, int64_t delta) noexcept nogil:
     """Return the sequence number of a record; as in Kafka, 0 follows 2**31 - 1."""
-    # Added without a sign, where running over is defined.
+    # Unsigned, since signed overflow is undefined.
     return <int32_t>((<uint64_t>base + <uint64_t>delta) & 0x7FFFFFFF)
 
 
@@ -371,7 +370,7 @@ cdef bint are_usual(
 cdef int32_t count_records(
     const uint8_t **start, const uint8_t *stop, int32_t most, Py_ssize_t size
 ) noexcept nogil:
-    """Skip up to `most` usual records that begin within `size` bytes; return their count."""
+    """Skip up to `most` checked records that begin within `size` bytes; return their count."""
     cdef int64_t length
     cdef const uint8_t *p = start[0]
     cdef int32_t count = 0
@@ -385,7 +384,7 @@ cdef int32_t count_records(
 cdef inline void put_numbers(
     Sinks *sinks, Py_ssize_t row, const Record *record, const Span *span
 ) noexcept nogil:
-    """Write the values of one record except its content, and where its headers end."""
+    """Write the values of one record except key and value, and the end of its headers."""
     if sinks.offset != NULL:
         (<int64_t *>sinks.offset.values)[row] = record.offset
     if sinks.timestamp != NULL:
@@ -417,7 +416,7 @@ cdef int make_room(
 cdef void finish_batch(
     Sinks *sinks, Column *root, const Span *span, Py_ssize_t rows
 ) noexcept nogil:
-    """Count the rows of a batch, and write the values that its records share."""
+    """Write the values that a batch's records share, and add its rows to the columns' lengths."""
     cdef Py_ssize_t row
     cdef int i
     for row in range(root.length, rows):

@@ -1,10 +1,10 @@
-# Uuids as text: URL-safe base64 without padding, as Kafka prints them.
+# Formats uuids as Kafka prints them: URL-safe base64 without padding.
 
 cdef const char *URL_SAFE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 
 def uuid_text(data, Py_ssize_t count):
-    """Return the text of `count` uuids of 16 bytes: 22 characters each, without separators."""
+    """Return `count` uuids of 16 bytes as text: 22 characters each, without separators."""
     cdef const uint8_t[::1] raw = data
     if not 0 <= count <= raw.shape[0] // 16:
         raise IndexError(count)

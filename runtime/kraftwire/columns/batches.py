@@ -1,12 +1,12 @@
-"""Decodes record batches to Arrow: a file, or a part of it, in chunks of a few megabytes.
+"""Decodes the record batches of a file, or a part of it, to Arrow chunks of a few megabytes.
 
 The file is read in pieces into one buffer. The native engine decodes the ordinary batches of a
-piece. A batch at which it stops is read alone by the Python twin, which does the same work
-more slowly and raises the errors.
+piece. Where it stops, plain Python reads the next batches: it does the same work more slowly and
+raises the errors.
 
 Rules:
-- memory is constant: a piece, a chunk, and one decompressed batch, which has a limit;
-- rows are in the order of the file, whichever engine decoded them;
+- memory is constant: a piece, a chunk, and one decompressed batch, whose size is limited;
+- rows are in the order of the file, whichever engine decodes them;
 - damage is reported or ends the reading: nothing is skipped silently.
 """
 
@@ -37,22 +37,22 @@ from kraftwire_wire.errors import KraftwireError
 
 CHUNK = 2 << 20
 PIECE = 512 << 10
-"""Bytes read at a time: few enough to stay in the cache for two passes."""
+"""Number of bytes read at a time: few enough to stay in the CPU cache for two passes."""
 
 LOOK_AHEAD = 17
-"""Bytes that the native engine reads of the following batch: from its offset to its magic."""
+"""Number of bytes that the native engine reads of the next batch, up to its magic."""
 
 _UNUSUAL_RUN = 31
-"""Batches that plain Python also reads after one that it had to read."""
+"""Number of batches that plain Python also reads after one that the native engine left."""
 
 _ROWS_AT_ONCE = 10_000
-"""Records of a large batch that plain Python decodes before it checks whether a chunk is full."""
+"""Number of records that plain Python decodes before it checks whether a chunk is full."""
 
 _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 
 OnDamage = Callable[[Damage], None]
 _Chunks = Generator[pa.RecordBatch, None, tuple[BatchHeader | None, int]]
-"""Yields chunks, and returns the header of the last batch and the next position."""
+"""Yields chunks; returns the header of the last sound batch and the next position."""
 
 
 def decode_batches(
@@ -71,35 +71,34 @@ def decode_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of the batches that begin at `start` or later and before `end`.
 
-    Only the requested columns are built (`RECORD_COLUMNS`). `control` includes the records of
-    control batches, which a selection of committed records never has. A `RecordBatch` has
-    about `chunk` bytes (and at most as many rows), or more if one batch of up to 4 MiB has more.
-    `limit` is how many bytes one batch may decompress to, and how many the headers of one record
-    may take. Without `verify_crc` the CRC is not checked, and damage may be decoded as a record.
-    A batch whose offsets do not fit those around it is damage; `order` is what is known about the
-    batches before `start` (`Partition.order`).
+    Builds only the requested columns (see `RECORD_COLUMNS`). A `RecordBatch` has about `chunk`
+    bytes and at most as many rows; it is larger if a single batch of up to 4 MiB is.
 
-    Raises `CorruptBatch` at the first damage, after the rows before it. With `on_damage`, that is
-    called instead, also for batches whose records cannot be read, and reading continues. Rows from
-    before the damage may be yielded after the call.
+    - `control` includes the records of control batches, unless only committed records are selected.
+    - `limit` is the number of bytes that one batch may decompress to, and that the headers of one
+      record may take.
+    - Without `verify_crc`, CRCs are not checked, and damage may be decoded as a record.
+    - `order` holds what is known about the batches before `start` (`Partition.order`). A batch
+      whose offsets do not fit those around it is damage.
+
+    Raises `CorruptBatch` at the first damage, after yielding the rows before it. If `on_damage` is
+    passed, it is called instead, also for batches whose records cannot be read, and reading
+    continues. Rows from before the damage may be yielded after the call.
     """
     if isinstance(source, bytes | bytearray | memoryview):
         source = BytesSource(bytes(source))
     if isinstance(source, str | PathLike):
         raise KraftwireError(f"open the file first: kraftwire.log.FileSource({str(source)!r})")
     if start < 0 or chunk < 1:
-        raise KraftwireError(f"start={start}, chunk={chunk}: pass at least 0 and 1")
-    wanted = _visible(selection or Selection())
+        raise KraftwireError(f"start={start}, chunk={chunk}: start is at least 0, chunk at least 1")
     schema = record_schema(columns)
-    decoder = _BatchDecoder(
-        source,
-        _DecodeOptions(schema, wanted, control, on_damage, chunk, limit, verify_crc),
-        order or BatchOrder(),
-    )
+    selected = _cap_at_stable(selection or Selection())
+    options = _DecodeOptions(schema, selected, control, on_damage, chunk, limit, verify_crc)
+    decoder = _BatchDecoder(source, options, order or BatchOrder())
     last = source.size if end is None else min(end, source.size)
     if NATIVE is None:
-        return decoder.python(start, last)
-    return decoder.native(start, last)
+        return decoder.decode_in_python(start, last)
+    return decoder.decode_natively(start, last)
 
 
 class _DecodeOptions(NamedTuple):
@@ -122,29 +121,29 @@ class _BatchDecoder:
         self._order = order
         self._options = options
         self._selection = options.selection
-        self._slow = PythonRecords(options.schema, options.chunk)
+        self._python_records = PythonRecords(options.schema, options.chunk)
         self._reader = BatchReader(source, limit=options.limit, verify_crc=options.verify_crc)
         self._arena = Arena(options.limit)
         self._is_over = False
 
-    def python(self, position: int, last: int) -> Iterator[pa.RecordBatch]:
-        """Decode everything in plain Python."""
+    def decode_in_python(self, position: int, last: int) -> Iterator[pa.RecordBatch]:
+        """Decode all batches in plain Python."""
         good: BatchHeader | None = None
         while position < last and not self._is_over:
             item = self._read(position, good)
-            good, position = yield from self._one(item, good)
-        yield from self._take_slow()
+            good, position = yield from self._decode_one(item, good)
+        yield from self._take_python_rows()
 
     def _read(self, position: int, good: BatchHeader | None) -> Batch | Damage:
-        """Read a batch whose offsets fit, or damage."""
+        """Read a batch, or the damage instead; a batch out of order is damage."""
         item = self._reader.read(position, good)
         if isinstance(item, Damage):
             self._order.skip_damage()
             return item
         return self._order.advance_with(item.header, self._reader) or item
 
-    def native(self, position: int, last: int) -> Iterator[pa.RecordBatch]:
-        """Decode ordinary batches natively, and single batches between them in Python."""
+    def decode_natively(self, position: int, last: int) -> Iterator[pa.RecordBatch]:
+        """Decode ordinary batches natively, and the batches at which that stops in Python."""
         assert NATIVE is not None
         rows = NATIVE.RecordColumns(
             self._options.schema.names,
@@ -162,11 +161,13 @@ class _BatchDecoder:
         order = self._order
         while position < last and not self._is_over:
             if not order.is_plain:
-                good, position = yield from self._unusual(position, last, good, rows, len(piece))
+                good, position = yield from self._decode_unusual(
+                    position, last, good, rows, len(piece)
+                )
                 continue
             if not begin <= position < begin + filled:
                 begin, filled = position, self._source.read_into(position, piece)
-                filled = min(filled, self._source.size - begin)  # a live file grows
+                filled = min(filled, self._source.size - begin)  # a file in use grows
             stop = min(filled, last - begin)
             bounds = order.next_offset, order.bound - 1, order.has_gaps, self._source.size - begin
             at, last_batch = rows.read(piece, position - begin, stop, filled, begin, bounds)
@@ -175,7 +176,7 @@ class _BatchDecoder:
                 good = parse_header(piece, last_batch, begin + last_batch)
                 assert good is not None, "the native engine has read its header"
                 order.accept(good)
-                yield from self._take_slow()
+                yield from self._take_python_rows()
             if rows.has_more:
                 yield from _large_batch(rows)
             elif rows.is_full:
@@ -183,31 +184,33 @@ class _BatchDecoder:
             elif at and self._is_cut_off(piece, at, filled, begin):
                 filled = 0
             elif at == 0 or at < stop:
-                good, position = yield from self._unusual(position, last, good, rows, len(piece))
-        yield from self._take_slow()
+                good, position = yield from self._decode_unusual(
+                    position, last, good, rows, len(piece)
+                )
+        yield from self._take_python_rows()
         if rows.rows:
             yield pa.record_batch(rows.take())
 
     def _is_cut_off(self, piece: bytearray, at: int, filled: int, begin: int) -> bool:
-        """Whether a piece that begins with the batch would hold more of it or of the next one."""
+        """Whether the piece cuts off this batch or the start of the next one."""
         if begin + filled >= self._source.size:
             return False
         header = parse_header(piece[at : min(at + HEADER.size, filled)], 0, at)
         return header is None or header.end + LOOK_AHEAD > filled
 
-    def _unusual(
+    def _decode_unusual(
         self, position: int, last: int, good: BatchHeader | None, rows: Any, piece: int
     ) -> _Chunks:
-        """Decode what was not decoded from a piece, such as a batch larger than one."""
+        """Decode what the native engine left, such as a batch larger than a piece."""
         item = self._read(position, good)
         if isinstance(item, Damage):
             if rows.rows and self._options.on_damage is None:
                 yield pa.record_batch(rows.take())
-            return (yield from self._one(item, good))
+            return (yield from self._decode_one(item, good))
         if item.header.size > piece:
-            yield from self._take_slow()
+            yield from self._take_python_rows()
             size = len(item.data)
-            header = item.header  # which was found to be in order
+            header = item.header  # its order has been checked
             bounds = header.base_offset, header.last_offset, True, size
             at, _ = rows.read(item.data, 0, size, size, position, bounds)
             if at == size:
@@ -215,28 +218,28 @@ class _BatchDecoder:
                 return item.header, item.header.end
         if rows.rows:
             yield pa.record_batch(rows.take())
-        good, position = yield from self._one(item, good)
-        # Where one is unusual others are, and each change of engine ends a chunk.
+        good, position = yield from self._decode_one(item, good)
+        # Unusual batches come together, and each change of engine ends a chunk.
         for _ in range(_UNUSUAL_RUN):
             if position >= last or self._is_over:
                 break
-            good, position = yield from self._one(self._read(position, good), good)
+            good, position = yield from self._decode_one(self._read(position, good), good)
         return good, position
 
-    def _take_slow(self) -> Iterator[pa.RecordBatch]:
-        if self._slow.rows:
-            yield self._slow.take()
+    def _take_python_rows(self) -> Iterator[pa.RecordBatch]:
+        if self._python_records.rows:
+            yield self._python_records.take()
 
-    def _one(self, item: Batch | Damage, good: BatchHeader | None) -> _Chunks:
-        """Decode one batch or report damage; return the last batch's header, and the end."""
+    def _decode_one(self, item: Batch | Damage, good: BatchHeader | None) -> _Chunks:
+        """Decode one batch or report damage; return the last sound header, and the end."""
         damage = item if isinstance(item, Damage) else (yield from self._append(item))
         if damage is not None:
             if self._options.on_damage is None:
-                yield from self._take_slow()
+                yield from self._take_python_rows()
                 raise CorruptBatch(self._source.name, damage.start, damage.reason)
             self._options.on_damage(damage)
-        if self._slow.is_full:
-            yield self._slow.take()
+        if self._python_records.is_full:
+            yield self._python_records.take()
         if isinstance(item, Batch):
             return item.header, item.header.end
         return good, item.end
@@ -246,21 +249,22 @@ class _BatchDecoder:
         header = batch.header
         self._arena.release()
         try:
-            records = self._slow.check(batch) if self._wants(header) else []
+            records = self._python_records.check(batch) if self._is_selected(header) else []
         except CorruptBatch as error:
             kind = DamageKind.CORRUPT
             return Damage(header.position, header.end, kind, error.reason, header)
         if isinstance(records, LargeRecords):
-            wanted = filter(self._selection.has, records)
-            while some := list(islice(wanted, _ROWS_AT_ONCE)):
-                self._slow.append(header, some)
-                if self._slow.is_full:
-                    yield self._slow.take()
+            selected = filter(self._selection.has, records)
+            while some := list(islice(selected, _ROWS_AT_ONCE)):
+                self._python_records.append(header, some)
+                if self._python_records.is_full:
+                    yield self._python_records.take()
         else:
-            self._slow.append(header, list(filter(self._selection.has, records)))
+            self._python_records.append(header, list(filter(self._selection.has, records)))
         return None
 
-    def _wants(self, header: BatchHeader) -> bool:
+    def _is_selected(self, header: BatchHeader) -> bool:
+        """Whether a batch may have selected records; set `_is_over` if no later batch can."""
         stop = self._selection.to_offset
         if stop is not None and header.magic >= 2 and header.base_offset >= stop:
             self._is_over = True
@@ -270,15 +274,15 @@ class _BatchDecoder:
 
     def _bounds(self) -> tuple[int, int, int, int]:
         """Return the first and last selected offset and timestamp."""
-        wanted = self._selection
-        offsets = _within(wanted.from_offset, wanted.to_offset)
-        times = _within(wanted.since, wanted.until)
+        selection = self._selection
+        offsets = _bounds_of(selection.from_offset, selection.to_offset)
+        times = _bounds_of(selection.since, selection.until)
         if offsets is None or times is None:
-            return _MIN_INT64, _MAX_INT64, _MAX_INT64, _MIN_INT64  # no time is in there
+            return _MIN_INT64, _MAX_INT64, _MAX_INT64, _MIN_INT64  # no timestamp is between these
         return *offsets, *times
 
     def _is_visible(self, data: memoryview, position: int) -> bool:
-        """Whether a reader of committed records sees a transactional batch."""
+        """Whether a transactional batch is visible to readers of committed records."""
         header = parse_header(bytes(data[: HEADER.size]), 0, position)
         assert header is not None, "the native engine has read its header"
         assert self._selection.committed is not None
@@ -286,22 +290,22 @@ class _BatchDecoder:
 
 
 def _large_batch(rows: Any) -> Iterator[pa.RecordBatch]:
-    """Append the rest of a large batch natively; yield full chunks."""
+    """Append the rest of a large batch natively, yielding full chunks."""
     while rows.has_more:
         if rows.is_full:
             yield pa.record_batch(rows.take())
         rows.read_more()
 
 
-def _within(start: int | None, stop: int | None) -> tuple[int, int] | None:
+def _bounds_of(start: int | None, stop: int | None) -> tuple[int, int] | None:
     """Return the first and last int64 of `range(start, stop)`; None if it is empty."""
     first = _MIN_INT64 if start is None else max(start, _MIN_INT64)
     last = _MAX_INT64 if stop is None else min(stop - 1, _MAX_INT64)
     return (first, last) if first <= last else None
 
 
-def _visible(selection: Selection) -> Selection:
-    """Return a selection that ends at the last stable offset if only committed records count."""
+def _cap_at_stable(selection: Selection) -> Selection:
+    """End a selection of committed records at the last stable offset."""
     stable = selection.committed.last_stable_offset if selection.committed is not None else None
     if stable is None or (selection.to_offset is not None and selection.to_offset <= stable):
         return selection

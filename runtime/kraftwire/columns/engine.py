@@ -1,4 +1,4 @@
-"""Chooses the engine that makes columns, as `kraftwire_wire.engine` does for codecs."""
+"""Chooses the engine that decodes columns, as `kraftwire_wire.engine` does for codecs."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ def native_columns() -> Any | None:
 
 
 NATIVE: Any | None = choose_native(native_columns)
-"""The native module if it runs; None if plain Python does."""
+"""The native module, or None if plain Python decodes columns."""

@@ -1,7 +1,7 @@
-"""Reads the framings of typed records: the record's id, its version, and its message's start.
+"""Reads the framing of typed records: the record's id, its version, and its message's start.
 
-The native engine reads ordinary frames. The others, or all without it, are read one by one with
-`kraftwire_wire.records`, which raises the errors.
+The native engine reads ordinary frames. All others, and every frame if it is not in use, are read
+one by one with `kraftwire_wire.records`, which raises the errors.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersio
 from kraftwire_wire.records import coordinator_classes, read_metadata_frame, read_prefix
 
 NO_ID = -1
-"""The id of a row that is not a record of its log."""
+"""The id of a row that is not a record of the log."""
 
 _PREFIX = 2
 _MAX_VERSION = 0x7FFF
 
 
 class Frames(NamedTuple):
-    """For each row the record's id, the version, and where its message begins in the data."""
+    """For each row, the record's id, its version, and the position of its message in the data."""
 
     ids: Int32s
     versions: Int32s
@@ -36,7 +36,7 @@ class Frames(NamedTuple):
 
 
 def metadata_frames(log: str, rows: Rows, note: OnError) -> Frames:
-    """Return the frames of a metadata log's values; `note` is called with errors."""
+    """Return the frames of a metadata log's values; call `note` with each error."""
     if NATIVE is None:
         frames = Frames(_zeros(rows), _zeros(rows), _zeros(rows))
         unusual: Iterable[int] = range(len(rows))
@@ -64,7 +64,7 @@ def metadata_frames(log: str, rows: Rows, note: OnError) -> Frames:
 
 
 def coordinator_ids(log: str, keys: Rows, note: OnError) -> tuple[Int32s, Int32s]:
-    """Return the ids of a coordinator's keys, and where their messages begin."""
+    """Return the ids of a coordinator's keys, and the positions of their messages."""
     ids, begins, unusual = _prefixes(keys, registry.record_ids[log])
     nulls = keys.nulls
     for row in unusual:
@@ -83,7 +83,10 @@ def coordinator_ids(log: str, keys: Rows, note: OnError) -> tuple[Int32s, Int32s
 
 
 def value_versions(log: str, ids: Int32s, values: Rows, note: OnError) -> tuple[Int32s, Int32s]:
-    """Return the versions of a coordinator's values (`NULL` for tombstones), and their starts."""
+    """Return the versions of a coordinator's values, and the positions of their messages.
+
+    The version of a tombstone is `NULL`.
+    """
     versions, begins, unusual = _prefixes(values, None)
     nulls = values.nulls
     for row in unusual:
@@ -103,7 +106,7 @@ def value_versions(log: str, ids: Int32s, values: Rows, note: OnError) -> tuple[
 
 
 def _prefixes(rows: Rows, known: Iterable[int] | None) -> tuple[Int32s, Int32s, Iterable[int]]:
-    """Return the numbers before messages, the messages' starts, and the rows to read in Python."""
+    """Return the int16 prefixes, the messages' positions, and the rows to read in Python."""
     if NATIVE is None:
         return _zeros(rows), _zeros(rows), range(len(rows))
     numbers, begins = NATIVE.read_prefixes(*rows[:3])
@@ -115,7 +118,7 @@ def _prefixes(rows: Rows, known: Iterable[int] | None) -> tuple[Int32s, Int32s, 
 
 
 def _rows_without(ids: Int32s, known: Iterable[int]) -> list[int]:
-    """Return the rows with unknown ids."""
+    """Return the rows whose id is not a known one."""
     is_known = pc.is_in(int32_array(ids), pa.array(list(known), pa.int32()))
     found: list[int] = pc.indices_nonzero(pc.invert(is_known)).to_pylist()
     return found

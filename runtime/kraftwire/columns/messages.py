@@ -1,8 +1,7 @@
-"""Decodes messages to Arrow: a column of bytes, one message each, to a column of structs.
+"""Decodes a column of encoded messages to a column of Arrow structs.
 
-A struct has the fields of all versions of the message, so that messages of all versions fit
-into one column. A field that the version lacks has its default. Unknown tagged fields are left
-out.
+A struct has the fields of all versions of the message, so that all versions fit into one column.
+A field that a version lacks has its default. Unknown tagged fields are left out.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from kraftwire_wire.errors import DecodeError, FieldError, KraftwireError
 from kraftwire_wire.message import Message, Struct
 
 _UNUSUAL_RUN = 32
-"""Rows that plain Python reads at least when it has to read one."""
+"""The least number of rows that plain Python reads after the native engine stops."""
 
 OnError = Callable[[int, KraftwireError], object]
 
@@ -35,8 +34,8 @@ def decode_messages(
 ) -> pa.StructArray:
     """Return the messages of a binary column, all of one version, as structs of `message_type`.
 
-    A null row stays null. Raises `DecodeError` at the first row that is not a message, with a path
-    that begins with the row; with `on_error`, that is called with the row instead, which becomes
+    A null row stays null. Raises `DecodeError` for the first row that is not a message, with a path
+    that begins with the row. If `on_error` is passed, it is called instead, and the row becomes
     null. Raises `UnsupportedVersion` if the message lacks the version.
     """
     message.codec(version)
@@ -48,7 +47,7 @@ def decode_messages(
 
 
 def raise_error(row: int, error: KraftwireError) -> None:
-    """Raise the error of a row with the row in its path."""
+    """Raise the error of a row, with the row at the start of its path."""
     step = f"[{row}]"
     if isinstance(error, FieldError):
         raise error.inside(step)
@@ -58,18 +57,18 @@ def raise_error(row: int, error: KraftwireError) -> None:
 def decode_rows(
     message: type[Message], rows: Rows, versions: Any, on_error: OnError
 ) -> pa.StructArray:
-    """Return messages as structs, each of its own version; versions below 0 are null rows."""
+    """Return messages as structs, each in its own version; a version below 0 means null."""
     kind = message_type(message)
     if NATIVE is None:
         found = [_decode(message, rows, versions, row, on_error) for row in range(len(rows))]
         return message_array(found, kind)
     native = NATIVE.MessageColumns(message)
     parts: list[pa.StructArray] = []
-    versions = memoryview(bytearray(versions)).cast("h")  # rows that are refused become null
+    versions = memoryview(bytearray(versions)).cast("h")  # copied: a refused row becomes null
     row = native.read(rows.data, rows.begins, rows.ends, versions, 0)
     while row < len(rows):
         if versions[row] == NULL:
-            raise MemoryError  # the engine stops at a null for no other reason
+            raise MemoryError  # the only reason for which the engine stops at a null
         first = _decode(message, rows, versions, row, on_error)
         if first is None:
             versions[row] = NULL
@@ -108,7 +107,7 @@ def _decode(
 
 
 def message_array(messages: list[Message | None], kind: pa.StructType) -> pa.StructArray:
-    """Return messages of one class as a struct array in plain Python; None becomes null."""
+    """Convert messages of one class to a struct array in plain Python; None becomes null."""
     return pa.array([_plain(message) for message in messages], kind)
 
 

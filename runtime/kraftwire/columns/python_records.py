@@ -1,7 +1,7 @@
-"""Records to columns in plain Python: the fallback of the native engine.
+"""Converts records to columns in plain Python: the fallback of the native engine.
 
-It also does what the native engine does not: batches of magic 0 and 1, header keys that are not
-UTF-8 (decoded with replacement characters, as Java does), and every error.
+It also does what the native engine does not: it reads batches of magic 0 and 1 and header keys
+that are not UTF-8 (with replacement characters, as in Java), and it raises the errors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ROW = 50
 
 
 class PythonRecords:
-    """Collects the records of batches as rows of the requested columns."""
+    """Collects records as rows of the requested columns."""
 
     def __init__(self, schema: pa.Schema, room: int) -> None:
         """A chunk is full at `room` bytes or rows."""
@@ -35,24 +35,21 @@ class PythonRecords:
 
     @property
     def is_full(self) -> bool:
-        """Whether the chunk is full."""
         return self._size >= self._room or self.rows >= self._room
 
     def check(self, batch: Batch) -> Sequence[Record]:
-        """Return the records of a batch; raises `CorruptBatch` if they do not fit into columns."""
+        """Return the records of a batch; raise `CorruptBatch` if they do not fit into columns."""
         for record in batch.records:
             if not (_is_64_bit(record.offset) and _is_64_bit(record.timestamp)):
-                reason = (
-                    f"offset {record.offset} and timestamp {record.timestamp} go beyond 64 bits"
-                )
+                reason = f"offset {record.offset} or timestamp {record.timestamp} exceeds 64 bits"
                 raise CorruptBatch(batch.file, batch.header.position, reason)
         return batch.records
 
     def append(self, header: BatchHeader, records: list[Record]) -> None:
         """Append records of a batch as rows."""
         for name, values in self._columns.items():
-            of = _VALUES[name]
-            values.extend(of(header, record) for record in records)
+            value_of = _VALUES[name]
+            values.extend(value_of(header, record) for record in records)
         self.rows += len(records)
         self._size += sum(map(_size_of, records))
 
@@ -70,7 +67,7 @@ class PythonRecords:
 
 
 def _size_of(record: Record) -> int:
-    """Return about how many bytes a record takes."""
+    """Return the approximate size of a record in bytes."""
     size = _ROW + len(record.key or b"") + len(record.value or b"")
     for key, value in record.headers:
         size += len(key) + len(value or b"")

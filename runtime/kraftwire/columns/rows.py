@@ -1,4 +1,4 @@
-"""The bytes of a binary column, row by row, without a copy."""
+"""Gives access to the bytes of a binary column, row by row, without a copy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NULL = -1
 
 
 class Rows(NamedTuple):
-    """Row `i` is `data[begins[i]:ends[i]]`, unless `is_null`."""
+    """The rows of a binary column; row `i` is `data[begins[i]:ends[i]]` unless `is_null`."""
 
     data: memoryview
     begins: Int32s
@@ -30,18 +30,16 @@ class Rows(NamedTuple):
 
     @property
     def nulls(self) -> set[int]:
-        """The null rows."""
         if self.is_null is None or not self.is_null.true_count:
             return set()
         return set(pc.indices_nonzero(self.is_null).to_pylist())
 
     def content(self, row: int) -> bytes:
-        """Return the bytes of a row."""
         return bytes(self.data[self.begins[row] : self.ends[row]])
 
 
 def rows_of(column: pa.Array | pa.ChunkedArray) -> Rows:
-    """Return the rows of a column of bytes; null rows are empty."""
+    """Return the rows of a binary column; null rows are empty."""
     if not _is_binary(column):
         kind = getattr(column, "type", type(column).__name__)
         raise KraftwireError(f"expected a binary array of pyarrow, got {kind}")

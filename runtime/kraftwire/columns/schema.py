@@ -1,4 +1,4 @@
-"""The Arrow types of columns: of records, and of any message by its LAYOUT."""
+"""The Arrow types of the columns of records, and of any message according to its LAYOUT."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kraftwire_wire.layout import Array, Field, StructType, Type
 from kraftwire_wire.message import Message
 
 ELEMENT = "element"
-"""The name of a list's child, as Spark expects it."""
+"""The name of a list's child field, as Spark expects it."""
 
 
 def list_of(kind: pa.DataType) -> pa.DataType:
@@ -42,17 +42,17 @@ RECORD_COLUMNS: dict[str, pa.Field] = {
 }
 """The columns of records.
 
-A record without a timestamp has -1 ms. `timestamp_type` is 0 for CreateTime, 1 for
-LogAppendTime, -1 for neither (magic 0). The values of a batch's header are the same
-for all its records; `attributes` are its bits (`kraftwire.log.batches.header`), `batch_position` is
-where the batch starts in its file. A value that the format lacks is -1.
+`timestamp` is -1 ms if the record has none. `timestamp_type` is 0 for CreateTime, 1 for
+LogAppendTime, -1 for neither (magic 0). Values from a batch's header are the same for all its
+records: `attributes` are its flags (`kraftwire.log.batches.header`), and `batch_position` is the
+batch's position in its file. Values that the batch's format lacks are -1.
 """
 
 DEFAULT_COLUMNS = ("key", "value", "offset", "timestamp", "timestamp_type", "headers")
 
 
 def record_schema(columns: Iterable[str] = DEFAULT_COLUMNS) -> pa.Schema:
-    """Return the schema of these columns of records, in this order."""
+    """Return the schema of these record columns, in this order; raise for unknown names."""
     names = list(columns)
     for name in names:
         if name not in RECORD_COLUMNS:
@@ -80,8 +80,8 @@ _PRIMITIVES = {
 
 def message_type(message: type[Message]) -> pa.StructType:
     """Return the struct type of a message: the fields of all its versions, in order."""
-    unhashable: Any = message  # as mypy sees it: what it makes has no hash
-    return _message_type(unhashable)
+    untyped: Any = message  # mypy takes the class for unhashable, as its instances are
+    return _message_type(untyped)
 
 
 @cache
@@ -91,7 +91,7 @@ def _message_type(message: Any) -> pa.StructType:
 
 def _struct_type(message: type[Any], struct: type[Any], within: tuple[type[Any], ...]) -> Any:
     if struct in within:
-        raise KraftwireError(f"{struct.__qualname__} holds itself, so it cannot be a column")
+        raise KraftwireError(f"{struct.__qualname__} contains itself, so it cannot be a column")
     within = (*within, struct)
     return pa.struct([_field(message, field, within) for field in struct.LAYOUT.fields])
 

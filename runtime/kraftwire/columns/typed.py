@@ -1,7 +1,7 @@
 """Decodes records of Kafka's own logs to Arrow, grouped by type.
 
-A log is named as in `kraftwire.log.queries`: `cluster-metadata` and `remote-log`, whose values
-say what they are, and `group`, `transaction` and `share`, whose keys do.
+Logs are named as in `kraftwire.log.queries`. In `cluster-metadata` and `remote-log` the value
+has the type of the record; in `group`, `transaction` and `share` the key has it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from kraftwire_wire.records import coordinator_classes
 class TypedRows(NamedTuple):
     """The records of one type in a log.
 
-    `rows` are their places in the input; `versions` those of the values, null without a value.
-    `keys` is None if the log has no typed keys. A value is null for a tombstone; keys and values
-    are null if they could not be read. What was not requested is None.
+    `rows` are the positions of the records in the input. `versions` are the values' versions, null
+    without a value. A value is null for a tombstone; keys and values are null if they could not be
+    read. `keys` is None if the log has no typed keys; `keys` and `values` are None if they were not
+    requested.
     """
 
     rows: pa.Int64Array
@@ -52,33 +53,34 @@ def decode_typed(
 ) -> dict[str, TypedRows]:
     """Return the records of a log by the names of their values' messages.
 
-    `only` names the messages to decode, including those of keys; of others only the type is read.
+    `keys` and `values` are binary columns of the same length. `only` names the messages to decode,
+    including those of keys; for other messages just the rows and versions are returned.
 
-    `keys` and `values` are binary columns of the same length. Raises `DecodeError` for the first
-    row that is not a record of the log, with a path that begins with the row. With `on_error`,
-    that is called for each such row at the end; a row of unknown type is left out.
+    Raises `DecodeError` for the first row that is not a record of the log, with a path that begins
+    with the row. If `on_error` is passed, it is called at the end for each such row instead. A row
+    of unknown type is left out.
     """
     if log not in LOGS:
         raise KraftwireError(f"no log is called {log!r}; there are {', '.join(LOGS)}")
     if len(keys) != len(values):
-        raise KraftwireError(f"{len(keys)} keys and {len(values)} values")
-    errors = Errors(keeps_all=on_error is not None)
+        reason = f"{len(keys)} keys and {len(values)} values: pass columns of equal length"
+        raise KraftwireError(reason)
+    errors = _RowErrors(keeps_all=on_error is not None)
     read = _read_metadata if log in KEYLESS else _read_coordinator
-    found = read(log, rows_of(keys), rows_of(values), Decoding(only, errors))
+    found = read(log, rows_of(keys), rows_of(values), _TypedDecoder(only, errors))
     for row, error in sorted(errors.found.items()):
         (on_error or raise_error)(row, error)
     return found
 
 
-class Errors:
-    """The first error of each row, or only that of the first row."""
+class _RowErrors:
+    """The first error of each row, or only the error of the first such row."""
 
     def __init__(self, *, keeps_all: bool) -> None:
         self._keeps_all = keeps_all
         self.found: dict[int, KraftwireError] = {}
 
     def note(self, row: int, error: KraftwireError) -> None:
-        """Keep an error if it is the first of its row, or of all rows."""
         if not self._keeps_all and self.found:
             if row >= next(iter(self.found)):
                 return
@@ -86,11 +88,11 @@ class Errors:
         self.found.setdefault(row, error)
 
 
-class Decoding(NamedTuple):
-    """One call of `decode_typed`: the messages to decode (None for all), and the errors."""
+class _TypedDecoder(NamedTuple):
+    """Decodes the messages in `only` (all if it is None) and collects the errors."""
 
     only: Collection[str] | None
-    errors: Errors
+    errors: _RowErrors
 
     def decode(
         self,
@@ -100,7 +102,7 @@ class Decoding(NamedTuple):
         rows: Rows,
         places: pa.Int64Array,
     ) -> pa.StructArray | None:
-        """Return the messages at some places, or None if they were not requested."""
+        """Return the messages of the rows in `places`, or None if they were not requested."""
         if self.only is not None and message.__name__ not in self.only:
             return None
 
@@ -109,40 +111,40 @@ class Decoding(NamedTuple):
 
         spans = Rows(
             rows.data,
-            int32_buffer(_taken(begins, places)),
-            int32_buffer(_taken(rows.ends, places)),
+            int32_buffer(_take(begins, places)),
+            int32_buffer(_take(rows.ends, places)),
         )
-        return decode_rows(message, spans, int16s(_taken(versions, places)), note)
+        return decode_rows(message, spans, int16s(_take(versions, places)), note)
 
 
-def _read_metadata(log: str, _: Rows, values: Rows, decoding: Decoding) -> dict[str, TypedRows]:
-    frames = metadata_frames(log, values, decoding.errors.note)
+def _read_metadata(log: str, _: Rows, values: Rows, decoder: _TypedDecoder) -> dict[str, TypedRows]:
+    frames = metadata_frames(log, values, decoder.errors.note)
     found = {}
-    for record_id, places in _kinds(frames.ids):
+    for record_id, places in _rows_by_id(frames.ids):
         message = registry.record(log, record_id).value
-        structs = decoding.decode(message, frames.versions, frames.begins, values, places)
+        structs = decoder.decode(message, frames.versions, frames.begins, values, places)
         chosen = _versions(frames.versions, places)
         found[message.__name__] = TypedRows(places, chosen, None, structs)
     return found
 
 
 def _read_coordinator(
-    log: str, keys: Rows, values: Rows, decoding: Decoding
+    log: str, keys: Rows, values: Rows, decoder: _TypedDecoder
 ) -> dict[str, TypedRows]:
-    ids, key_begins = coordinator_ids(log, keys, decoding.errors.note)
-    versions, begins = value_versions(log, ids, values, decoding.errors.note)
+    ids, key_begins = coordinator_ids(log, keys, decoder.errors.note)
+    versions, begins = value_versions(log, ids, values, decoder.errors.note)
     found = {}
-    for record_id, places in _kinds(ids):
+    for record_id, places in _rows_by_id(ids):
         classes = coordinator_classes(registry, log, record_id)
         key_versions = array("i", [classes.key.VALID_VERSIONS[0]]) * len(keys)
-        key_structs = decoding.decode(classes.key, key_versions, key_begins, keys, places)
-        structs = decoding.decode(classes.value, versions, begins, values, places)
+        key_structs = decoder.decode(classes.key, key_versions, key_begins, keys, places)
+        structs = decoder.decode(classes.value, versions, begins, values, places)
         chosen = _versions(versions, places)
         found[classes.value.__name__] = TypedRows(places, chosen, key_structs, structs)
     return found
 
 
-def _kinds(ids: Int32s) -> Iterator[tuple[int, pa.Int64Array]]:
+def _rows_by_id(ids: Int32s) -> Iterator[tuple[int, pa.Int64Array]]:
     """Yield each id and its rows."""
     column = int32_array(ids)
     for record_id in sorted(pc.unique(column).to_pylist()):
@@ -150,12 +152,12 @@ def _kinds(ids: Int32s) -> Iterator[tuple[int, pa.Int64Array]]:
             yield record_id, pc.indices_nonzero(pc.equal(column, record_id)).cast(pa.int64())
 
 
-def _taken(values: Int32s, places: pa.Int64Array) -> pa.Int32Array:
+def _take(values: Int32s, places: pa.Int64Array) -> pa.Int32Array:
     return int32_array(values).take(places)
 
 
 def _versions(versions: Int32s, places: pa.Int64Array) -> pa.Int16Array:
-    """Return the versions at some places, null if there is none."""
-    chosen = _taken(versions, places).cast(pa.int16())
+    """Return the versions of the rows in `places`, null instead of `NULL`."""
+    chosen = _take(versions, places).cast(pa.int16())
     none: Any = pa.scalar(None, pa.int16())
     return pc.if_else(pc.equal(chosen, NULL), none, chosen)

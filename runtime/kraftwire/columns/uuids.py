@@ -1,4 +1,4 @@
-"""Uuids as text: URL-safe base64 of 22 characters, as Kafka prints them."""
+"""Formats columns of uuids as Kafka prints them: 22 characters of URL-safe base64."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kraftwire.columns.engine import NATIVE
 
-_SIZE, _SIGNS = 16, 22
+_SIZE, _CHARACTERS = 16, 22
 
 
 def uuid_strings(uuids: pa.FixedSizeBinaryArray) -> pa.StringArray:
@@ -27,10 +27,10 @@ def uuid_strings(uuids: pa.FixedSizeBinaryArray) -> pa.StringArray:
 
 @cache
 def _offsets(power: int) -> pa.Buffer:
-    """Return the offsets of up to `2 ** power` strings."""
-    return pa.py_buffer(array("i", range(0, (_SIGNS << power) + 1, _SIGNS)))
+    """Return the string offsets for up to `2 ** power` uuids."""
+    return pa.py_buffer(array("i", range(0, (_CHARACTERS << power) + 1, _CHARACTERS)))
 
 
 def _text(raw: memoryview, count: int) -> bytes:
     starts = range(0, count * _SIZE, _SIZE)
-    return b"".join(urlsafe_b64encode(raw[at : at + _SIZE])[:_SIGNS] for at in starts)
+    return b"".join(urlsafe_b64encode(raw[at : at + _SIZE])[:_CHARACTERS] for at in starts)
