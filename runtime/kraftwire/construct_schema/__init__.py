@@ -1,19 +1,18 @@
-"""Messages as `construct` schemas, built from `LAYOUT`: one message in one version.
+"""Builds `construct` schemas from `LAYOUT`, each for one version of a message.
 
 This is a second implementation of the wire format. It shares only the table with the emitted code
-and its reader and writer. It is strict: nulls that are not allowed, lengths and counts beyond the
-input, tags out of order, payloads longer than their value and trailing bytes raise errors of
-`construct`.
+and its reader and writer. It is strict: it raises errors of `construct` for nulls that are not
+allowed, lengths and counts that exceed the input, tags out of order, payloads longer than their
+value, and trailing bytes.
 
-A parsed struct is a container of exactly what its bytes hold: fields that the version lacks and
-tagged fields that were not sent are left out. Unknown tagged fields are pairs under
-`unknown_tagged_fields`, a key of every struct in a flexible version. `build(parse(data))` returns
-the same bytes, even if a tagged field was sent with its default. `as_container` converts a
-message, which does not have such fields.
+A parsed struct is a container of exactly the fields in its bytes. It lacks fields that are not in
+the version and tagged fields that were not sent. Every struct in a flexible version has the key
+`unknown_tagged_fields` with a list of pairs. `build(parse(data))` returns the same bytes, even if a
+tagged field was sent with its default. `as_container` converts a message to such a container.
 
-The schemas are ordinary trees of `construct`. Each construct with bytes or a name of its own is
-wrapped in a `Label` that holds a `Part`. A `TraceStream` is told of every part that is read:
-so `kraftwire.explain` knows what each byte is, and where reading failed.
+The schemas are ordinary trees of `construct`. Each construct that has its own bytes or name is
+wrapped in a `Label` with a `Part`. A `TraceStream` receives every part that is read, so
+`kraftwire.explain` knows what each byte is and where reading failed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Messages as the containers that parsing their bytes returns."""
+"""Converts messages to the containers that parsing their bytes returns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kraftwire_wire.message import Message, Struct
 
 
 def as_container(message: Message, version: int) -> Any:
-    """Return the container that parsing the message's encoding returns."""
+    """Return the container that parsing the encoded message returns."""
     message.codec(version)  # raises UnsupportedVersion
     return _container(message, type(message), version)
 

@@ -1,7 +1,6 @@
-"""Nullable values, and values after a length or a count.
+"""Schemas of nullable values, and of values after a length or a count.
 
-A length or count is refused if it is not allowed or exceeds the input, before anything is
-allocated for it.
+A length or count that is not allowed or exceeds the input is refused before memory is allocated.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from kraftwire_wire.forms import MAX_STRING_LENGTH
 _NULL = c.Computed(None)
 
 
-def nullable_value(marker: Any, present: int, null: int, value: Any) -> Any:
-    """Return the schema of a marker and, unless it says null, a value."""
+def nullable_value(marker: Any, null: int, value: Any) -> Any:
+    """Return the schema of a marker and, unless the marker means null, a value."""
     is_null = (lambda this: this.marker < 0) if null < 0 else (lambda this: this.marker == 0)
     return c.FocusedSeq(
         "value",
-        "marker" / c.Rebuild(marker, lambda this: null if this.value is None else present),
+        "marker" / c.Rebuild(marker, lambda this: null if this.value is None else 1),
         "value" / c.IfThenElse(is_null, _NULL, value),
     )
 
 
 class Announcement(c.Adapter):  # type: ignore[misc]
-    """A length or count that is checked against the limit and the input.
+    """Checks a length or count against its limit and the input.
 
-    `unit` is the least number of bytes that one counted element takes.
+    `unit` is the minimum size of one counted element in bytes.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class Announcement(c.Adapter):  # type: ignore[misc]
                 needs = f", which takes at least {number * self.unit} bytes"
             rest = str(left) if self.noun == "byte" or needs else count_of(left, "byte")
             are = "is" if left == 1 else "are"
-            raise Refusal(f"{self._announced(number)}{needs}, {rest} {are} left")
+            raise Refusal(f"{self._announce(number)}{needs}, {rest} {are} left")
         return number
 
     def _encode(self, number: int, _context: Any, _path: str) -> int:
@@ -71,9 +70,9 @@ class Announcement(c.Adapter):  # type: ignore[misc]
         if number < 0 and not self.nullable:
             raise Refusal(f"expected {with_article(self.what)}, got null")
         if self.longest is not None and number > self.longest:
-            raise Refusal(f"{self._announced(number)}, at most {self.longest} are allowed")
+            raise Refusal(f"{self._announce(number)}, at most {self.longest} are allowed")
 
-    def _announced(self, number: int) -> str:
+    def _announce(self, number: int) -> str:
         joined = "of" if self.noun == "byte" else "with"
         return f"{with_article(self.what)} {joined} {count_of(number, self.noun)} is announced"
 
@@ -84,7 +83,7 @@ def with_article(noun: str) -> str:
 
 
 def with_length(length: Any, value: Any, part: Part) -> Any:
-    """Return the schema of a length and a value, which finds it in its context as `length`."""
+    """Return the schema of a length and a value; the value's schema can use `this.length`."""
     return c.FocusedSeq(
         "value",
         "length"
@@ -96,7 +95,7 @@ def with_length(length: Any, value: Any, part: Part) -> Any:
 
 
 def bytes_left(stream: Any) -> int:
-    """Return how many bytes follow the position."""
+    """Return the number of bytes after the position."""
     here = stream.tell()
     end = stream.seek(0, 2)
     stream.seek(here)
@@ -104,14 +103,14 @@ def bytes_left(stream: Any) -> int:
 
 
 def length_form(type_name: str, *, compact: bool) -> tuple[Any, str]:
-    """Return the construct of a type's length or count, and what it is called."""
+    """Return the construct of a type's length or count, and the name of its wire type."""
     if compact:
         return COMPACT_LENGTH, "unsigned varint"
     return (c.Int16sb, "int16") if type_name == "string" else (c.Int32sb, "int32")
 
 
 def bytes_with_length(name: str, type_name: str, *, compact: bool, nullable: bool) -> Any:
-    """Return the schema of a string, bytes or records, as bytes; `name` is the attribute."""
+    """Return the schema of a string, bytes or records that parses to bytes."""
     what = f"compact {type_name}" if compact else type_name
     form, form_name = length_form(type_name, compact=compact)
     length = Announcement(
@@ -127,7 +126,7 @@ def bytes_with_length(name: str, type_name: str, *, compact: bool, nullable: boo
 
 
 def text(raw: Any) -> Any:
-    """Return the schema of a string, given that of its bytes."""
+    """Return the schema of a string; `raw` is the schema of its bytes."""
     return c.ExprAdapter(
         raw,
         lambda value, this: None if value is None else text_from(value, this),

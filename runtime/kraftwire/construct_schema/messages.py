@@ -46,14 +46,14 @@ def schema(message: type[Message], version: int) -> Any:
 
 
 def body_schema(message: type[Message], version: int) -> Any:
-    """Return the same construct, which accepts bytes after the message."""
+    """Return the construct of a message that other bytes may follow."""
     if (message, version) not in _bodies:
         message.codec(version)  # raises UnsupportedVersion
-        _bodies[message, version] = MessageSchema(message, version).struct(message)
+        _bodies[message, version] = _SchemaBuilder(message, version).struct(message)
     return _bodies[message, version]
 
 
-class MessageSchema:
+class _SchemaBuilder:
     """Builds the constructs of one message in one version."""
 
     def __init__(self, message: type[Message], version: int) -> None:
@@ -61,7 +61,7 @@ class MessageSchema:
         self.version = version
 
     def struct(self, struct_type: type[Struct]) -> Any:
-        """Return the schema of a struct: its ordinary fields and any tag section."""
+        """Return the schema of a struct: its ordinary fields, and its tag section if it has one."""
         layout = struct_type.LAYOUT.at(self.version)
         members = [field.name / self.field(field, step=field.name) for field in layout.ordinary]
         if not layout.flexible:
@@ -71,7 +71,7 @@ class MessageSchema:
         return with_flat_tags(c.Struct(*members, section), names)
 
     def tag_section(self, layout: VersionLayout) -> Any:
-        """Return the schema of a count and, for each tag, its number, size and payload."""
+        """Return the schema of a tag section: a count, then each tag's number, size and payload."""
         payloads = {
             field.tag: self.tagged(field.name, self.field(field)) for field in layout.tagged
         }
@@ -99,7 +99,7 @@ class MessageSchema:
         return Label(TagPayload(TAG_SIZE, value), Part("field", "tagged field", name))
 
     def field(self, field: VersionField, step: str = "") -> Any:
-        """Return the schema of a field's value; `step` is its part of the path."""
+        """Return the schema of a field's value; `step` is its step in the path."""
         kind = field.type
         if isinstance(kind, Array):
             return Label(self.array(field, kind.element), Part("field", str(kind), step))
@@ -107,7 +107,7 @@ class MessageSchema:
             return self.value(field, kind, step, nullable=field.nullable)
         marker_type, marker, null = _MARKER if field.tag is None else _TAGGED_MARKER
         marker = Label(marker, Part("marker", marker_type, name=field.name))
-        value = nullable_value(marker, 1, null, self.value(field, kind))
+        value = nullable_value(marker, null, self.value(field, kind))
         return Label(value, Part("field", str(kind), step))
 
     def array(self, field: VersionField, element: str | StructType) -> Any:

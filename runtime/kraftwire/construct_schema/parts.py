@@ -1,4 +1,4 @@
-"""Labels of a schema's parts, and streams that are told when a part is read."""
+"""Labels for the parts of a schema, and the stream that receives the parts that are read."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 import construct as c  # type: ignore[import-untyped]
 
 INDEX = "[]"
-"""The step of a part that is an element of an array."""
+"""The path step of an array's element."""
 
 LEAVES = frozenset({"value", "length", "count", "marker", "tag", "size"})
-"""The roles of parts that have bytes of their own."""
+"""The roles of parts that have their own bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a labelled construct reads.
+    """Describes what a labelled construct reads.
 
-    `role` is one of `LEAVES`, or `struct` or `field` for what consists of other parts; `type`
-    is the type of the bytes; `step` is added to the path, and `name` is the attribute
-    whose value it is. `deeper` says that it is inside the part that was read before it.
+    `role` is one of `LEAVES`, or `struct` or `field` if it consists of other parts. `type` is the
+    type of the bytes, `step` its step in the path, and `name` the attribute that has its value.
+    `deeper` parts are shown one level below the part before them.
     """
 
     role: str
@@ -32,7 +32,7 @@ class Part:
 
 
 class Refusal(c.ConstructError):  # type: ignore[misc]
-    """A part that is not valid; `offset` is its position if that is not the part's start."""
+    """A part is invalid; `offset` is the position of the mistake if not the part's start."""
 
     def __init__(self, reason: str, offset: int | None = None) -> None:
         super().__init__(reason)
@@ -41,26 +41,26 @@ class Refusal(c.ConstructError):  # type: ignore[misc]
 
 
 class TraceStream(io.BytesIO):
-    """A stream that is told of each part that is read from it, outer parts first.
+    """A stream whose methods are called for each part that is read, outer parts first.
 
-    When reading fails, the parts that were entered and not left say where.
+    If reading fails, the parts that were entered but not left show where.
     """
 
     def enter(self, part: Part, index: int | None) -> None:
-        """A part begins; `index` is its place in the array around it, if any."""
+        """Begin a part; `index` is its index if it is an array's element."""
         raise NotImplementedError
 
     def leave(self, value: Any) -> None:
-        """The innermost part ends."""
+        """End the innermost part."""
         raise NotImplementedError
 
     def count_sizeless(self, count: int) -> None:
-        """An array has had `count` elements without bytes."""
+        """Count an array's elements that took no bytes."""
         raise NotImplementedError
 
 
 class Label(c.Subconstruct):  # type: ignore[misc]
-    """A construct whose reading is reported to a `TraceStream`."""
+    """Reports to a `TraceStream` when its construct is read."""
 
     def __init__(self, subcon: Any, part: Part) -> None:
         super().__init__(subcon)
@@ -76,7 +76,7 @@ class Label(c.Subconstruct):  # type: ignore[misc]
 
 
 class Elements(c.Array):  # type: ignore[misc]
-    """An array; its elements are not kept if a `TraceStream` has been told of them."""
+    """An array; a `TraceStream` receives its elements, so they are not collected."""
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
         if not isinstance(stream, TraceStream):

@@ -1,4 +1,4 @@
-"""Numbers, varints, uuids and text as constructs."""
+"""Constructs of numbers, varints, uuids and strings."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ UVARINT = c.ExprAdapter(
 """LEB128 of 32 bits."""
 
 
-def _no_larger_marker(marker: int, _context: Any) -> int:
+def _check_marker(marker: int, _context: Any) -> int:
     if marker > 0x7FFFFFFF:
         raise Refusal(f"expected 0 or 1, got marker {marker}")
     return marker
 
 
-TAGGED_MARKER = c.ExprAdapter(UVARINT, _no_larger_marker, lambda marker, _: marker)
-"""The marker before a nullable struct in a tag's payload; Kafka reads larger ones as null."""
+TAGGED_MARKER = c.ExprAdapter(UVARINT, _check_marker, lambda marker, _: marker)
+"""The marker before a nullable struct in a tag's payload; Kafka reads 2**31 and more as null."""
 
 COMPACT_LENGTH = c.ExprAdapter(UVARINT, lambda raw, _: raw - 1, lambda length, _: length + 1)
-"""A length in flexible versions: one more than it is, zero for null."""
+"""A length in flexible versions: the varint is the length plus one, or zero for null."""
 
 UUID = c.ExprAdapter(
     c.Bytes(16), lambda raw, _: uuid.UUID(bytes=bytes(raw)), lambda value, _: value.bytes
@@ -70,6 +70,6 @@ def text_from(raw: bytes, _context: Any) -> str:
 
 
 def text_to(value: str, _context: Any) -> bytes:
-    """Encode UTF-8; a surrogate pair is one character, a lone surrogate a question mark."""
+    """Encode UTF-8; a surrogate pair becomes one character, a lone surrogate `?`."""
     paired = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return paired.encode(errors="replace")

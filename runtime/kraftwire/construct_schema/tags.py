@@ -1,4 +1,4 @@
-"""Tag sections (KIP-482): tags ascend, and each payload has a size."""
+"""Schemas of tag sections (KIP-482): tags ascend, and each payload has a size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_TAG = MAX_LENGTH - 1
 
 
 class TagNumber(c.Adapter):  # type: ignore[misc]
-    """The number of a tag, which must be above the previous one."""
+    """The number of a tag; refuses one that is not above the previous tag."""
 
     def _decode(self, tag: int, context: Any, _path: str) -> int:
         section = context._
@@ -37,7 +37,7 @@ class TagNumber(c.Adapter):  # type: ignore[misc]
 
 
 class TagPayload(c.Prefixed):  # type: ignore[misc]
-    """The size of a known tag and its value, which must take as many bytes."""
+    """The size of a known tag and its value; refuses a value that takes another size."""
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
         size = self.lengthfield._parsereport(stream, context, path)
@@ -51,7 +51,7 @@ class TagPayload(c.Prefixed):  # type: ignore[misc]
 
 
 class RefusedTag(c.Construct):  # type: ignore[misc]
-    """A part that is always refused."""
+    """Refuses whatever is read or built."""
 
     def __init__(self, reason: str) -> None:
         super().__init__()
@@ -77,12 +77,12 @@ UNKNOWN_TAG = Label(
 
 
 def without_stream(raw: Any, _context: Any) -> Any:
-    """Return a parsed struct without the stream that construct leaves in it."""
+    """Return a parsed struct without the stream that construct adds to it."""
     return c.Container({key: value for key, value in raw.items() if key != "_io"})
 
 
 def with_flat_tags(struct: Any, names: dict[int | None, str]) -> Any:
-    """Return the struct with its tagged fields beside the others instead of in a list of tags."""
+    """Return the schema of a struct whose tagged fields are ordinary keys, not a list of tags."""
 
     def flatten(raw: Any, context: Any) -> Any:
         section = raw.pop(TAG_SECTION)
