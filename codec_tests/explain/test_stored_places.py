@@ -58,7 +58,7 @@ def test_zeros_that_are_not_shown_are_counted(
     monkeypatch.setattr(files, "_MAX_DAMAGE", 64)
     *_, last = rows_of(index(tmp_path, ENTRY + bytes(200)))
     assert (last.start, last.end) == (8, 72)
-    assert "136 more bytes of them not shown" in last.type
+    assert "136 more bytes not shown" in last.type
 
 
 def test_zeros_are_one_row(tmp_path: Path) -> None:

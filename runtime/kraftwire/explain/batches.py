@@ -1,8 +1,9 @@
-"""Explains record batches: header fields, their bits, CRCs, and the records.
+"""Explains record batches: header fields, flags, CRCs, and the records.
 
-A batch that cannot be read ends the view. A wrong CRC is a finding, and the batch is read all the
-same. Compressed records are one row, and then a separate view whose offsets begin at 0. `log`
-names the kind of records, as in `kraftwire.log.queries.typed_records`.
+Explaining ends at a batch that cannot be read. A wrong CRC is a finding, and its batch is
+explained anyway. Compressed records are one row, followed by a separate view of their content,
+whose offsets begin at 0. `log` names the kind of records, as in
+`kraftwire.log.queries.typed_records`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _BITS = (
     (LOG_APPEND_TIME, "timestamp_type", "LogAppendTime", "CreateTime", 1),
     (TRANSACTIONAL, "transactional", "yes", "no", 2),
     (CONTROL, "control", "yes", "no", 2),
-    (DELETE_HORIZON, "delete_horizon", "the base timestamp is it", "none", 2),
+    (DELETE_HORIZON, "delete_horizon", "in the base timestamp", "none", 2),
 )
 _LENGTH_AT = 8
 _LAST_DELTA_AT = 23
@@ -64,11 +65,10 @@ def explain_batches(
 ) -> None:
     """Explain consecutive batches that fill the data.
 
-    `limit` is how many bytes a batch may decompress to. `may_be_cut` allows the last batch to be
-    cut off, as in the response to a fetch.
+    `limit` is the number of bytes that a batch may decompress to. With `may_be_cut`, the last
+    batch may be incomplete, as in a fetch response.
     """
-    reader = BatchExplainer(registry, log, limit, may_be_cut=may_be_cut)
-    reader.run(scope, data, "batches")
+    BatchExplainer(registry, log, limit, may_be_cut=may_be_cut).run(scope, data, "batches")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class BatchExplainer:
     limit: int = DEFAULT_LIMIT
     may_be_cut: bool = False
     is_inner: bool = False
-    """Whether these are the messages inside a compressed one of magic 0 or 1."""
+    """True for the messages inside a compressed message of magic 0 or 1."""
 
     def run(self, scope: Scope, data: bytes, what: str) -> None:
         """Explain all batches; their paths begin with `what` unless the scope has a path."""
@@ -95,9 +95,9 @@ class BatchExplainer:
             number += 1
 
     def batch(self, scope: Scope, data: bytes, position: int) -> int | None:
-        """Explain the batch at a position, where the scope begins.
+        """Explain the batch at `position` of the data, with which the scope begins.
 
-        Returns the batch's size, or None if nothing after it can be read.
+        Returns the batch's size, or None if no more batches can be read.
         """
         header = parse_header(data, position, 0)
         left = len(data) - position
@@ -125,7 +125,7 @@ class BatchExplainer:
         return header.size
 
     def _give_up(self, trace: Trace, problem: str, at: int) -> None:
-        """Explain bytes that are not a batch, or the part of one that may be cut off."""
+        """Explain bytes that are not a complete batch."""
         is_cut = at in (0, _LENGTH_AT) and "left" in problem
         if not (self.may_be_cut and is_cut):
             trace.refuse(problem, "", at)
@@ -151,30 +151,29 @@ class BatchExplainer:
             self._packed(trace, header, content.value)
 
     def _packed(self, trace: _BatchTrace, header: BatchHeader, packed: bytes) -> None:
-        """Explain the content of a compressed batch, as a separate view."""
+        """Explain the content of a compressed batch as a separate view."""
         scope = trace.scope
         try:
             data = decompress(header.codec, packed, limit=self.limit, magic=header.magic)
         except CompressionError as error:
             trace.refuse(str(error), "records", len(trace.data) - len(packed))
             return
-        where = f"{scope.view}, in it " if scope.view else ""
-        view = f"{where}the batch at byte {scope.base}"
+        outer = f"{scope.view}, in it " if scope.view else ""
+        view = f"{outer}the batch at byte {scope.base}"
         inner = Scope(scope.report, 0, scope.depth, scope.path, view)
-        note = (
-            f"{count_of(len(data), 'byte')} out of {header.codec_label}, whose offsets begin at 0"
-        )
-        inner.add("view", "decompressed", 0, len(data), note=f"{view}: {note}")
+        size = count_of(len(data), "byte")
+        note = f"{view}: {size} from {header.codec_label}; offsets begin at 0 again"
+        inner.add("view", "decompressed", 0, len(data), note=note)
         inner = inner.inside(0)
         if header.magic >= 2:
             self._trace(data, header, inner).records()
         else:
-            within = BatchExplainer(self.registry, self.log, self.limit, is_inner=True)
-            within.run(inner.inside(0, deeper=0, path=f"{scope.path}.messages"), data, "")
+            explainer = BatchExplainer(self.registry, self.log, self.limit, is_inner=True)
+            explainer.run(inner.inside(0, deeper=0, path=f"{scope.path}.messages"), data, "")
 
 
 def _problem(header: BatchHeader, left: int) -> tuple[str, int]:
-    """Return why a batch cannot be read, and at which of its bytes; empty if it can."""
+    """Return why a batch cannot be read, or "", and the byte of the mistake."""
     problem = problem_of(header)
     if problem is None:
         if header.size <= left:
@@ -190,7 +189,7 @@ def _problem(header: BatchHeader, left: int) -> tuple[str, int]:
 
 
 class _BatchTrace(Trace):
-    """Explains the header and records of a batch, or only the records if they were compressed."""
+    """Explains the header and records of a batch, or its decompressed records."""
 
     def __init__(
         self,
@@ -207,14 +206,14 @@ class _BatchTrace(Trace):
         self._in_records = False
 
     def records(self) -> None:
-        """Explain the records, which must fill the rest."""
+        """Explain the records; refuse bytes after them."""
         scope, count = self.scope, self._header.record_count
         self._in_records = True
         for number in range(count):
             self._opener.begin()
-            one = scope.inside(0, deeper=0, path=f"{scope.path}.records[{number}]")
-            one.add("struct", "record", self.tell())
-            self.scope = one.inside(0)
+            record = scope.inside(0, deeper=0, path=f"{scope.path}.records[{number}]")
+            record.add("struct", "record", self.tell())
+            self.scope = record.inside(0)
             if self.parse(RECORD)[1] is not None:
                 return
         self.scope = scope
@@ -252,7 +251,7 @@ class _BatchTrace(Trace):
         return remark_on_crc(crc, zlib.crc32(memoryview(self.data)[LEGACY_CRC_FROM:]))
 
     def after(self, part: Part, value: Any, scope: Scope) -> None:
-        """Explain the bits of a batch's attributes; those of a record are unused."""
+        """Explain the flags in a batch's attributes; a record's attributes are unused."""
         if part.name != "attributes" or self._in_records:
             return
         header = self._header

@@ -1,7 +1,7 @@
-"""Stored files: the batch at a position or with an offset, or all of them; index entries.
+"""Explains stored files: all their batches or index entries, or the one at a position or offset.
 
-Files of batches are read batch by batch, so that memory does not grow with the file. What
-records mean is found from the path (`kraftwire.log.queries.typed_records`).
+Batches are read one by one, so memory does not grow with the file. The path of a file determines
+what its records mean (`kraftwire.log.queries.typed_records`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kraftwire_wire.errors import KraftwireError, count_of
 from kraftwire_wire.registry import Registry
 
 _MAX_DAMAGE = 1 << 20
-"""How many damaged bytes are shown at most: the whole rest of a file may be damaged."""
+"""The most damaged bytes that are shown: the whole rest of a file may be damaged."""
 
 _INT32, _INT64 = ("int32", c.Int32sb), ("int64", c.Int64sb)
 _ENTRIES = {
@@ -37,12 +37,12 @@ _ENTRIES = {
     FileKind.TIME_INDEX: (TIME_ENTRY.size, (("timestamp", *_INT64), ("relative_offset", *_INT32))),
 }
 _CRC_FROM = 6
-"""The position in a producer snapshot from which on its CRC covers it."""
+"""The position in a producer snapshot at which the bytes covered by its CRC begin."""
 
 EXPLAINABLE = frozenset(
     {*BATCH_FILES, *_ENTRIES, FileKind.TRANSACTION_INDEX, FileKind.PRODUCER_SNAPSHOT}
 )
-"""The kinds of files that can be explained; the others are text."""
+"""The file kinds that can be explained; files of other kinds are text."""
 
 
 def explain_file(
@@ -63,7 +63,7 @@ def explain_file(
         if file.kind in BATCH_FILES:
             _batches(reader, source, scope, position, offset)
         elif offset is not None:
-            raise KraftwireError(f"{file.path} has no batches, so none with offset {offset}")
+            raise KraftwireError(f"{file.path} has no batches, so it has no offset {offset}")
         elif file.kind is FileKind.PRODUCER_SNAPSHOT:
             snapshot = reader.registry.message("ProducerSnapshot")
             _ProducersTrace(file.read(), scope, reader.registry).prefixed(snapshot)
@@ -76,7 +76,7 @@ def _batches(
 ) -> None:
     found = False
     for place, item in enumerate(scan_headers(source)):
-        if not _is_wanted(item, position, offset):
+        if not _is_selected(item, position, offset):
             continue
         found = True
         _batch(reader, source, scope, item, place)
@@ -86,14 +86,14 @@ def _batches(
         raise KraftwireError(f"{source.name} has no batch with offset {offset}")
 
 
-def _is_wanted(item: BatchHeader | Damage, position: int | None, offset: int | None) -> bool:
+def _is_selected(item: BatchHeader | Damage, position: int | None, offset: int | None) -> bool:
     if position is not None:
         return position < item.end
     if offset is None:
         return True
     if not isinstance(item, BatchHeader):
         return False
-    # The offset of a compressed message of magic 0 or 1 is that of the last one in it.
+    # A compressed message of magic 0 or 1 has the offset of the last message inside it.
     first = item.base_offset if item.magic >= 2 else 0
     return first <= offset <= item.last_offset
 
@@ -101,7 +101,7 @@ def _is_wanted(item: BatchHeader | Damage, position: int | None, offset: int | N
 def _batch(
     reader: BatchExplainer, source: Source, scope: Scope, item: BatchHeader | Damage, place: int
 ) -> None:
-    """Explain a batch, or the damage found instead of one."""
+    """Explain a batch, or the damage instead of it."""
     start = item.start if isinstance(item, Damage) else item.position
     inside = scope.inside(start, deeper=0, path=f"batches[{place}]")
     if isinstance(item, BatchHeader):
@@ -109,9 +109,9 @@ def _batch(
         return
     data = source.read_at(start, min(item.size, _MAX_DAMAGE))
     left = item.size - len(data)
-    behind = f"; {count_of(left, 'more byte')} of this not shown" if left else ""
+    hidden = f"; {count_of(left, 'more byte')} not shown" if left else ""
     if item.claimed is None or reader.batch(inside, data, 0) is not None:
-        Trace(data, inside).refuse(f"{item.kind.value}: {item.reason}{behind}", "", 0)
+        Trace(data, inside).refuse(f"{item.kind.value}: {item.reason}{hidden}", "", 0)
 
 
 def _entries(
@@ -134,7 +134,7 @@ def _entries(
 
 
 def _zeros_from(source: Source) -> int:
-    """Return where the zeros at the end of a file begin."""
+    """Return the position at which the zeros at the end of a file begin."""
     end = source.size
     while end:
         size = min(end, _MAX_DAMAGE)
@@ -149,9 +149,9 @@ def _zeros(source: Source, scope: Scope, start: int, end: int) -> None:
     """Explain the zeros that a broker has allocated for future entries."""
     data = source.read_at(start, min(end - start, _MAX_DAMAGE))
     left = end - start - len(data)
-    behind = f"; {count_of(left, 'more byte')} of them not shown" if left else ""
+    hidden = f"; {count_of(left, 'more byte')} not shown" if left else ""
     Trace(data, scope).parse(
-        Label(c.Bytes(len(data)), Part("value", f"zeros, allocated ahead{behind}"))
+        Label(c.Bytes(len(data)), Part("value", f"zeros, allocated ahead{hidden}"))
     )
 
 
@@ -165,24 +165,22 @@ def _entry(registry: Registry, file: LogFile, data: bytes, scope: Scope) -> None
 
 
 class _EntryTrace(Trace):
-    """An entry of an index: offsets count from that of the segment."""
+    """Explains an index entry, whose offsets are relative to the segment's base offset."""
 
     def __init__(self, data: bytes, scope: Scope, base_offset: int) -> None:
         super().__init__(data, scope)
         self._base_offset = base_offset
 
     def remark(self, part: Part, value: Any) -> Remark:
-        """The offset, and the time."""
         if part.name == "relative_offset":
             return Remark(f"offset {self._base_offset + value}")
         return Remark(time_ms=value) if part.name == "timestamp" else Remark()
 
 
 class _ProducersTrace(MessageTrace):
-    """A producer snapshot, whose CRC is that of what follows it."""
+    """Explains a producer snapshot, whose CRC covers the bytes after it."""
 
     def remark(self, part: Part, value: Any) -> Remark:
-        """Whether the CRC is right."""
-        return (
-            remark_on_crc(value, crc32c(self.data[_CRC_FROM:])) if part.name == "crc" else Remark()
-        )
+        if part.name != "crc":
+            return Remark()
+        return remark_on_crc(value, crc32c(self.data[_CRC_FROM:]))

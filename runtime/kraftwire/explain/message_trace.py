@@ -1,4 +1,4 @@
-"""Explains one message, the version before it, and the messages of consumers inside it."""
+"""Explains a message, a version before it, and consumers' messages inside it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _BLOBS = {
 """Fields that hold a message if the protocol type of the group is `consumer`."""
 
 _MAX_MARKS = 1000
-"""How many fields of one message are marked as not canonical."""
+"""The most fields of one message that are marked as not canonical."""
 
 
 class MessageTrace(Trace):
-    """Explains messages, and the bytes in them that are known to hold messages."""
+    """Explains messages, and the messages inside their bytes fields."""
 
     def __init__(self, data: bytes, scope: Scope, registry: Registry) -> None:
         super().__init__(data, scope)
@@ -42,10 +42,10 @@ class MessageTrace(Trace):
         self.message_name = ""
         self._protocol_type: str | None = None
         self._marks: dict[int, str] = {}
-        """What is not canonical in the message, by its offset."""
+        """Remarks on bytes that are not canonical, by offset."""
 
     def message(self, message: type[Message], version: int) -> DecodeError | None:
-        """Explain a message at the position, below a row with its name."""
+        """Explain a message at the current position, below a row with its name."""
         self.message_name = message.__name__
         scope = self.scope
         scope.add("message", message.__name__, self.tell(), note=f"version {version}")
@@ -60,21 +60,21 @@ class MessageTrace(Trace):
         return error
 
     def whole(self, message: type[Message], version: int) -> DecodeError | None:
-        """Explain a message that fills the rest."""
+        """Explain a message that extends to the end of the data."""
         error = self.message(message, version)
         if error is not None:
             return error
         return self.check_end(f"{message.__name__} version {version}")
 
     def prefixed(self, message: type[Message]) -> DecodeError | None:
-        """Explain a version as int16 and a message that fills the rest."""
+        """Explain a version as int16, and a message to the end of the data."""
         version, error = self.parse(number("version", "int16", c.Int16sb))
         if error is not None:
             return error
         return self.in_version(message, version, 0)
 
     def in_version(self, message: type[Message], version: int, at: int) -> DecodeError | None:
-        """Explain a message that fills the rest, in a version that was read at byte `at`."""
+        """Explain a message to the end of the data; its version was read at byte `at`."""
         if version not in message.VALID_VERSIONS:
             return self.refuse_version(message, version, at)
         return self.whole(message, version)
@@ -85,21 +85,20 @@ class MessageTrace(Trace):
 
     def remark(self, part: Part, value: Any) -> Remark:
         start = self.start
-        mark = self._marks.get(start, "") if self.tell() > start else ""
-        return Remark(note=mark)
+        return Remark(note=self._marks.get(start, "") if self.tell() > start else "")
 
     def after(self, part: Part, value: Any, scope: Scope) -> None:
-        """Remember the protocol type, which says what later bytes are."""
+        """Remember the protocol type, which determines what later bytes fields contain."""
         if part.name == "protocol_type" and part.role == "value":
             self._protocol_type = value
 
     def opens(self, part: Part, value: Any, scope: Scope) -> bool:
-        """Explain what consumers write into the messages of their groups."""
+        """Explain the messages that consumers embed in the messages of their groups."""
         blob = _BLOBS.get((self.message_name, part.name))
         if blob is None or self._protocol_type != _CONSUMER or blob not in self.registry:
             return False
         message = self.registry.message(blob)
-        # Only clients read these bytes, so they may be anything: try first.
+        # Brokers do not check these bytes, so they may not be a message: try first.
         if MessageTrace(value, Scope(RowReport(lambda _row: None)), self.registry).prefixed(
             message
         ):
@@ -110,12 +109,12 @@ class MessageTrace(Trace):
 
 
 def number(name: str, type_name: str, kind: Any) -> Any:
-    """Return the schema of a number before a message."""
+    """Return the schema of a number outside of messages."""
     return Label(kind, Part("value", type_name, name, name))
 
 
 def _marks(message: type[Message], version: int, data: bytes, start: int) -> dict[int, str]:
-    """Return remarks on bytes that are not canonical, by offset; none if decoding fails."""
+    """Return remarks on bytes that are not canonical, by offset, or {} if decoding fails."""
     codec = message.codec(version)
     try:
         decoded, end = codec.decode_from(data, start)

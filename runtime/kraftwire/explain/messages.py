@@ -1,6 +1,6 @@
 """Explains messages and frames: requests and responses with their headers.
 
-Offsets and paths of errors are those of `Registry.decode_request` and `decode_response`.
+Errors have the same offsets and paths as in `Registry.decode_request` and `decode_response`.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ _CORRELATION_ID = 4
 
 
 class _FrameTrace(MessageTrace):
+    """Explains messages, and the record batches inside them."""
 
     def opens(self, part: Part, value: Any, scope: Scope) -> bool:
         if not part.type.endswith("records"):
             return super().opens(part, value, scope)
         scope.add("opened", part.type, 0, len(value), name=part.name)
-        # A broker cuts what it sends at a size, not at a batch.
-        is_answer = self.message_name in ("FetchResponse", "FetchSnapshotResponse")
-        explain_batches(self.registry, scope.inside(0), value, may_be_cut=is_answer)
+        # A broker limits the bytes of its response, so it may cut off the last batch.
+        may_be_cut = self.message_name in ("FetchResponse", "FetchSnapshotResponse")
+        explain_batches(self.registry, scope.inside(0), value, may_be_cut=may_be_cut)
         return True
 
 
 def explain_message(
     registry: Registry, message: type[Message], version: int, data: bytes, scope: Scope
 ) -> DecodeError | None:
-    """Explain a bare message that fills the data; may raise `UnsupportedVersion`."""
+    """Explain a message without a header that fills the data; may raise `UnsupportedVersion`."""
     return _FrameTrace(data, scope, registry).whole(message, version)
 
 

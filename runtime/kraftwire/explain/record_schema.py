@@ -1,6 +1,6 @@
-"""The headers of batches and their records as schemas, field by field.
+"""Schemas of batch headers and records, in which each field is a separate part.
 
-`kraftwire.log` reads the same bytes for speed; here each field is a part of its own.
+`kraftwire.log` reads the same bytes faster.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ LEGACY_HEADERS = {0: _struct(*_LEGACY), 1: _struct(*_LEGACY, ("int64", "timestam
 
 
 def _zigzag(most: int) -> Any:
-    """A zigzag varint of up to so many bytes."""
+    """Return the construct of a zigzag varint of at most `most` bytes."""
 
     def join(octets: list[int], _context: Any) -> int:
         if octets[-1] > 0x7F:
@@ -74,13 +74,13 @@ VARINT = _zigzag(5)
 VARLONG = _zigzag(10)
 
 
-def _nothing_below_null(number: int, _context: Any) -> int:
+def _check_length(number: int, _context: Any) -> int:
     if number < -1:
         raise Refusal(f"a length of {number}")
     return number
 
 
-_LENGTH = c.ExprAdapter(VARINT, _nothing_below_null, lambda value, _: value)
+_LENGTH = c.ExprAdapter(VARINT, _check_length, lambda value, _: value)
 
 
 def _bytes(
@@ -97,7 +97,7 @@ LEGACY_CONTENT = c.Struct(
     *(
         _bytes(
             name,
-            c.ExprAdapter(c.Int32sb, _nothing_below_null, lambda value, _: value),
+            c.ExprAdapter(c.Int32sb, _check_length, lambda value, _: value),
             "int32",
             shown="nullable bytes",
             nullable=True,
@@ -119,7 +119,7 @@ _RECORD_HEADER = Label(
 
 
 class _Record(c.Subconstruct):  # type: ignore[misc]
-    """The length of a record and its fields, which must take as much."""
+    """The length of a record and its fields; refuses fields of another length."""
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
         start = stream.tell()

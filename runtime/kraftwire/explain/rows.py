@@ -1,8 +1,8 @@
-"""Rows that say what ranges of bytes are, and where they are sent.
+"""`ByteRow`, which describes a range of bytes, and the classes that pass rows to a sink.
 
-Every byte of the input is in exactly one leaf. Other rows name what the deeper rows after them
-belong to. The row of a struct comes before its end is known, so that rows can be printed while
-the bytes are read.
+Every byte of the input is in exactly one leaf. Other rows describe what contains the deeper rows
+after them. The row of a struct comes before its end is known, so rows can be printed while the
+bytes are read.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from typing import Any
 from kraftwire_wire.errors import DecodeError
 
 LEAVES = frozenset({"value", "length", "count", "marker", "tag", "size", "error"})
-"""The roles of rows that have bytes of their own."""
+"""The roles of rows that have their own bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByteRow:
-    """What the bytes from `start` to `end` are.
+    """Describes the bytes from `start` to `end`.
 
-    `role` is one of `LEAVES`, or `message`, `struct`, `opened`, `bits` or `view`. `path` is the
-    field's, as in errors, and `name` its last attribute. `note` explains the value, and `time_ms`
-    is the time it stands for.
-    `problem` says what is wrong at byte `at`. `view` is empty for the input itself; else it names
-    other bytes, whose offsets begin at 0: the content of a compressed batch.
+    - `role` is one of `LEAVES`, or `message`, `struct`, `opened`, `bits` or `view`.
+    - `path` is the path of the field, as in errors, and `name` the last attribute in it.
+    - `note` explains the value, and `time_ms` is the time that it means.
+    - `problem` is a problem at byte `at`.
+    - `view` is empty for the input itself. Otherwise it names other bytes, whose offsets begin
+      at 0: the content of a compressed batch.
     """
 
     role: str
@@ -45,7 +46,7 @@ class ByteRow:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the bytes are in no other leaf."""
+        """Whether the row has its own bytes."""
         return self.role in LEAVES
 
 
@@ -54,7 +55,7 @@ Sink = Callable[[ByteRow], None]
 
 @dataclass(slots=True)
 class RowReport:
-    """Where rows are sent, and the errors so far."""
+    """The sink that receives rows, and the errors so far."""
 
     sink: Sink
     findings: list[DecodeError] = field(default_factory=list)
@@ -62,7 +63,7 @@ class RowReport:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where the next rows are: what their offsets, depth and path begin with."""
+    """The base of the next rows: their depth, view, and the start of their offsets and paths."""
 
     report: RowReport
     base: int = 0
@@ -78,9 +79,9 @@ class Scope:
     def add(
         self, role: str, type_name: str, start: int = 0, end: int | None = None, **more: Any
     ) -> None:
-        """Pass a row to the sink; `start`, `end` and `at` count from the scope's own start.
+        """Pass a row to the sink; `start`, `end` and `at` are relative to the scope.
 
-        `more` are other fields of the row. Without an end the row only begins something.
+        `more` are other fields of the row. A row without an end has no bytes.
         """
         first = self.base + start
         last = first if end is None else self.base + end
@@ -90,9 +91,9 @@ class Scope:
         self.report.sink(row)
 
     def refuse(self, error: DecodeError, data: bytes, start: int) -> DecodeError:
-        """Add a row for an error and the bytes from `start` on, which were not read.
+        """Add a row for an error and for the bytes from `start` on, which were not read.
 
-        Returns the error, whose offset counted from the scope's start, with that in the input.
+        Makes the error's offset, which is relative to the scope, absolute, and returns the error.
         """
         assert error.offset is not None
         replace(self, path=error.path).add(

@@ -1,7 +1,7 @@
-"""A stream that adds a row for each part that a schema reads from it.
+"""`Trace`, a stream that adds a row for each part that a schema reads from it.
 
-When reading fails, the innermost part that was entered and not left says where: its path and
-start are those of the `DecodeError` that the emitted code raises on the same bytes.
+If reading fails, the error has the path and start of the innermost part that was entered but not
+left. The emitted code raises a `DecodeError` with the same path and offset for the same bytes.
 """
 
 from __future__ import annotations
@@ -20,26 +20,22 @@ _SIZES = {**FIXED_SIZES, "uuid": 16}
 
 
 class Remark(NamedTuple):
-    """What a row says about a value; see `ByteRow`."""
+    """The explanation of a value in its row; see `ByteRow`."""
 
     note: str = ""
     problem: str = ""
     time_ms: int | None = None
 
 
-_NOTHING = Remark()
-
-
 def remark_on_crc(stored: int, computed: int) -> Remark:
-    """Say whether a CRC is that of the bytes it covers."""
+    """Return whether a stored CRC is the CRC of the bytes it covers."""
     if computed == stored:
         return Remark(f"0x{stored:08x}, which is right")
-    reason = f"the CRC is 0x{stored:08x} here, and 0x{computed:08x} of the bytes it covers"
-    return Remark(problem=reason)
+    return Remark(problem=f"the stored CRC is 0x{stored:08x}, that of the bytes 0x{computed:08x}")
 
 
 class Trace(TraceStream):
-    """Turns the parts that are read from some bytes into rows of a scope."""
+    """Converts the parts that are read from bytes to rows of a scope."""
 
     def __init__(self, data: bytes, scope: Scope) -> None:
         super().__init__(data)
@@ -53,21 +49,21 @@ class Trace(TraceStream):
         self._sizeless = 0
         self._tag = 0
 
-    # -- what subclasses add -----------------------------------------------------------------
+    # -- hooks for subclasses ----------------------------------------------------------------
 
     def remark(self, part: Part, value: Any) -> Remark:
-        """Return what the row says about a value."""
-        return _NOTHING
+        """Return the explanation of a value."""
+        return Remark()
 
     def opens(self, part: Part, value: Any, scope: Scope) -> bool:
-        """Add rows for the content of a value; return False if it has none to show.
+        """Add rows for the content of a value; return False to show it as a plain value.
 
         `scope` begins with the value.
         """
         return False
 
     def after(self, part: Part, value: Any, scope: Scope) -> None:
-        """Add rows that say more about the value that was shown last."""
+        """Add rows after the row of a value."""
 
     @property
     def start(self) -> int:
@@ -77,7 +73,7 @@ class Trace(TraceStream):
     # -- reading -----------------------------------------------------------------------------
 
     def parse(self, schema: Any) -> tuple[Any, DecodeError | None]:
-        """Return what a schema reads from the position, or an error that already has its row."""
+        """Return what a schema reads from the position, or the error, for which a row was added."""
         del self._entered[:]
         self._depth, self._path = self.scope.depth, self.scope.path
         try:
@@ -86,7 +82,7 @@ class Trace(TraceStream):
             return None, self._fail(error)
 
     def check_end(self, what: str) -> DecodeError | None:
-        """Return the error if bytes follow the end of `what`."""
+        """Add and return an error if bytes follow the end of `what`."""
         left = len(self.data) - self.covered
         if not left:
             return None
@@ -94,7 +90,7 @@ class Trace(TraceStream):
         return self.refuse(f"{left} {noun} the end of {what}", "", self.covered)
 
     def refuse(self, reason: str, step: str, at: int) -> DecodeError:
-        """Add an error at `at`, which ends the reading; `step` ends its path."""
+        """Add and return an error at byte `at` that ends the reading; `step` ends its path."""
         path = self.scope.path
         path = f"{path}.{step}" if path and step else path or step
         return self.scope.refuse(DecodeError(reason, path, at), self.data, self.covered)
@@ -121,7 +117,7 @@ class Trace(TraceStream):
         self._depth, self._path = depth, path
 
     def count_sizeless(self, count: int) -> None:
-        """Enforce the limit of `kraftwire_wire.reader`."""
+        """Enforce the same limit as `kraftwire_wire.reader`."""
         self._sizeless += count
         if self._sizeless > SIZELESS_PER_BYTE * len(self.data):
             reason = "far more empty elements than the input has bytes"
@@ -140,7 +136,7 @@ class Trace(TraceStream):
             if self.opens(part, value, scope):
                 self.covered = end
                 return
-        said = self.remark(part, value)
+        remark = self.remark(part, value)
         self.covered = end
         here = self._here()
         here.add(
@@ -151,13 +147,13 @@ class Trace(TraceStream):
             data=self.data[start:end],
             value=value,
             name=part.name,
-            note=said.note,
-            problem=said.problem,
-            at=start if said.problem else None,
-            time_ms=said.time_ms,
+            note=remark.note,
+            problem=remark.problem,
+            at=start if remark.problem else None,
+            time_ms=remark.time_ms,
         )
-        if said.problem:
-            error = DecodeError(said.problem, self._path, here.base + start)
+        if remark.problem:
+            error = DecodeError(remark.problem, self._path, here.base + start)
             here.report.findings.append(error)
         self.after(part, value, here.inside(start))
 

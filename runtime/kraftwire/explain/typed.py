@@ -1,6 +1,6 @@
-"""Records whose bytes are messages: of Kafka's own topics, and of control batches.
+"""Explains records whose keys and values are messages: of Kafka's own topics and control batches.
 
-The framings are those of `kraftwire_wire.records`; each number in them is a row.
+`kraftwire_wire.records` describes the framing; each number in it is a row.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _FRAME_VERSION = 1
 
 
 class _TypedTrace(MessageTrace):
+    """Explains keys and values; names the types of control records."""
 
     def remark(self, part: Part, value: Any) -> Remark:
         if part.name == "control_type" and value in set(ControlType):
@@ -30,7 +31,7 @@ class _TypedTrace(MessageTrace):
 
 
 class RecordOpener:
-    """Explains keys and values of the records of one log, or of control batches."""
+    """Explains the keys and values of records of one log, or of control records."""
 
     def __init__(self, registry: Registry, log: str | None, *, is_control: bool) -> None:
         self._registry = registry
@@ -39,11 +40,11 @@ class RecordOpener:
         self._id: int | None = None
 
     def begin(self, record_id: int | None = None) -> None:
-        """Begin the next record; pass its id if no key will say it."""
+        """Begin the next record; pass its id if its key will not be explained."""
         self._id = record_id
 
     def opens(self, part: Part, raw: bytes, scope: Scope) -> bool:
-        """Add the rows of a key or value; return False if it has no known type."""
+        """Add the rows of a key or value; return False if its type is unknown."""
         is_key = part.name == "key"
         if not self._is_control and (self._log is None or (is_key and self._log in KEYLESS)):
             return False
@@ -51,7 +52,9 @@ class RecordOpener:
         trace = _TypedTrace(raw, scope.inside(0), self._registry)
         has_keys = self._is_control or self._log not in KEYLESS
         if has_keys and not is_key and self._id is None:
-            trace.refuse("the record's key does not say what it is", "", 0)
+            trace.refuse(
+                "the type of the value is unknown, since the record has no valid key", "", 0
+            )
         elif self._is_control:
             (self._control_key if is_key else self._control_value)(trace)
         elif self._log in KEYLESS:
@@ -84,7 +87,7 @@ class RecordOpener:
         elif len(trace.data) < 2:
             trace.refuse("a version takes 2 bytes", "version", 0)
         else:
-            # These messages hold their own version in their first field.
+            # The first field of these messages is their version.
             trace.in_version(message, int.from_bytes(trace.data[:2], signed=True), 0)
 
     def _metadata_value(self, trace: MessageTrace, log: str) -> None:
