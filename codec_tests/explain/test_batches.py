@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 from crc32c import crc32c
 
-from kraftwire.explain.batches import BatchExplainer, explain_batches
+from kraftwire.explain.batches import BatchExplainer
 from kraftwire.explain.files import EXPLAINABLE, explain_file
 from kraftwire.explain.rows import ByteRow
 from kraftwire.log.batches.batch import Batch, decode_batch
@@ -28,7 +28,7 @@ from codec_tests.stored_files import CODECS, batches_of, segment_of, stored_batc
 
 
 def rows_of(data: bytes, log: str | None = None) -> tuple[list[ByteRow], list[DecodeError]]:
-    return explained(partial(explain_batches, registry, data=data, log=log))
+    return explained(partial(BatchExplainer(registry, log).run, data=data))
 
 
 def _contents(rows: list[ByteRow], name: str) -> list[object]:
@@ -243,6 +243,6 @@ def test_a_compressed_message_within_another_is_not_opened() -> None:
 
 def test_what_decompresses_to_too_much_is_refused() -> None:
     data = _message(0, 1, 1, None, gzip.compress(bytes(1 << 20)))
-    rows, findings = explained(partial(explain_batches, registry, data=data, limit=1000))
+    rows, findings = explained(partial(BatchExplainer(registry, limit=1000).run, data=data))
     assert len(findings) == 1
     check_cover(rows, data)

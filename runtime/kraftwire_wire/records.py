@@ -25,7 +25,7 @@ from kraftwire_wire.reader import CompactReader
 from kraftwire_wire.registry import RecordClasses, Registry, decode_rest
 from kraftwire_wire.writer import CompactWriter
 
-_FRAME_VERSION = 1
+FRAME_VERSION = 1
 _CONTROL_KEY = Form(">hh")
 
 
@@ -72,8 +72,8 @@ def read_metadata_frame(
     """Return the message class of a metadata log's value, the version, and the message's start."""
     reader = CompactReader(value)
     frame_version = reader.read_unsigned_varint("frame version")
-    if frame_version != _FRAME_VERSION:
-        reason = f"{frame_version} is not supported; only {_FRAME_VERSION} is"
+    if frame_version != FRAME_VERSION:
+        reason = f"{frame_version} is not supported; only {FRAME_VERSION} is"
         raise DecodeError(reason, "frame version", 0)
     start = reader.position
     record_id = reader.read_unsigned_varint("record id")
@@ -86,7 +86,7 @@ def encode_metadata_record(message: Message, version: int) -> bytes:
     """Return the value of a record of a metadata log."""
     record_id, body = _record_id(message), message.encode(version)
     writer = CompactWriter()
-    for number in (_FRAME_VERSION, record_id, version):
+    for number in (FRAME_VERSION, record_id, version):
         writer.write_unsigned_varint(number)
     return bytes(writer.buffer) + body
 

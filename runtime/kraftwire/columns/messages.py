@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kraftwire.columns.engine import NATIVE
-from kraftwire.columns.rows import NULL, Rows, int16s, rows_of
+from kraftwire.columns.rows import NULL, Rows, int16_buffer, rows_of
 from kraftwire.columns.schema import message_type
 from kraftwire_wire.errors import DecodeError, FieldError, KraftwireError
 from kraftwire_wire.message import Message, Struct
@@ -43,7 +43,7 @@ def decode_messages(
     versions = pc.if_else(
         rows.is_null, pa.scalar(NULL, pa.int16()), pa.scalar(int(version), pa.int16())
     )
-    return decode_rows(message, rows, int16s(versions), on_error or raise_error)
+    return decode_rows(message, rows, int16_buffer(versions), on_error or raise_error)
 
 
 def raise_error(row: int, error: KraftwireError) -> None:

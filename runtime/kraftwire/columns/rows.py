@@ -84,7 +84,7 @@ def int32_buffer(values: Any) -> Int32s:
     return memoryview(values.buffers()[1]).cast("i")[at : at + len(values)]
 
 
-def int16s(values: pa.Array) -> Any:
+def int16_buffer(values: pa.Array) -> Any:
     """Return the values of an array without nulls as a buffer of int16."""
     values = values.cast(pa.int16())
     at = values.offset

@@ -20,7 +20,15 @@ from kraftwire.columns.frames import (
     value_versions,
 )
 from kraftwire.columns.messages import OnError, decode_rows, raise_error
-from kraftwire.columns.rows import NULL, Int32s, Rows, int16s, int32_array, int32_buffer, rows_of
+from kraftwire.columns.rows import (
+    NULL,
+    Int32s,
+    Rows,
+    int16_buffer,
+    int32_array,
+    int32_buffer,
+    rows_of,
+)
 from kraftwire.log.queries.typed_records import KEYLESS, LOGS
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
@@ -114,7 +122,7 @@ class _TypedDecoder(NamedTuple):
             int32_buffer(_take(begins, places)),
             int32_buffer(_take(rows.ends, places)),
         )
-        return decode_rows(message, spans, int16s(_take(versions, places)), note)
+        return decode_rows(message, spans, int16_buffer(_take(versions, places)), note)
 
 
 def _read_metadata(log: str, _: Rows, values: Rows, decoder: _TypedDecoder) -> dict[str, TypedRows]:

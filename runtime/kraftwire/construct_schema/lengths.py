@@ -10,7 +10,7 @@ from typing import Any
 import construct as c  # type: ignore[import-untyped]
 
 from kraftwire.construct_schema.parts import Label, Part, Refusal
-from kraftwire.construct_schema.primitives import COMPACT_LENGTH, text_from, text_to
+from kraftwire.construct_schema.primitives import COMPACT_LENGTH
 from kraftwire_wire.errors import count_of
 from kraftwire_wire.forms import MAX_STRING_LENGTH
 
@@ -127,8 +127,19 @@ def bytes_with_length(name: str, type_name: str, *, compact: bool, nullable: boo
 
 def text(raw: Any) -> Any:
     """Return the schema of a string; `raw` is the schema of its bytes."""
-    return c.ExprAdapter(
-        raw,
-        lambda value, this: None if value is None else text_from(value, this),
-        lambda value, this: None if value is None else text_to(value, this),
-    )
+    return c.ExprAdapter(raw, _decode_text, _encode_text)
+
+
+def _decode_text(raw: bytes | None, _context: Any) -> str | None:
+    try:
+        return None if raw is None else raw.decode()
+    except UnicodeDecodeError as error:
+        raise c.StringError(str(error)) from None
+
+
+def _encode_text(value: str | None, _context: Any) -> bytes | None:
+    """Encode UTF-8; a surrogate pair becomes one character, a lone surrogate `?`."""
+    if value is None:
+        return None
+    paired = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return paired.encode(errors="replace")

@@ -1,4 +1,4 @@
-"""Constructs of numbers, varints, uuids and strings."""
+"""Constructs of numbers, varints and uuids."""
 
 from __future__ import annotations
 
@@ -59,17 +59,3 @@ FIXED = {
     "float64": c.Float64b,
     "uuid": UUID,
 }
-
-
-def text_from(raw: bytes, _context: Any) -> str:
-    """Decode strict UTF-8."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        raise c.StringError(str(error)) from None
-
-
-def text_to(value: str, _context: Any) -> bytes:
-    """Encode UTF-8; a surrogate pair becomes one character, a lone surrogate `?`."""
-    paired = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return paired.encode(errors="replace")

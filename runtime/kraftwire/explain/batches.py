@@ -54,26 +54,13 @@ _LAST_DELTA_AT = 23
 _COUNT_AT = 57
 
 
-def explain_batches(
-    registry: Registry,
-    scope: Scope,
-    data: bytes,
-    *,
-    log: str | None = None,
-    limit: int = DEFAULT_LIMIT,
-    may_be_cut: bool = False,
-) -> None:
-    """Explain consecutive batches that fill the data.
+@dataclass(frozen=True, slots=True)
+class BatchExplainer:
+    """Explains consecutive batches.
 
     `limit` is the number of bytes that a batch may decompress to. With `may_be_cut`, the last
     batch may be incomplete, as in a fetch response.
     """
-    BatchExplainer(registry, log, limit, may_be_cut=may_be_cut).run(scope, data, "batches")
-
-
-@dataclass(frozen=True, slots=True)
-class BatchExplainer:
-    """Explains batches; see `explain_batches`."""
 
     registry: Registry
     log: str | None = None
@@ -82,11 +69,11 @@ class BatchExplainer:
     is_inner: bool = False
     """True for the messages inside a compressed message of magic 0 or 1."""
 
-    def run(self, scope: Scope, data: bytes, what: str) -> None:
-        """Explain all batches; their paths begin with `what` unless the scope has a path."""
+    def run(self, scope: Scope, data: bytes) -> None:
+        """Explain batches that fill the data; paths start at the scope's path or `batches`."""
         position = number = 0
         while 0 <= position < len(data):
-            path = f"{scope.path}[{number}]" if scope.path else f"{what}[{number}]"
+            path = f"{scope.path or 'batches'}[{number}]"
             inside = scope.inside(position, deeper=0, path=path)
             size = self.batch(inside, data, position)
             if size is None:
@@ -169,7 +156,7 @@ class BatchExplainer:
             self._trace(data, header, inner).records()
         else:
             explainer = BatchExplainer(self.registry, self.log, self.limit, is_inner=True)
-            explainer.run(inner.inside(0, deeper=0, path=f"{scope.path}.messages"), data, "")
+            explainer.run(inner.inside(0, deeper=0, path=f"{scope.path}.messages"), data)
 
 
 def _problem(header: BatchHeader, left: int) -> tuple[str, int]:

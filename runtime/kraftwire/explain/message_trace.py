@@ -75,11 +75,8 @@ class MessageTrace(Trace):
 
     def in_version(self, message: type[Message], version: int, at: int) -> DecodeError | None:
         """Explain a message to the end of the data; its version was read at byte `at`."""
-        if version not in message.VALID_VERSIONS:
-            return self.refuse_version(message, version, at)
-        return self.whole(message, version)
-
-    def refuse_version(self, message: type[Message], version: int, at: int) -> DecodeError:
+        if version in message.VALID_VERSIONS:
+            return self.whole(message, version)
         reason = str(UnsupportedVersion(message.__name__, version, message.VALID_VERSIONS))
         return self.refuse(reason, "version", at)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kraftwire.construct_schema import Part
-from kraftwire.explain.batches import explain_batches
+from kraftwire.explain.batches import BatchExplainer
 from kraftwire.explain.message_trace import MessageTrace
 from kraftwire.explain.rows import Scope
 from kraftwire_wire.errors import DecodeError, UnsupportedVersion
@@ -28,7 +28,8 @@ class _FrameTrace(MessageTrace):
         scope.add("opened", part.type, 0, len(value), name=part.name)
         # A broker limits the bytes of its response, so it may cut off the last batch.
         may_be_cut = self.message_name in ("FetchResponse", "FetchSnapshotResponse")
-        explain_batches(self.registry, scope.inside(0), value, may_be_cut=may_be_cut)
+        explainer = BatchExplainer(self.registry, may_be_cut=may_be_cut)
+        explainer.run(scope.inside(0), value)
         return True
 
 

@@ -15,10 +15,8 @@ from kraftwire.explain.rows import Scope
 from kraftwire.explain.trace import Remark
 from kraftwire.log.queries.typed_records import KEYLESS
 from kraftwire_wire.errors import KraftwireError
-from kraftwire_wire.records import ControlType, control_message
+from kraftwire_wire.records import FRAME_VERSION, ControlType, control_message
 from kraftwire_wire.registry import Registry
-
-_FRAME_VERSION = 1
 
 
 class _TypedTrace(MessageTrace):
@@ -100,8 +98,8 @@ class RecordOpener:
             if error is not None:
                 return
             values.append(value)
-            if name == "frame_version" and value != _FRAME_VERSION:
-                trace.refuse(f"{value} is not supported; only {_FRAME_VERSION} is", name, 0)
+            if name == "frame_version" and value != FRAME_VERSION:
+                trace.refuse(f"{value} is not supported; only {FRAME_VERSION} is", name, 0)
                 return
             if name == "record_id" and value not in self._registry.record_ids[log]:
                 trace.refuse(f"no {log} record has id {value}", name, places[-1])

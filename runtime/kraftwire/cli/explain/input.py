@@ -155,7 +155,7 @@ def _batch(options: ExplainOptions, registry: Registry) -> Explain:
     if not data:
         raise CouldNotDoIt("there are no bytes to explain")
     reader = BatchExplainer(registry, options.log, options.limit)
-    return lambda scope: reader.run(scope, data, "batches")
+    return lambda scope: reader.run(scope, data)
 
 
 def _record(options: ExplainOptions, registry: Registry) -> Explain:
