@@ -28,7 +28,7 @@ class Remark(NamedTuple):
 
 
 def remark_on_crc(stored: int, computed: int) -> Remark:
-    """Return whether a stored CRC is the CRC of the bytes it covers."""
+    """Return the remark on a CRC, which is a problem if it does not match its bytes."""
     if computed == stored:
         return Remark(f"0x{stored:08x}, which is right")
     return Remark(problem=f"the stored CRC is 0x{stored:08x}, that of the bytes 0x{computed:08x}")
