@@ -220,4 +220,4 @@ def test_a_small_batch_that_becomes_a_large_one_is_not_unpacked(tmp_path: Path) 
     file.write_bytes(bomb)
     result = run("explain", "--batch", str(file))
     assert result.exit_code == 1
-    assert "more than the limit of 16777216 bytes comes out" in result.stderr
+    assert "decompresses to more than the limit of 16777216 bytes" in result.stderr

@@ -142,7 +142,7 @@ def _batch(payload: bytes, count: int) -> bytes:
     [
         (b"\x0c\0\0\0\x01\x01\0", 2, "2 records do not fit"),
         (b"\x0c\0\0\0\x01\x01\0" * 2, 1, "7 bytes follow"),
-        (b"\x0e\0\0\0\x01\x01\0\0", 1, "its length is not that"),
+        (b"\x0e\0\0\0\x01\x01\0\0", 1, "its length differs"),
         (b"\x0c\0\0\0\x03\x01\0", 1, "field of -2 bytes"),
         (b"\x0c\0\0\0\x7e\x01\0", 1, "record 0 of 1"),
         (b"\x0c\0\0\0\x01\x01\x02", 1, "1 headers in 0 bytes"),

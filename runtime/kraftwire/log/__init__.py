@@ -1,6 +1,6 @@
 """What Kafka stores on disk: record batches, segments, indexes, checkpoints, directories.
 
-The rooms, from the bytes up. Each imports only those above it, which import-linter checks:
+The subpackages, from the bytes up. Each imports only those above it (import-linter checks that):
 
     errors                    `CorruptBatch`, and how readers report problems and go on
     sources | batches         bytes and where they come from; one record batch of any magic

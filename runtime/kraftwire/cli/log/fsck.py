@@ -11,7 +11,7 @@ from kraftwire.console.failures import exit_with_findings
 from kraftwire.console.output import output_option, pick_fields, print_json, print_table, wants_json
 from kraftwire.console.progress import progress
 from kraftwire.log.directories.partition import find_partitions
-from kraftwire.log.fsck import DirectoryIdentity, Finding, Fsck, Severity, not_read
+from kraftwire.log.fsck import DirectoryIdentity, Finding, Fsck, Severity, unreadable
 
 _COLUMNS = ("severity", "check", "file", "byte", "finding")
 _ID_COLUMNS = ("id of", "id", "found in")
@@ -43,7 +43,7 @@ def fsck(paths: tuple[Path, ...], limit: int, output: str | None) -> None:
       kraftwire log fsck /disk1/kafka /disk2/kafka -o json | jq 'select(.severity == "error")'
     """
     unread: list[Finding] = []
-    partitions = find_partitions(paths, report=lambda problem: unread.append(not_read(problem)))
+    partitions = find_partitions(paths, report=lambda problem: unread.append(unreadable(problem)))
     total = sum(file.size for partition in partitions for file in partition.segments)
     check = Fsck(limit)
     with progress(total, "fsck") as done:

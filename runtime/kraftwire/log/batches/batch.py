@@ -20,6 +20,9 @@ from kraftwire.log.batches.legacy import compressed_value, decode_legacy, legacy
 from kraftwire.log.batches.record import Record, RecordChunk, decode_records
 from kraftwire.log.errors import CorruptBatch
 
+_FILE = "<bytes>"
+"""The file in errors about a batch in memory."""
+
 
 class Batch:
     """One record batch, of any magic.
@@ -49,8 +52,8 @@ class Batch:
         A list, unless that would take too much memory: see `LargeRecords`. The CRC is not checked
         here: segments check it before they return a batch.
         """
-        # `decode` does not refer to the batch, which refers to its records: in a cycle, the memory
-        # of both would wait for the garbage collector.
+        # `decode` does not refer to the batch: the batch refers to its records, and the memory of
+        # a cycle is freed only by the garbage collector.
         header, file, limit = self.header, self.file, self.limit
         data: bytes | bytearray = self.data
         if header.codec:
@@ -80,7 +83,7 @@ class Batch:
 
     @property
     def base_offset(self) -> int:
-        """The first offset; compressed messages of magic 0 and 1 are read for it."""
+        """The first offset; a compressed message of magic 0 or 1 is decompressed to find it."""
         if self.header.record_count == UNKNOWN_COUNT:
             return self.records[0].offset
         return self.header.base_offset
@@ -92,18 +95,16 @@ class Batch:
         return self.header.record_count
 
 
-def decode_batch(
-    data: bytes, position: int = 0, file: str = "<bytes>", *, limit: int = DEFAULT_LIMIT
-) -> Batch:
-    """Return the batch that starts at a position of bytes in memory, with its CRC checked.
+def decode_batch(data: bytes, position: int = 0, *, limit: int = DEFAULT_LIMIT) -> Batch:
+    """Return the batch that starts at a position of bytes in memory; check its CRC.
 
-    The records of a produce request or of a fetch response are such bytes, one batch after the
-    other. `limit` is that of `Batch`. Raise `CorruptBatch` if the bytes are not a batch.
+    The records of a produce request or a fetch response are such bytes: one batch after another.
+    `limit` is that of `Batch`. Raise `CorruptBatch` if the bytes are not a batch.
     """
     header, problem = inspect_header(data, position, position, len(data))
     if header is None or problem is not None:
-        raise CorruptBatch(file, position, problem or "not a batch")
-    batch = Batch(header, data[position : header.end], file, limit=limit)
+        raise CorruptBatch(_FILE, position, problem or "not a batch")
+    batch = Batch(header, data[position : header.end], _FILE, limit=limit)
     if not batch.has_valid_crc:
-        raise CorruptBatch(file, position, "its CRC does not match")
+        raise CorruptBatch(_FILE, position, "its CRC does not match")
     return batch

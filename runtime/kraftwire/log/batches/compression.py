@@ -1,8 +1,8 @@
-"""The codecs of record batches: their names, and compressing and decompressing.
+"""The codecs of record batches: their names, compression and decompression.
 
 Rules:
-- nothing grows beyond the limit that the caller gives, however small the input is;
-- whatever the bytes, the outcome is bytes or a `CompressionError`.
+- the output never grows beyond the caller's limit, however small the input is;
+- any input is either decompressed or refused with a `CompressionError`.
 
 Kafka's forms differ from the libraries' own in two places. Snappy comes in the framing of
 the xerial library, and raw from some clients; both are read. LZ4 frames of magic 0 have a
@@ -39,14 +39,14 @@ together: the headers of one record.
 """
 
 _LARGE = 16 << 20
-"""From this many bytes on, the arena hands over its buffer instead of copying it."""
+"""For a result of at least this size, the arena gives up its buffer instead of copying it."""
 
 _FIRST_GUESS = 64 << 10
 _GROWTH = 4
 
 
 class CompressionError(KraftwireError):
-    """Bytes that cannot be decompressed, or not within the limit."""
+    """Bytes that cannot be decompressed, or that decompress to more than the limit."""
 
 
 def over_limit(what: str, limit: int) -> str:
@@ -89,10 +89,10 @@ def unpack(
 
 
 class Arena:
-    """A buffer into which one batch after the other is decompressed."""
+    """A buffer that is reused to decompress one batch after another."""
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
-        """`limit` is how many bytes may come out of one batch."""
+        """`limit` is how many bytes one batch may decompress to."""
         self._limit = limit
         self._buffer = bytearray()
 
@@ -118,32 +118,32 @@ class Arena:
         """Decompress `data` into the buffer and return the number of bytes."""
         if codec == Compression.SNAPPY:
             return self._fill_snappy(data)
-        into = _INTO.get(codec)
-        if into is None:
-            raise CompressionError(f"no codec has number {codec}")
+        decompress_into = _DECOMPRESSORS.get(codec)
+        if decompress_into is None:
+            raise CompressionError(f"unknown codec {codec}")
         if codec == Compression.ZSTD and magic < 2:
             raise CompressionError(
-                f"zstd in a message of magic {magic}: Kafka has it only in batches of magic 2"
+                f"zstd in a message of magic {magic}: Kafka allows it only in batches of magic 2"
             )
         if codec == Compression.LZ4 and magic == 0:
             data = _fix_lz4_header(data)
         label, limit = Compression(codec).label, self._limit
         size = min(max(_FIRST_GUESS, _GROWTH * len(data)), limit)
         while True:
-            room = self._room(size)
+            room = self._reserve(size)
             size = len(room)
             try:
-                return into(data, room)
+                return decompress_into(data, room)
             except cramjam.DecompressionError as error:
                 if _TOO_SMALL not in str(error):
                     raise CompressionError(f"{label}: {error}") from None
             finally:
                 del room  # the buffer is freed before a larger one is made
             if size >= limit:
-                raise CompressionError(_too_much(label, limit))
+                raise CompressionError(_limit_exceeded(label, limit))
             size = min(size * _GROWTH, limit)
 
-    def _room(self, size: int) -> memoryview:
+    def _reserve(self, size: int) -> memoryview:
         """Return the buffer with at least `size` bytes; if it has to grow, its content is lost."""
         if len(self._buffer) < size:
             self._buffer = bytearray()  # two large buffers never exist together
@@ -157,8 +157,8 @@ class Arena:
             sizes = [cramjam.snappy.decompress_raw_len(block) for block in blocks]
             size = sum(sizes)
             if size > self._limit:
-                raise CompressionError(_too_much("snappy", self._limit))
-            room = self._room(size)
+                raise CompressionError(_limit_exceeded("snappy", self._limit))
+            room = self._reserve(size)
             for block, length in zip(blocks, sizes, strict=True):
                 cramjam.snappy.decompress_raw_into(block, room[used : used + length])
                 used += length
@@ -167,8 +167,8 @@ class Arena:
         return used
 
 
-def _too_much(label: str, limit: int) -> str:
-    return over_limit(f"{label}: more than the limit of {limit} bytes comes out", limit)
+def _limit_exceeded(label: str, limit: int) -> str:
+    return over_limit(f"{label}: decompresses to more than the limit of {limit} bytes", limit)
 
 
 def _snappy_blocks(data: bytes | memoryview) -> list[bytes | memoryview]:
@@ -180,21 +180,21 @@ def _snappy_blocks(data: bytes | memoryview) -> list[bytes | memoryview]:
     position = len(_XERIAL_HEADER)
     while position < len(data):
         if position + _SIZE.size > len(data):
-            raise CompressionError("snappy: a block's size is cut off")
+            raise CompressionError("snappy: the size of a block is cut off")
         size: int = _SIZE.unpack_from(data, position)[0]
         position += _SIZE.size
         left = len(data) - position
         if not 0 < size <= left:
-            raise CompressionError(f"snappy: a block of {size} bytes, {left} left")
+            raise CompressionError(f"snappy: a block of {size} bytes, but {left} are left")
         blocks.append(data[position : position + size])
         position += size
     return blocks
 
 
 _TOO_SMALL = "failed to write whole buffer"
-"""cramjam's error if the output buffer is full; a test checks that it still says so."""
+"""cramjam's error if the output buffer is full; a test checks that its wording stays."""
 
-_INTO: dict[int, Callable[[bytes | memoryview, memoryview], int]] = {
+_DECOMPRESSORS: dict[int, Callable[[bytes | memoryview, memoryview], int]] = {
     Compression.GZIP: cramjam.gzip.decompress_into,
     Compression.LZ4: cramjam.lz4.decompress_into,
     Compression.ZSTD: cramjam.zstd.decompress_into,
@@ -202,7 +202,7 @@ _INTO: dict[int, Callable[[bytes | memoryview, memoryview], int]] = {
 
 
 def compress(codec: int, data: bytes) -> bytes:
-    """Return `data` as Kafka reads it from a batch of magic 2."""
+    """Return `data` compressed for a batch of magic 2, in the form that Kafka reads."""
     match codec:
         case Compression.NONE:
             return data
@@ -214,7 +214,7 @@ def compress(codec: int, data: bytes) -> bytes:
             return _compress_lz4(data)
         case Compression.ZSTD:
             return bytes(cramjam.zstd.compress(data))
-    raise CompressionError(f"no codec has number {codec}")
+    raise CompressionError(f"unknown codec {codec}")
 
 
 # -- snappy --------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ _XXH_PRIMES = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
 
 
 def _fix_lz4_header(data: bytes | memoryview) -> bytes | memoryview:
-    """Return a frame of magic 0 with the right header checksum; Kafka does not check it."""
+    """Return an LZ4 frame of magic 0 with a corrected header checksum (KIP-57)."""
     start, end = len(_LZ4_MAGIC), len(_LZ4_MAGIC) + len(_LZ4_DESCRIPTOR)
     if bytes(data[:start]) != _LZ4_MAGIC or len(data) <= end:
         return data

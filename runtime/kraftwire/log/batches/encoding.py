@@ -1,6 +1,6 @@
-"""Records to record batches of magic 2: the same bytes that Kafka's builder makes.
+"""Encoding records as batches of magic 2: the same bytes that Kafka's builder writes.
 
-The format leaves no choice except the compressed bytes: the base timestamp is the first
+Only the compressed bytes may differ. The rest is determined: the base timestamp is the first
 record's (or the delete horizon), lengths are the shortest varints, unused bits are 0.
 """
 
@@ -45,7 +45,7 @@ class BatchSettings(NamedTuple):
     is_transactional: bool = False
     is_control: bool = False
     log_append_time: int | None = None
-    """The broker's time in ms, which all records then have; None for CreateTime."""
+    """The broker's time in ms, which replaces the records' timestamps; None for CreateTime."""
     delete_horizon: int | None = None
     """The time in ms from which the cleaner may remove tombstones and markers (KIP-534)."""
 
@@ -54,15 +54,16 @@ PLAIN = BatchSettings()
 
 
 def encode_batch(records: Sequence[Record], settings: BatchSettings = PLAIN) -> bytes:
-    """Return a batch of at least one record; offsets ascend, and gaps among them are kept.
+    """Return a batch of records; their offsets must ascend, and may have gaps.
 
-    Raise `EncodeError`, with the record's index, if a value does not fit the format.
+    Raise `EncodeError` if there are no records or, with the record's index, if a value does not
+    fit the format.
     """
     if not records:
-        raise EncodeError("a batch of no records")
+        raise EncodeError("no records: a batch needs at least one")
     first, last = records[0], records[-1]
     if first.offset < 0:
-        raise EncodeError(f"offset {first.offset} is below 0", "records[0]")
+        raise EncodeError(f"offset {first.offset} is negative", "records[0]")
     horizon = settings.delete_horizon
     base_timestamp = first.timestamp if horizon is None else horizon
     payload = _encode_records(records, first.offset, base_timestamp)
@@ -72,7 +73,7 @@ def encode_batch(records: Sequence[Record], settings: BatchSettings = PLAIN) -> 
         max_timestamp = max(record.timestamp for record in records)
     length = HEADER.size - LOG_OVERHEAD + len(payload)
     if length > _MAX_LENGTH:
-        raise EncodeError(f"{length} bytes are too many for one batch")
+        raise EncodeError(f"a batch of {length} bytes is larger than {_MAX_LENGTH}")
     try:
         header = HEADER.pack(
             first.offset,
@@ -98,7 +99,7 @@ def encode_batch(records: Sequence[Record], settings: BatchSettings = PLAIN) -> 
 def control_record(
     offset: int, timestamp: int, control_type: int, message: Message, version: int = 0
 ) -> Record:
-    """Return a record for a batch whose settings say `is_control`."""
+    """Return a control record, for a batch with `BatchSettings.is_control`."""
     key = encode_control_key(control_type)
     return Record(offset, timestamp, key, encode_control_value(control_type, message, version), ())
 
@@ -118,11 +119,11 @@ def _encode_records(records: Sequence[Record], base_offset: int, base_timestamp:
     for number, record in enumerate(records):
         path = f"records[{number}]"
         if not previous < record.offset <= base_offset + _MAX_LENGTH:
-            raise EncodeError(f"offset {record.offset} after {previous}", path)
+            raise EncodeError(f"offset {record.offset} cannot follow {previous}", path)
         if record.timestamp not in _INT64 or record.timestamp - base_timestamp not in _INT64:
             raise EncodeError(f"timestamp {record.timestamp} does not fit", path)
         previous = record.offset
-        body = bytearray(1)  # the attributes: no bit is used
+        body = bytearray(1)  # the attributes; their bits are unused
         write_varint(body, record.timestamp - base_timestamp)
         write_varint(body, record.offset - base_offset)
         _write_bytes(body, record.key)
@@ -140,7 +141,7 @@ def _encode_key(key: str, path: str) -> bytes:
     try:
         return key.encode(errors=HEADER_KEY_ERRORS)
     except UnicodeEncodeError:
-        raise EncodeError(f"header key {key!r} has no bytes", path) from None
+        raise EncodeError(f"header key {key!r} cannot be encoded as UTF-8", path) from None
 
 
 def _write_bytes(buffer: bytearray, value: bytes | None) -> None:

@@ -1,4 +1,4 @@
-"""The headers of record batches: what a batch says about itself before its records.
+"""The headers of record batches: everything before the records.
 
 Magic 2, the format since Kafka 0.11 (KIP-98), 61 bytes:
 
@@ -14,9 +14,9 @@ The length counts the bytes after itself; the CRC-32C covers everything from the
 Attributes: bits 0-2 codec, 3 LogAppendTime, 4 transactional, 5 control, 6 delete horizon
 (the base timestamp is then when tombstones and markers may be removed, KIP-534).
 
-A message of magic 0 or 1 is a batch of its own: offset, size, CRC-32, magic, attributes,
+A message of magic 0 or 1 counts as a batch: offset, size, CRC-32, magic, attributes,
 with magic 1 a timestamp; then key and value. The value of a compressed message contains
-messages, and its offset is that of the last of them.
+messages; its offset is that of the last one.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ TRANSACTIONAL = 0x10
 CONTROL = 0x20
 DELETE_HORIZON = 0x40
 
-_MIN_LENGTH = HEADER.size - LOG_OVERHEAD
-_MIN_LENGTHS = {0: 14, 1: 22, 2: _MIN_LENGTH}
+MIN_LENGTH = HEADER.size - LOG_OVERHEAD
+_MIN_LENGTHS = {0: 14, 1: 22, 2: MIN_LENGTH}
 _MAX_SEQUENCE = 0x7FFFFFFF
-_MAX_OFFSET = (1 << 63) - 1
+MAX_OFFSET = (1 << 63) - 1
 
 
 class BatchHeader(NamedTuple):
-    """The position of a batch in its file, then its header's fields in the order of magic 2.
+    """The position of a batch in its file, and its header's fields in the order of magic 2.
 
     For magic 0 and 1, `base_offset` is the offset in the header, the record count is 1, or
     `UNKNOWN_COUNT` if the message is compressed, and fields that the format lacks are -1.
@@ -177,9 +177,9 @@ def parse_header(data: bytes | bytearray, start: int, position: int) -> BatchHea
 
 
 def parse_sound_header(data: bytes, start: int, position: int, size: int) -> BatchHeader | None:
-    """Return a header of magic 2 without a problem in a file of `size` bytes, or None.
+    """Return a valid header of magic 2 in a file of `size` bytes; None for anything else.
 
-    The fast path: `parse_header` and `problem_of` find out what is wrong with other headers.
+    The fast path: call `inspect_header` to find out why it returned None.
     """
     if len(data) - start < HEADER.size:
         return None
@@ -187,8 +187,8 @@ def parse_sound_header(data: bytes, start: int, position: int, size: int) -> Bat
     offset, length, _, magic, _, _, delta, _, _, _, _, _, count = fields
     if (
         magic == 2
-        and _MIN_LENGTH <= length <= size - position - LOG_OVERHEAD
-        and 0 <= offset <= _MAX_OFFSET - delta
+        and MIN_LENGTH <= length <= size - position - LOG_OVERHEAD
+        and 0 <= offset <= MAX_OFFSET - delta
         and delta >= 0
         and count >= 0
     ):
@@ -197,16 +197,16 @@ def parse_sound_header(data: bytes, start: int, position: int, size: int) -> Bat
 
 
 def problem_of(header: BatchHeader) -> str | None:
-    """Return what is wrong with a header whatever its file; None if it is valid."""
+    """Return what is wrong with a header, regardless of its file; None if it is valid."""
     magic = header.magic
     if magic not in _MIN_LENGTHS:
         return f"magic {magic}; only 0, 1 and 2 are known"
     if header.length < _MIN_LENGTHS[magic]:
         return f"batch length {header.length} is below the minimum, {_MIN_LENGTHS[magic]}"
     if header.base_offset < 0:
-        return f"base offset {header.base_offset}"
-    if header.base_offset + header.last_offset_delta > _MAX_OFFSET:
-        return f"base offset {header.base_offset} with delta {header.last_offset_delta}"
+        return f"base offset {header.base_offset} is negative"
+    if header.base_offset + header.last_offset_delta > MAX_OFFSET:
+        return f"base offset {header.base_offset} plus {header.last_offset_delta} is too large"
     if magic >= 2 and (header.last_offset_delta < 0 or header.record_count < 0):
         return f"{header.record_count} records with last offset delta {header.last_offset_delta}"
     return None
@@ -215,14 +215,15 @@ def problem_of(header: BatchHeader) -> str | None:
 def inspect_header(
     data: bytes, start: int, position: int, size: int
 ) -> tuple[BatchHeader | None, str | None]:
-    """Return the header at `data[start]`, if there is one of any magic, and what is wrong with it.
+    """Return the header of any magic at `data[start]`, and what is wrong with it.
 
-    `position` is that of the header in a file of `size` bytes.
+    Each is None if there is no such thing. `position` is that of the header in a file of `size`
+    bytes.
     """
     header = parse_header(data, start, position)
     if header is None:
         return None, f"{count_of(size - position, 'byte')} left, too few for the header of a batch"
     problem = problem_of(header)
     if problem is None and header.end > size:
-        problem = f"a batch of {header.size} bytes, {size - position} left"
+        problem = f"a batch of {header.size} bytes, but {size - position} are left"
     return header, problem

@@ -1,8 +1,8 @@
 """The records of a batch as a sequence that fits into memory, however many they are.
 
-A few kilobytes can decompress to millions of records, honestly or not. All of them are checked
-before the first is returned. If they take little memory, they are kept in a list; otherwise
-each iteration decodes them again, a chunk at a time.
+A few kilobytes can decompress to millions of records, in a crafted batch or a real one. All of them
+are checked before the first is returned. If they take little memory, they are kept in a list;
+otherwise each iteration decodes them again, a chunk at a time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kraftwire.log.errors import CorruptBatch
 if TYPE_CHECKING:
     from kraftwire.log.batches.batch import Batch
 
-_KEPT = 64 << 20
+_MAX_LIST_BYTES = 64 << 20
 """Bytes that the list of a batch's records may take, counting `OBJECT_BYTES` for each object."""
 
 Decode = Callable[[], Iterator[RecordChunk]]
@@ -26,13 +26,13 @@ Decode = Callable[[], Iterator[RecordChunk]]
 
 
 def collect(decode: Decode, size: int) -> Sequence[Record]:
-    """Return all records of a batch, whose payload has `size` bytes, or raise `CorruptBatch`."""
+    """Return all records of a batch with a payload of `size` bytes, or raise `CorruptBatch`."""
     kept: list[Record] | None = []
     count, cost = 0, size
     for records, headers in decode():
         count += len(records)
         cost += (len(records) + headers) * OBJECT_BYTES
-        if kept is not None and cost <= _KEPT:
+        if kept is not None and cost <= _MAX_LIST_BYTES:
             kept += records
         else:
             kept = None
@@ -40,7 +40,7 @@ def collect(decode: Decode, size: int) -> Sequence[Record]:
 
 
 class LargeRecords(Sequence[Record]):
-    """Records that are decoded by each iteration; an index is found by iterating to it."""
+    """Records that each iteration decodes again; indexing iterates up to the index."""
 
     def __init__(self, decode: Decode, count: int) -> None:
         """`decode` yields `count` records and has run once without an error."""
@@ -51,7 +51,7 @@ class LargeRecords(Sequence[Record]):
         return self._count
 
     def __iter__(self) -> Iterator[Record]:
-        return chain.from_iterable(piece.records for piece in self._decode())
+        return chain.from_iterable(chunk.records for chunk in self._decode())
 
     @overload
     def __getitem__(self, index: int) -> Record: ...
@@ -60,12 +60,12 @@ class LargeRecords(Sequence[Record]):
     def __getitem__(self, index: slice) -> Sequence[Record]: ...
 
     def __getitem__(self, index: int | slice) -> Record | Sequence[Record]:
-        places = range(self._count)[index]
-        if isinstance(places, int):
-            return next(islice(self, places, None))
-        if places.step < 0:
-            return self[places[-1] : places[0] + 1 : -places.step][::-1] if places else []
-        return list(islice(self, places.start, places.stop, places.step))
+        indexes = range(self._count)[index]
+        if isinstance(indexes, int):
+            return next(islice(self, indexes, None))
+        if indexes.step < 0:
+            return self[indexes[-1] : indexes[0] + 1 : -indexes.step][::-1] if indexes else []
+        return list(islice(self, indexes.start, indexes.stop, indexes.step))
 
 
 class RecordBudget:

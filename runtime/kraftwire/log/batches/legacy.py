@@ -25,8 +25,8 @@ from kraftwire.log.batches.record import Record, RecordChunk
 from kraftwire.log.errors import CorruptBatch
 
 _SIZE = Struct(">i")
-_PIECE = 1000
-"""How many messages are read at a time."""
+_CHUNK = 1000
+"""How many messages `decode_legacy` yields at a time."""
 
 
 def decode_legacy(data: bytes | bytearray, header: BatchHeader, file: str) -> Iterator[RecordChunk]:
@@ -57,7 +57,7 @@ def compressed_value(data: bytes, header: BatchHeader, file: str) -> bytes:
 
 
 def _last_offset(data: bytes | bytearray) -> int:
-    """Return the offset of the last message, as far as the sizes lead to it."""
+    """Return the offset of the last message; follow the sizes without checking them."""
     position = last = 0
     while 0 <= position <= len(data) - LOG_OVERHEAD:
         last = position
@@ -84,10 +84,10 @@ def _inner_records(
         if problem is not None:
             raise CorruptBatch(file, outer.position, f"{problem} {place}")
         key, value = _key_and_value(message, header, file, outer.position)
-        timed = outer if outer.has_log_append_time and header.magic else header
-        records.append(Record(header.base_offset, timed.max_timestamp, key, value, ()))
+        dated = outer if outer.has_log_append_time and header.magic else header
+        records.append(Record(header.base_offset, dated.max_timestamp, key, value, ()))
         position = header.end
-        if len(records) == _PIECE:
+        if len(records) == _CHUNK:
             yield records
             records = []
     if not position:

@@ -1,15 +1,15 @@
-"""Records of magic 2: the bytes after a batch's header, decompressed, to `Record`s.
+"""Decoding records of magic 2: the decompressed bytes after a batch's header.
 
 A record is: length, attributes (int8, unused), timestamp delta (varlong), offset delta, key
 length, key, value length, value, header count, and per header key length, key, value length,
 value; all numbers except the attributes are zigzag varints, and -1 is the length of null.
 
-Records are read in chunks, so that a batch of millions does not have to fit into memory. The
-headers of one record have to: they count against the limit of the batch before they are made.
+Records are read in chunks, so a batch of millions does not have to fit into memory. The headers
+of one record do: they are checked against the limit of the batch before they are decoded.
 
 The loop is written for speed: the first two bytes of a varint are read in place, and bounds
-are checked once a record. Slices cannot leave the bytes, and a wrong length, like any other
-mistake, moves the position away from the record's end.
+are checked once per record. Slices cannot go beyond the bytes, and any wrong length moves the
+position away from the record's end.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ HEADER_KEY_ERRORS = "surrogateescape"
 """Header keys are UTF-8; other bytes become single surrogates and are encoded back unchanged."""
 
 OBJECT_BYTES = 512
-"""Bytes counted for a record or a header besides its content: more than it takes in Python."""
+"""Bytes counted for a record or a header besides its content; Python needs fewer."""
 
 _MIN_RECORD = 7
 """Bytes of the smallest record: six varints of one byte, and the attributes."""
 
-_PIECE = 256 << 10
-"""Bytes of records that are read at a time."""
+_CHUNK_BYTES = 256 << 10
+"""Bytes of records that are decoded at a time."""
 
 
 class Record(NamedTuple):
@@ -57,9 +57,9 @@ class RecordChunk(NamedTuple):
 def decode_records(
     data: bytes | bytearray, start: int, header: BatchHeader, file: str, limit: int
 ) -> Iterator[RecordChunk]:
-    """Yield the records of a batch, which are `data` from `start` to its end.
+    """Yield the records in `data` from `start` to its end, or raise `CorruptBatch`.
 
-    `limit` is how many bytes the headers of one record may take. Raise `CorruptBatch`.
+    `limit` is how many bytes the headers of one record may take.
     """
     count = header.record_count
     if count * _MIN_RECORD > len(data) - start:
@@ -85,7 +85,7 @@ def decode_records(
 
 
 def _with_bytes(record: Record) -> Record:
-    """Return a record with bytes in place of fields that were cut out of a bytearray."""
+    """Return a record with its bytearray fields converted to bytes."""
     offset, timestamp, key, value, headers = record
     return Record(
         offset,
@@ -104,14 +104,14 @@ def _read_records(
     limit: int,
     records: list[Record],
 ) -> tuple[int, int]:
-    """Append up to `count` records that begin within a chunk's bytes.
+    """Append up to `count` records that begin within a chunk.
 
-    Return the position after the last of them, and how many headers they have.
+    Return the position after the last one, and how many headers they have.
     """
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time = header.max_timestamp if header.has_log_append_time else None
     append, new, total = records.append, tuple.__new__, len(data)
-    stop, header_count = position + _PIECE, 0
+    stop, header_count = position + _CHUNK_BYTES, 0
     for _ in range(count):
         if position >= stop:
             break
@@ -188,7 +188,7 @@ def _read_records(
         else:
             position += 1
         if position != end:
-            raise ValueError("its length is not that of its fields")
+            raise ValueError("its length differs from that of its fields")
         if append_time is not None:
             timestamp = append_time
         append(new(Record, (offset, timestamp, key, value, headers)))

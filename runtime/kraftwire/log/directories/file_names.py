@@ -85,7 +85,7 @@ class PartitionName(NamedTuple):
 
 
 def parse_file_name(name: str) -> FileName | None:
-    """Parse the name of a file; return None if it is not a file of Kafka's."""
+    """Parse the name of a file; return None if Kafka has no such file."""
     state = next((suffix for suffix in _STATES if name.endswith(suffix)), "")
     name = name.removesuffix(state)
     state = state.removeprefix(".")

@@ -1,8 +1,8 @@
 """Finding Kafka's files: below a data directory, in a partition directory, or a single one.
 
-`find_files` takes a path of any of these, or one above data directories (`search`), and returns
-files that know their kind and partition. It reads only names, except for a single file that is
-not named as Kafka names it, and leaves out what Kafka has no name for.
+`find_files` accepts a path of any of these, or one above data directories (`search`), and returns
+files that know their kind and partition. It reads only names, except for a single file whose
+name has no offset, and leaves out files that are not Kafka's.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class LogFile:
     """None in a data directory itself, and if the directory's name is not a partition's."""
     storage: Storage = LOCAL
     is_alone: bool = field(default=False, compare=False)
-    """Whether the caller named this file, so that its neighbours are unknown."""
+    """Whether the caller named this file itself; its neighbours are then unknown."""
 
     @property
     def kind(self) -> FileKind:
@@ -84,7 +84,7 @@ class LogFile:
         return self.storage.size(self.path)
 
     def read(self) -> bytes:
-        """Return all of a file that is small by its nature: a checkpoint, a producer snapshot."""
+        """Return the content of a small file: a checkpoint, an index, a producer snapshot."""
         with self.open() as source:
             if source.size > _MAX_SMALL_FILE:
                 reason = f"{source.size} bytes, too large for a file of {self.kind.value}"
@@ -94,7 +94,7 @@ class LogFile:
 
 @dataclass
 class Partition:
-    """The files of one partition directory, or those that are together outside of one."""
+    """The files of one partition directory, or of another directory with Kafka's files."""
 
     directory: Path
     name: PartitionName | None
@@ -135,10 +135,10 @@ class Partition:
         return dict(pairwise(bases))
 
     def order(self, file: LogFile, start: int = 0, next_offset: int | None = None) -> BatchOrder:
-        """Return the order of a file's batches, before the one at position `start`.
+        """Return the order of a file's batches up to position `start`.
 
-        `next_offset` is the one after the batch before that, if it is known. Snapshots and the
-        metadata log have no gaps. Other logs may: a topic may have been compacted once.
+        `next_offset` is the offset after the batch before `start`, if it is known. Snapshots and
+        the metadata log have no gaps. Other logs may: a topic may have been compacted once.
         """
         if file.kind is FileKind.SNAPSHOT:
             return BatchOrder(next_offset=next_offset if start else 0, has_gaps=False)
@@ -163,13 +163,13 @@ def find_files(
     matched: Collection[Path] = (),
     report: ProblemHandler = raise_problem,
 ) -> list[LogFile]:
-    """Return the files below the paths, each once: by data directory, partition and offset.
+    """Return the files below the paths, each once, sorted by directory, partition and offset.
 
     Raise `KraftwireError` for a path without files of Kafka's, `OSError` for one that cannot be
     read. `matched` are the paths that a pattern found: such a directory may be empty, and a
-    partition being deleted stays marked as such. `report` gets a `KraftwireError` for each FIFO,
-    device, directory or broken link that is named like a file of Kafka's, and each directory that
-    cannot be listed; by default, the first is raised.
+    partition that is being deleted keeps that state. `report` gets a `KraftwireError` for each
+    FIFO, device, directory or broken link with the name of a file of Kafka's, and for each
+    directory that cannot be listed; by default, the first is raised.
     """
     found: dict[Path, LogFile] = {}
     reported = 0
@@ -198,10 +198,10 @@ def find_partitions(
     matched: Collection[Path] = (),
     report: ProblemHandler = raise_problem,
 ) -> list[Partition]:
-    """Return the files below the paths (see `find_files`) by their directory.
+    """Return the files below the paths (see `find_files`), grouped by directory.
 
-    A segment is a partition of its own if nothing shows that its neighbours belong to the same one:
-    a copy with another name, or a second one with the same first offset.
+    A segment gets its own partition if nothing shows that its neighbours belong to the same log: a
+    copy with another name, or a second one with the same first offset.
     """
     partitions: dict[Path, Partition] = {}
     taken: set[tuple[Path, int]] = set()
@@ -218,7 +218,7 @@ def find_partitions(
 
 
 _OFFSET = re.compile(r"\d{20}(?!\d)")
-"""The beginning of a segment's name, in tiered storage too."""
+"""The beginning of a segment's name, also in tiered storage."""
 
 _BY_SUFFIX = {".log": FileKind.SEGMENT, ".checkpoint": FileKind.SNAPSHOT}
 """The kind of a file that the caller named, if its name is not one of a data directory's."""
@@ -235,21 +235,21 @@ def _files_at(
         yield from _files_of(listing, storage)
 
 
-def find_directories(path: Path, storage: Storage = LOCAL) -> list[Path]:
-    """Return the directories that `find_files` lists at a path."""
-    search = DirectorySearch(path, storage, lambda _: None)
+def find_directories(path: Path) -> list[Path]:
+    """Return the local directories that `find_files` lists at a path."""
+    search = DirectorySearch(path, LOCAL, lambda _: None)
     return [listing.path for listing in search.listings(None)]
 
 
 def _partition_of(directory: Path, *, is_named: bool) -> PartitionName | None:
-    """Parse a directory's name. One that the caller named is read whatever its state."""
+    """Parse a directory's name; ignore the state of one that the caller named."""
     name = parse_partition_name(directory.absolute().name)
     return name._replace(state="") if name and is_named else name
 
 
 def _named_file(path: Path, storage: Storage, *, is_named: bool) -> LogFile:
     name = parse_file_name(path.name)
-    if name is None and path.suffix in _BY_SUFFIX:  # as tiered storage and copies have them
+    if name is None and path.suffix in _BY_SUFFIX:  # in tiered storage, or a copy
         digits = _OFFSET.match(path.name)
         offset = int(digits[0]) if digits else _first_offset(path, storage)
         name = FileName(_BY_SUFFIX[path.suffix], offset)
@@ -261,7 +261,7 @@ def _named_file(path: Path, storage: Storage, *, is_named: bool) -> LogFile:
 
 
 def _first_offset(path: Path, storage: Storage) -> int:
-    """Return the first offset in a file whose name does not have it; 0 if it is unreadable."""
+    """Return the first offset in a file, whose name does not have it; 0 if it is unreadable."""
     with storage.open(path) as source:
         data = source.read_at(0, HEADER.size)
         header = parse_sound_header(data, 0, 0, source.size)

@@ -64,7 +64,7 @@ class DirectoryListing:
 
 
 class DirectorySearch:
-    """The search at one path."""
+    """The search at one path; use it once."""
 
     def __init__(self, root: Path, storage: Storage, report: ProblemHandler) -> None:
         self._root = root
@@ -75,7 +75,7 @@ class DirectorySearch:
         self._found: list[Path] = []
 
     def listings(self, partition: PartitionName | None) -> Iterator[DirectoryListing]:
-        """Yield the path's own listing, then those below it; `partition` is its parsed name."""
+        """Yield the listing of the path, then those below it; `partition` is its parsed name."""
         own = self._list(self._root, partition, is_bounded=False)
         if own.is_partition and own.partition is not None:
             yield own
@@ -90,7 +90,7 @@ class DirectorySearch:
         yield listing
         if depth == 0:
             return
-        below = sorted(self._entered(listing), key=_in_order)
+        below = sorted(self._subdirectories(listing), key=_sort_key)
         is_data = bool(listing.files) or any(one.is_partition and one.partition for one, _ in below)
         if is_data:
             self._found.append(listing.path)
@@ -100,7 +100,7 @@ class DirectorySearch:
             elif known_as not in self._visited:
                 yield from self._below(one, known_as, depth - 1)
 
-    def _entered(self, listing: DirectoryListing) -> Iterator[tuple[DirectoryListing, Path]]:
+    def _subdirectories(self, listing: DirectoryListing) -> Iterator[tuple[DirectoryListing, Path]]:
         """Yield the listings of the subdirectories, each with its canonical path."""
         paths = [listing.path / name for name in listing.directories]
         for path, identity in zip(paths, self._storage.identities(paths), strict=True):
@@ -142,13 +142,13 @@ class DirectorySearch:
         if self._left < 0:
             seen = ", ".join(map(str, self._found)) or "none so far"
             raise KraftwireError(
-                f"{self._root}: too much below it to search, more than {MAX_SEARCHED} names; "
+                f"{self._root}: more than {MAX_SEARCHED} names below it, too many to search; "
                 f"name the data directories (found: {seen})"
             )
 
 
-def _in_order(entered: tuple[DirectoryListing, Path]) -> tuple[bool, PartitionName, str]:
-    """Partitions by topic and number, then directories with other names."""
-    listing, _ = entered
+def _sort_key(found: tuple[DirectoryListing, Path]) -> tuple[bool, PartitionName, str]:
+    """Sort partitions by topic and number, before directories with other names."""
+    listing, _ = found
     name = listing.partition
     return name is None, name or PartitionName("", 0), listing.path.name

@@ -1,12 +1,12 @@
-"""Checking what Kafka stored: every file against itself and against its neighbours.
+"""Checking what Kafka stored: each file by itself and against its neighbours.
 
-`Fsck.run` yields findings and fills the table of ids; `partition` has the checks of one
-partition, `batches`, `indexes` and `producers` those of its files.
+`Fsck.run` yields the findings and collects the ids of the directories. `partition` has the checks
+of one partition; `batches`, `indexes` and `producers` have those of its files.
 """
 
 from __future__ import annotations
 
 from kraftwire.log.fsck.directory import DirectoryIdentity, Fsck
-from kraftwire.log.fsck.finding import Finding, Severity, not_read
+from kraftwire.log.fsck.finding import Finding, Severity, unreadable
 
-__all__ = ["Fsck", "Finding", "DirectoryIdentity", "Severity", "not_read"]
+__all__ = ["Fsck", "Finding", "DirectoryIdentity", "Severity", "unreadable"]

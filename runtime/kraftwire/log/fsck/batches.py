@@ -1,4 +1,4 @@
-"""Checks of one batch after the other: offsets and epochs go up, records fit their header."""
+"""Checks of batches, one by one: offsets and epochs go up, records fit their header."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHECK = "batch"
 
 
 class BatchChecks:
-    """The checks of the batches of one partition, in the order of its segments."""
+    """Checks the batches of one partition, in order."""
 
     def __init__(self) -> None:
         self._epochs = EpochOrder()
@@ -23,7 +23,7 @@ class BatchChecks:
     def check(
         self, batch: Batch, order: BatchOrder, following: BatchHeader | None = None
     ) -> Iterator[Finding]:
-        """Yield what is wrong with the next batch of a file, and advance its `order`."""
+        """Yield what is wrong with the next batch of a file, and advance the file's `order`."""
         header = batch.header
         reason = order.problem(header, following)
         if reason is None:
@@ -46,7 +46,7 @@ class BatchChecks:
 
 
 def _record_problems(header: BatchHeader, records: Iterable[Record]) -> Iterator[str]:
-    """Yield how the records of a batch contradict its header, in one pass over them."""
+    """Yield how the records of a batch contradict its header."""
     if header.magic < 2:
         return
     previous, largest = header.base_offset - 1, header.max_timestamp

@@ -1,4 +1,4 @@
-"""Checks over one data directory or several: ids and checkpoints."""
+"""Checks of one data directory or several: partitions, checkpoints, ids."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from kraftwire.log.small_files.properties import decode_meta_properties, decode_
 from kraftwire.log.small_files.quorum_state import decode_quorum_state
 from kraftwire_wire.uuids import format_uuid
 
-_AT_THE_END = {
+_OFFSET_NAMES = {
     "recovery-point-offset-checkpoint": "recovery point",
     "replication-offset-checkpoint": "high watermark",
     "log-start-offset-checkpoint": "log start",
     "cleaner-offset-checkpoint": "cleaned offset",
 }
+"""What the offsets of each checkpoint are; none may be after the end of the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,10 @@ class Fsck:
     def run(
         self, partitions: list[Partition], done: Callable[[int], None] = lambda _: None
     ) -> Iterator[Finding]:
-        """Yield the findings of the partitions, then those of the files about them."""
+        """Yield the findings of the partitions, then of the checkpoints and the ids.
+
+        Call `done` with the size of each segment that was read.
+        """
         checkpoints = []
         for partition in partitions:
             for file in partition.files:
@@ -61,8 +65,8 @@ class Fsck:
                 at = TopicPartition(*partition.name[:2])
                 self._known.setdefault(partition.directory.parent, set()).add(at)
             if partition.name is not None and any(file.partition_state for file in partition.files):
-                yield from _left_over(partition)
-                continue  # on its way in or out, and changing
+                yield from _stray(partition)
+                continue  # being added or removed, so its files change
             yield from _swaps(partition)
             check = PartitionCheck(partition, self.limit)
             yield from check.run(done)
@@ -70,7 +74,7 @@ class Fsck:
                 self._ends.setdefault(partition.directory.parent, {})[at] = check.log_end
         for file in checkpoints:
             yield from self._checkpoint(file)
-        yield from _clashes(self.identities)
+        yield from _conflicting_ids(self.identities)
 
     def _identify(self, file: LogFile) -> Iterator[Finding]:
         if not file.in_use:
@@ -101,7 +105,7 @@ class Fsck:
         ends = self._ends.get(file.path.parent)
         if ends is None:
             return  # the caller named the file alone: there are no logs to compare it with
-        what = _AT_THE_END[file.path.name]
+        what = _OFFSET_NAMES[file.path.name]
         for at, offset in offsets.items():
             label = f"{at.topic}-{at.partition}"
             end = ends.get(at)
@@ -115,22 +119,22 @@ class Fsck:
                 yield error(file.kind.value, name, None, reason)
 
 
-def _left_over(partition: Partition) -> Iterator[Finding]:
-    """Report a stray partition: Kafka keeps it for ever, so a person has to decide."""
+def _stray(partition: Partition) -> Iterator[Finding]:
+    """Report a stray partition: Kafka never deletes it, so a person has to."""
     if any(file.partition_state == "stray" for file in partition.files):
-        reason = "a stray partition, which no topic has any more"
+        reason = "a stray partition: no topic has it any more; delete it if its data is not needed"
         yield warning("partition", str(partition.directory), None, reason)
 
 
 def _swaps(partition: Partition) -> Iterator[Finding]:
-    """Report files that replace others when the broker starts; they are not checked."""
+    """Report segments that replace others when the broker starts; they are not checked."""
     for file in partition.files:
         if file.name.state == "swap" and file.kind is FileKind.SEGMENT:
             reason = "compaction was interrupted; the broker finishes it when it starts"
             yield warning("segment", str(file.path), None, reason)
 
 
-def _clashes(identities: list[DirectoryIdentity]) -> Iterator[Finding]:
+def _conflicting_ids(identities: list[DirectoryIdentity]) -> Iterator[Finding]:
     """Check ids: one cluster id, unique directory ids, one id for each topic."""
     clusters: defaultdict[str, list[DirectoryIdentity]] = defaultdict(list)
     directories: defaultdict[str, list[DirectoryIdentity]] = defaultdict(list)

@@ -25,7 +25,7 @@ class Finding(NamedTuple):
 
     severity: Severity
     check: str
-    """The rule, by a name that does not change: `batch`, `offset index`, `topic id` ..."""
+    """The rule's name, which never changes: `batch`, `offset index`, `topic id` ..."""
     file: str
     position: int | None
     """The byte position, if the file has positions."""
@@ -43,11 +43,11 @@ def warning(check: str, file: str, position: int | None, reason: str) -> Finding
 
 
 def info(check: str, file: str, reason: str) -> Finding:
-    """Return a finding about a whole file or directory with which nothing is wrong."""
+    """Return a finding about a whole file or directory, in which nothing is wrong."""
     return Finding(Severity.INFO, check, file, None, reason)
 
 
-def not_read(problem: KraftwireError) -> Finding:
+def unreadable(problem: KraftwireError) -> Finding:
     """Return the finding for a file or directory that cannot be read."""
-    assert isinstance(problem, UnreadableFile), "that is what a search reports"
+    assert isinstance(problem, UnreadableFile), "a search reports nothing else"
     return error("file", problem.file, None, problem.reason)

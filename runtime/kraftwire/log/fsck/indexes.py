@@ -1,9 +1,9 @@
-"""Each index against its segment, entry by entry, as the batches are read.
+"""Checks of each index against its segment, entry by entry, as the batches are read.
 
-- an offset index has positions where batches start, and an offset of that batch or a later one
-  (old brokers stored the first of an append, later ones the last); both go up;
-- a time index has the largest timestamp up to an offset; both go up;
-- a transaction index has the transactions whose abort marker is in the segment.
+- An entry of an offset index has the position of a batch, and an offset of that batch or a later
+  one (old brokers stored the first offset of an append, newer ones the last); both go up.
+- An entry of a time index has the largest timestamp up to an offset; both go up.
+- A transaction index has the transactions whose abort marker is in the segment.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ _ZEROS = AbortedTxn()
 
 
 class _IndexCheck(Generic[E]):
-    """The entries of one index, one after the other, and the findings about them."""
+    """Reads the entries of one index in order, and collects the findings about them."""
 
     name: ClassVar[str]
 
     def __init__(self, file: LogFile, read: IndexReader[E], entry_size: int) -> None:
         self._file = file
         self._problems: list[Finding] = []
-        self._entries: Iterator[tuple[int, E]] = self._numbered(read, entry_size)
+        self._entries: Iterator[tuple[int, E]] = self._read(read, entry_size)
         self._before: E | None = None
         self._next: tuple[int, E] | None = self._advance()
 
-    def _numbered(self, read: IndexReader[E], size: int) -> Iterator[tuple[int, E]]:
-        """Yield entries with their positions; damage is a finding, and ends them."""
+    def _read(self, read: IndexReader[E], size: int) -> Iterator[tuple[int, E]]:
+        """Yield the entries with their positions; report damage, and stop there."""
         try:
             with self._file.open() as source:
                 for number, entry in enumerate(read(source, self._file.base_offset)):
@@ -60,7 +60,7 @@ class _IndexCheck(Generic[E]):
             self._add(problem.position, problem.reason)
 
     def _advance(self) -> tuple[int, E] | None:
-        """Return the next entry that goes up; report those before it, which do not."""
+        """Return the next entry that goes up; report the entries before it."""
         first: tuple[int, E] | None = None
         last: E | None = None
         count = 0
@@ -78,7 +78,7 @@ class _IndexCheck(Generic[E]):
         return found
 
     def _refuse(self, at: int, entry: E, count: int, *, is_same: bool) -> None:
-        """Report consecutive entries that do not go up in one line."""
+        """Report consecutive entries that do not go up, in one finding."""
         facts = ", ".join(f"{key} {value}" for key, value in entry._asdict().items())
         if count == 1:
             self._add(at, f"{facts} does not go up")
@@ -110,7 +110,7 @@ class OffsetIndexCheck(_IndexCheck[OffsetEntry]):
             at, entry = self._next
             if entry.position < header.position:
                 self._no_batch(at, entry)
-            elif header.magic >= 2 and not _names(entry, header):
+            elif header.magic >= 2 and not _fits(entry, header):
                 where = f"offset {entry.offset} at position {entry.position}"
                 there = f"offsets {header.base_offset} to {header.last_offset}"
                 self._add(at, f"{where}, but the batch there has {there}")
@@ -131,8 +131,8 @@ class OffsetIndexCheck(_IndexCheck[OffsetEntry]):
         self._add(at, f"{where}, but no batch starts there")
 
 
-def _names(entry: OffsetEntry, header: BatchHeader) -> bool:
-    """Whether an entry fits a batch: its last offset or a later one, or its first one of old."""
+def _fits(entry: OffsetEntry, header: BatchHeader) -> bool:
+    """Whether an entry fits a batch: by its last offset or a later one, or by its first."""
     return entry.offset >= header.last_offset or entry.offset == header.base_offset
 
 
@@ -153,8 +153,8 @@ class TimeIndexCheck(_IndexCheck[TimeEntry]):
         while self._next is not None and self._next[1].offset <= header.last_offset:
             at, entry = self._next
             if entry.timestamp != self._largest:
-                said = f"time {entry.timestamp} for offset {entry.offset}"
-                self._add(at, f"{said}, but the largest so far is {self._largest}")
+                claim = f"time {entry.timestamp} for offset {entry.offset}"
+                self._add(at, f"{claim}, but the largest so far is {self._largest}")
             self._next = self._advance()
 
     def finish(self) -> list[Finding]:
@@ -181,7 +181,7 @@ def check_transaction_index(
             reason = f"{len(aborted)} transactions were aborted here, and no .txnindex names them"
             yield error(_TRANSACTION_INDEX, str(segment.path), None, reason)
         return
-    wanted = {(entry.producer_id, entry.last_offset): entry for entry in aborted}
+    missing = {(entry.producer_id, entry.last_offset): entry for entry in aborted}
     known = set(markers)
     zeros_at = zeros = 0
     try:
@@ -191,7 +191,7 @@ def check_transaction_index(
                     zeros_at = zeros_at if zeros else number * TXN_ENTRY_SIZE
                     zeros += 1
                     continue
-                found = wanted.pop((entry.producer_id, entry.last_offset), None)
+                found = missing.pop((entry.producer_id, entry.last_offset), None)
                 at = number * TXN_ENTRY_SIZE
                 name = f"producer {entry.producer_id}, marker at offset {entry.last_offset}"
                 if (entry.producer_id, entry.last_offset) not in known:
@@ -205,6 +205,6 @@ def check_transaction_index(
     if zeros:
         reason = f"zeros, {count_of(zeros * TXN_ENTRY_SIZE, 'byte')} that are not entries"
         yield warning(_TRANSACTION_INDEX, str(file.path), zeros_at, reason)
-    for producer, offset in wanted:
+    for producer, offset in missing:
         reason = f"producer {producer}, marker at offset {offset}: the entry is missing"
         yield error(_TRANSACTION_INDEX, str(file.path), None, reason)

@@ -1,4 +1,4 @@
-"""All checks of one partition: its segments in order, and the files beside each."""
+"""All checks of one partition: its segments in order, and the files beside them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import suppress
 from itertools import pairwise
 
 from kraftwire.log.batches.batch import Batch
-from kraftwire.log.batches.compression import DEFAULT_LIMIT
 from kraftwire.log.batches.header import BatchHeader
 from kraftwire.log.directories.file_names import FileKind
 from kraftwire.log.directories.partition import LogFile, Partition
@@ -27,9 +26,9 @@ _MAX_EPOCH_FINDINGS = 10
 
 
 class PartitionCheck:
-    """The check of one partition; `log_end` is known after it."""
+    """Checks one partition; `log_end` is known after `run`."""
 
-    def __init__(self, partition: Partition, limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(self, partition: Partition, limit: int) -> None:
         self._partition = partition
         self._limit = limit
         self._batches = BatchChecks()
@@ -125,10 +124,10 @@ class PartitionCheck:
             self._transactions.apply(batch)
 
     def _snapshots_up_to(self, offset: int | None) -> Iterator[Finding]:
-        """Check the producer snapshots that were taken before the batch at an offset."""
+        """Check the producer snapshots up to an offset, or all of the rest."""
         while self._snapshots and (offset is None or self._snapshots[0].base_offset <= offset):
             snapshot = self._snapshots.pop(0)
-            # After damage the producers are unknown, but the file has to be readable.
+            # After damage the producers' states are unknown, but the file must still be readable.
             yield from self._producers.check(snapshot, compare=not self._is_damaged)
 
     # -- leader epochs ---------------------------------------------------------------------
@@ -155,7 +154,7 @@ class PartitionCheck:
         if epochs is None or epoch < 0 or self._wrong_epochs >= _MAX_EPOCH_FINDINGS:
             return
         known = epoch_at(epochs, header.base_offset)
-        # None below the first entry: these records were deleted, but their bytes are still there.
+        # None before the first entry: the records are deleted, but their bytes still exist.
         if known is not None and known != epoch:
             self._wrong_epochs += 1
             reason = f"leader epoch {epoch}, but leader-epoch-checkpoint has {known}"

@@ -1,9 +1,9 @@
-"""Producer snapshots against the batches: what a broker remembers about each producer.
+"""Checks of producer snapshots against the batches.
 
-A producer's state changes with each of its batches: epoch, last sequence, last offset, and
-the first offset of an open transaction. A marker ends the transaction; if its epoch is new, the
-broker forgets the older batches. It also forgets producers that were idle for long, and
-compaction removes batches, so only what both sides know is compared.
+A snapshot has the state of each producer: its epoch, last sequence, last offset, and the first
+offset of an open transaction. Each batch changes it. A marker ends the transaction; if its epoch is
+new, the broker forgets the older batches. Brokers also forget idle producers, and compaction
+removes batches, so only what both sides know is compared.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ProducerState:
 
 
 class ProducerStates:
-    """The producers of one partition, batch by batch."""
+    """The states of one partition's producers, updated with each batch."""
 
     def __init__(self) -> None:
         self._states: dict[int, ProducerState] = {}
@@ -42,7 +42,7 @@ class ProducerStates:
         if self._first_offset is None:
             self._first_offset = header.base_offset
         if header.producer_id == NO_PRODUCER or (header.is_control and not header.record_count):
-            return  # of a marker that was compacted, nothing but the header is left
+            return  # compaction left only the header of a marker
         state = self._states.setdefault(header.producer_id, ProducerState(header.producer_epoch))
         if header.is_control:
             if header.producer_epoch != state.epoch:
@@ -56,9 +56,9 @@ class ProducerStates:
         state.epoch = header.producer_epoch
 
     def check(self, file: LogFile, *, compare: bool) -> Iterator[Finding]:
-        """Check a snapshot that was taken here: after all batches so far and before the next.
+        """Check a snapshot that the broker took after the batches so far.
 
-        Without `compare`, the snapshot is only checked on its own.
+        Without `compare`, check only the snapshot itself.
         """
         try:
             snapshot = decode_producer_snapshot(file.read(), str(file.path))
@@ -83,11 +83,11 @@ class ProducerStates:
         self, file: LogFile, producer: int, stored: ProducerState, state: ProducerState
     ) -> Iterator[Finding]:
         if stored.last_offset > state.last_offset:
-            return  # its last batches were compacted away
+            return  # compaction removed its last batches
         for name in ProducerState.__slots__:
             wrong, right = getattr(stored, name), getattr(state, name)
             if name == "transaction_first_offset" and 0 <= wrong < (self._first_offset or 0):
-                continue  # it began in a segment that was deleted
+                continue  # it began in a deleted segment
             if wrong != right and right != _NONE:
                 words = name.replace("_", " ")
                 yield self._finding(file, producer, f"{words} {wrong}, the log has {right}")

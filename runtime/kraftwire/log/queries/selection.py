@@ -1,8 +1,8 @@
 """Reading a part of a partition: by offset, by time, as a transactional reader sees it.
 
-A selection avoids reading what it leaves out: segments by the names of the following ones, the
-start of a segment by its offset index, batches by their headers. An index is a hint: it is
-followed if a whole batch is at its position, otherwise reading starts at the beginning.
+A selection does not read what it leaves out: it skips segments by the names of those that follow,
+the start of a segment by its offset index, and batches by their headers. An index is only a hint:
+if there is no whole batch at its position, reading starts at the beginning.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def select_batches(
 ) -> Iterator[Batch | Damage]:
     """Yield the batches of a file that can have selected records, and all damage.
 
-    `order` describes the batches before `start`.
+    `order` has the offsets of the batches before `start`.
     """
     for item in in_order(scan_batches(source, start, limit=limit), order or BatchOrder()):
         if isinstance(item, Damage) or selection.may_have(item.header):
@@ -98,25 +98,25 @@ def select_batches(
 
 
 def _has_one_timestamp(header: BatchHeader) -> bool:
-    """Whether the header's largest timestamp is that of all records."""
+    """Whether all records have the header's largest timestamp."""
     return header.has_log_append_time or (header.magic >= 2 and header.record_count == 1)
 
 
 def _is_past(header: BatchHeader, to_offset: int | None) -> bool:
     """Whether a batch begins after the last selected offset.
 
-    Never true for magic 0 and 1, where a batch can begin below the offset in its header.
+    Never true for magic 0 and 1: such a batch can begin before the offset in its header.
     """
     return to_offset is not None and header.magic >= 2 and header.base_offset >= to_offset
 
 
 def start_position(source: Source, index: LogFile | None, from_offset: int | None) -> int:
-    """Return where in a segment to start reading for an offset: at a batch, or at 0."""
+    """Return the position in a segment to read an offset from: that of a batch, or 0."""
     return 0 if from_offset is None else indexed_start(source, open_index(index), from_offset)
 
 
 def indexed_start(source: Source, index: OffsetIndex | None, from_offset: int) -> int:
-    """Do the same for an index that was opened, if it could be."""
+    """Do the same as `start_position`, with the result of `open_index`."""
     entry = index.at_offset(from_offset) if index is not None else None
     if entry is None or batch_at(source, entry.position, from_offset) is None:
         return 0
@@ -134,9 +134,9 @@ def open_index(index: LogFile | None) -> OffsetIndex | None:
 
 
 def batch_at(source: Source, position: int, offset: int) -> BatchHeader | None:
-    """Return the header of the batch at a position that an index has for an offset.
+    """Return the header of the batch to which an index points for an offset.
 
-    None if no batch starts there, its CRC does not match, or it begins after the offset.
+    Return None if no batch starts there, its CRC does not match, or it begins after the offset.
     """
     if position < 0:
         return None

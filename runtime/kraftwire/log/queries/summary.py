@@ -12,11 +12,11 @@ from kraftwire.log.directories.partition import Partition
 from kraftwire.log.segments.segment import Damage, scan_headers
 
 MAX_LISTED = 1000
-"""Producers and gaps beyond these are counted and not listed."""
+"""At most this many producers and gaps are listed; the rest are only counted."""
 
 
 class Gap(NamedTuple):
-    """Offsets that no batch has, both ends included."""
+    """Consecutive offsets that no batch has; `last` is included."""
 
     first: int
     last: int
@@ -81,7 +81,7 @@ class PartitionSummary:
     def _add_times(self, header: BatchHeader) -> None:
         if header.max_timestamp == NO_TIMESTAMP:
             return
-        horizon = header.delete_horizon is not None  # the base timestamp is another time then
+        horizon = header.delete_horizon is not None  # it replaces the base timestamp
         first = header.max_timestamp if horizon else header.base_timestamp
         if self.first_timestamp is None or first < self.first_timestamp:
             self.first_timestamp = first

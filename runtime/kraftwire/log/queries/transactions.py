@@ -1,9 +1,9 @@
 """read_committed without a broker: which records of a partition belong to aborted transactions.
 
-A transaction of a producer begins with its first transactional batch and ends with a control
-batch whose marker is COMMIT or ABORT. `PartitionTransactions` is filled by one pass over
-headers; only control batches are read. A transaction without a marker is open: from its first
-offset on, the last stable offset, a read_committed reader sees nothing.
+A transaction begins with a producer's first transactional batch and ends with a control batch whose
+marker is COMMIT or ABORT. One pass over the headers fills `PartitionTransactions`; only
+transactional batches are read. A transaction without a marker is open: a read_committed reader sees
+nothing from its first offset on, the last stable offset.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class PartitionTransactions:
     def __init__(self) -> None:
         self.aborted: list[AbortedTransaction] = []
         self.abort_markers: list[tuple[int, int]] = []
-        """Producer and offset of every marker that aborts, also of what began before the log."""
+        """Producer and offset of every abort marker, also of transactions begun before the log."""
         self.problems: list[CorruptBatch] = []
-        """What could not be read while looking for transactions."""
+        """What could not be read while searching for transactions."""
         self._open: dict[int, int] = {}
         self._by_producer: defaultdict[int, list[AbortedTransaction]] = defaultdict(list)
 
@@ -60,7 +60,7 @@ class PartitionTransactions:
     @property
     def last_stable_offset(self) -> int | None:
         """The first offset of the oldest open transaction; None if none is open."""
-        # They are opened in the order of their offsets, so the oldest is the first.
+        # Transactions are added in the order of their offsets, so the first is the oldest.
         return next(iter(self._open.values()), None)
 
     def apply(self, batch: Batch) -> None:
@@ -108,7 +108,7 @@ class PartitionTransactions:
             return False
         if not header.is_transactional:
             return True
-        # A producer's transactions follow one another: only the last that began can hold it.
+        # A producer's transactions never overlap: only the last one that began can contain it.
         aborted = self._by_producer.get(header.producer_id, [])
         at = bisect_right(aborted, header.base_offset, key=attrgetter("first_offset")) - 1
         return at < 0 or header.base_offset > aborted[at].last_offset
@@ -117,8 +117,8 @@ class PartitionTransactions:
 def find_transactions(segments: Iterable[LogFile]) -> PartitionTransactions:
     """Return the transactions of a partition's segments, which are in order.
 
-    The CRC of transactional batches is checked, since a flipped bit makes one out of any other.
-    Damage is skipped and noted: a transaction whose marker is lost stays open.
+    The CRC of transactional batches is checked, since one flipped bit turns any batch into one.
+    Damage is skipped and added to `problems`: a transaction whose marker is lost stays open.
     """
     transactions = PartitionTransactions()
     for segment in segments:
@@ -127,24 +127,24 @@ def find_transactions(segments: Iterable[LogFile]) -> PartitionTransactions:
 
 
 def indexed_transactions(partition: Partition) -> PartitionTransactions:
-    """Return the same for a partition, from the broker's own notes if possible.
+    """Do the same for a partition, with the broker's own files if possible.
 
-    A segment is not scanned if its `.txnindex` has its aborted transactions, and the producer
-    snapshot at its end the open ones. Most segments have no aborted transaction, and no such
-    index: they are scanned, since the index could be lost as well. An index has no CRC: it is
-    believed if its markers ascend within the segment.
+    A segment is not scanned if it has a `.txnindex`, with its aborted transactions, and a producer
+    snapshot at its end, with the open ones. Most segments have no aborted transaction and no
+    `.txnindex`. They are scanned, since that file may also be lost. It has no CRC, and is trusted
+    if its markers ascend within the segment.
     """
     transactions = PartitionTransactions()
     for segment in partition.segments:
-        if not _apply_notes(transactions, partition, segment):
+        if not _apply_index(transactions, partition, segment):
             _scan(transactions, segment)
     return transactions
 
 
-def _apply_notes(
+def _apply_index(
     transactions: PartitionTransactions, partition: Partition, segment: LogFile
 ) -> bool:
-    """Apply what the broker noted about a segment; return False if that is incomplete."""
+    """Apply the broker's files about a segment; return False if they are incomplete."""
     index = partition.beside(segment, FileKind.TRANSACTION_INDEX)
     end = partition.end_of(segment)
     snapshots = {file.base_offset: file for file in partition.of_kind(FileKind.PRODUCER_SNAPSHOT)}

@@ -1,4 +1,4 @@
-"""Typed records: the key and value of a record as messages, by the topic that it is in.
+"""Typed records: the key and value of a record as messages, by the record's topic.
 
 The schema depends on the topic (`log_of_topic`): cluster metadata, the coordinators' topics and
 remote-log metadata have records with ids; control batches have control records in every
@@ -39,13 +39,13 @@ TOPICS = {
     "__share_group_state": "share",
     "__remote_log_metadata": "remote-log",
 }
-"""The logs whose records have types, as `Registry.record` names them, by topic."""
+"""The logs whose records have types, by topic; the names are those of `Registry.record`."""
 
 LOGS = tuple(TOPICS.values())
 CONTROL = "control"
 
 KEYLESS = ("cluster-metadata", "remote-log")
-"""The logs whose values have the record id; in the others the keys do."""
+"""The logs whose record ids are in the values; in the other logs they are in the keys."""
 
 _WORDS = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 
@@ -109,8 +109,8 @@ def kafka_json(typed: TypedRecord) -> tuple[dict[str, Any] | None, Any]:
     """Return key and value as the JSON of Kafka's dump-log tool; None if it prints none.
 
     A metadata record is type, version and data; a coordinator's key is type and data, its value
-    version and data, with the numbers as strings; a control record is its data alone. What members
-    of classic groups put into their bytes is decoded too.
+    version and data, with the numbers as strings; a control record is its data alone. The bytes
+    that members of classic groups send are decoded too.
     """
     value = typed.value
     data = _data(value) if value is not None else None
@@ -141,7 +141,7 @@ def _data(value: VersionedMessage) -> dict[str, Any]:
 
 
 def _blob(message: type[Message], raw: bytes) -> object:
-    """Return what a consumer's client wrote, as JSON, or as base64 if it is something else."""
+    """Return a client's bytes as JSON, or as base64 if they are not such a message."""
     try:
         decoded, version = decode_prefixed(message, raw)
     except KraftwireError:

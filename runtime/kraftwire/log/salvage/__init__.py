@@ -1,7 +1,7 @@
 """Copying what can be read of a damaged partition into a new directory.
 
-`partition` copies whole batches into new segments, `small_files` the files beside them. Both
-yield a `Loss` for each stretch of bytes that they leave out.
+`partition` copies whole batches into new segments, `small_files` copies the files beside them.
+Both yield a `Loss` for each range of bytes that they leave out.
 """
 
 from __future__ import annotations

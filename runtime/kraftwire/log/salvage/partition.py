@@ -1,13 +1,12 @@
-"""Saving the readable part of a damaged partition: whole batches, into new segments.
+"""Copying the readable part of a damaged partition: whole batches, into new segments.
 
 Rules:
-- the source is only read; the output is in a directory of its own, and existing files are never
-  overwritten;
+- the source is only read; the output goes into a new directory;
 - a batch is kept if its CRC matches and its offsets follow those before it; it is copied
   unchanged, including records that cannot be read, since a later tool may read them;
-- every stretch of bytes that is not kept is reported, with the offsets that are lost with
-  it: those between the batches before and after it. In a compacted log some of them may
-  never have had a record.
+- each range of bytes that is not kept is reported with the offsets that are lost with it: those
+  between the batches before and after it. In a compacted log, some of these offsets may have had no
+  record.
 
 Indexes are rebuilt; leader-epoch-checkpoint is completed from the batches. Readable small files
 are copied, except producer snapshots: a broker rebuilds them from the batches.
@@ -51,13 +50,13 @@ class SalvageTotals:
 
 @dataclass(slots=True)
 class _Pending:
-    """Losses whose last offset is known from the next batch."""
+    """Losses whose last offset the next batch will show."""
 
     losses: list[Loss]
     claimed_last: int | None = None
     """The last offset that the headers of lost batches claim."""
     has_unknown: bool = False
-    """Whether bytes were lost without a header that says what they contained."""
+    """Whether bytes were lost that no header describes."""
 
 
 class Salvage:
@@ -84,7 +83,7 @@ class Salvage:
             yield from self._segment(segment)
             done(segment.size)
         yield from self._settle(None)
-        yield from self._left_out()
+        yield from self._interrupted_compaction()
         yield from self._write_epochs()
         yield from copy_files(self._partition.files, self._target)
 
@@ -93,7 +92,7 @@ class Salvage:
         """The producers with an open transaction in the kept batches, and its first offset."""
         return self._transactions.open
 
-    def _left_out(self) -> Iterator[Loss]:
+    def _interrupted_compaction(self) -> Iterator[Loss]:
         """Yield the output of an interrupted compaction: whether it is complete is unknown."""
         for file in self._partition.files:
             if file.kind is FileKind.SEGMENT and file.name.state == "swap":
@@ -103,7 +102,7 @@ class Salvage:
     def _segment(self, segment: LogFile) -> Iterator[Loss]:
         with segment.open() as source, SegmentWriter(self._target, segment.base_offset) as writer:
             end = self._partition.end_of(segment)
-            # A log without gaps is saved with those that it has now.
+            # Damage leaves gaps, even in a log that never has any.
             order = BatchOrder(segment.base_offset, end, next_offset=self._next_offset)
             for item, following in with_following(scan_batches(source)):
                 if isinstance(item, Damage):
@@ -121,7 +120,7 @@ class Salvage:
                 order.accept(header)
                 self._leader_epochs.accept(header)
                 yield from self._settle(item)
-                self._keep(item, writer)
+                self._copy(item, writer)
         self.saved.segments += 1
         self.saved.size += writer.size
 
@@ -143,11 +142,11 @@ class Salvage:
         if batch is None and pending.has_unknown:
             last = None
         if (last is None and pending.has_unknown) or (last is not None and last >= first):
-            # Damages with nothing between them lose their offsets together.
+            # The offsets are those of all losses together: no batch separates them.
             losses[0] = losses[0]._replace(first_offset=first, last_offset=last)
         yield from losses
 
-    def _keep(self, batch: Batch, writer: SegmentWriter) -> None:
+    def _copy(self, batch: Batch, writer: SegmentWriter) -> None:
         header = writer.append(batch)
         self._next_offset = header.last_offset + 1
         self.saved.batches += 1
@@ -162,7 +161,7 @@ class Salvage:
             writer.add_aborted(aborted)
 
     def _write_epochs(self) -> Iterator[Loss]:
-        """Write the epochs of the batches, and those without batches if they fit together."""
+        """Write the epochs of the batches, with the checkpoint's other epochs if they agree."""
         entries = self._epochs
         for file in self._partition.of_kind(FileKind.LEADER_EPOCHS):
             try:

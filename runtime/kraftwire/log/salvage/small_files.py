@@ -16,7 +16,7 @@ from kraftwire.log.small_files.properties import decode_meta_properties, decode_
 from kraftwire.log.small_files.quorum_state import decode_quorum_state
 
 _LOG_STARTS = "log-start-offset-checkpoint"
-"""The only checkpoint to keep: its offsets are below every saved offset."""
+"""The only checkpoint to copy: its offsets stay valid, being below every saved offset."""
 
 
 class Loss(NamedTuple):

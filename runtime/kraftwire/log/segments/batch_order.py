@@ -1,15 +1,15 @@
-"""Whether the offsets and leader epochs of batches go up, as they do in every log.
+"""Whether the offsets and leader epochs of batches go up, as in every log.
 
 The CRC of a batch covers neither its base offset nor its leader epoch, so it does not detect a
-flipped bit in them. The surrounding batches do: a batch that goes back follows a higher
-offset, and one that jumps ahead is followed by a lower one. Gaps prove nothing, since
-compaction leaves them, unless the log is never compacted: the metadata log and its snapshots.
+flipped bit in them. The surrounding batches show it: a batch that goes back follows a higher
+offset, and one that jumps ahead is followed by a lower one. A gap proves nothing, since compaction
+leaves gaps, except in the metadata log and its snapshots, which are never compacted.
 
 One case cannot be detected: the last batch of a log that may have gaps claims an offset that
 is too high but within reach of its segment. No batch follows that would contradict it.
 
-`in_order` replaces batches that cannot be where they are by damage. It needs the header of the
-following batch, so it holds back one batch.
+`in_order` replaces batches that cannot be where they are with damage. It needs the header of the
+following batch, so it holds one batch back.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def with_following(
 
 
 class BatchOrder:
-    """The offsets of a file's batches so far, and which batch may come next.
+    """The offsets of a file's batches so far; decides which batch may come next.
 
     Call `apply` for each item of a scan, or `advance` for each batch, or `problem` and then
     `accept` or `refuse`. Call `skip_damage` for bytes that cannot be read.
@@ -72,7 +72,7 @@ class BatchOrder:
         """The lowest offset that the file can have."""
         limit = _NO_BOUND if base is None else base + MAX_RELATIVE_OFFSET + 1
         self.bound = min(limit if end is None else min(limit, end), _NO_BOUND)
-        """An offset that all of the file's are below."""
+        """All offsets of the file are below this one."""
         self.has_gaps = has_gaps
         self.next_offset = max(self.base, next_offset or 0)
         """The offset after the last accepted batch."""
@@ -135,8 +135,8 @@ class BatchOrder:
     def advance(self, header: BatchHeader, following: BatchHeader | None) -> Damage | None:
         """Advance past the next batch, and return damage if it cannot be where it is.
 
-        Damage of no bytes is a hole before the batch, in a log that has none: the batch itself is
-        good, and is accepted if `advance` is called for it again.
+        Damage of no bytes means that records are missing before the batch, in a log without gaps.
+        The batch itself is good; call `advance` for it again to accept it.
         """
         reason = self.problem(header, following)
         if reason is None:
@@ -183,10 +183,10 @@ class BatchOrder:
         if following is not None and self.next_offset <= following.base_offset <= last < self.bound:
             fits_if_moved = following.base_offset - self.next_offset == last - first + 1
             if not fits_if_moved:
-                self._doubtful = last  # it may as well be the next batch that is wrong
+                self._doubtful = last  # the next batch may be the wrong one instead
 
     def skip_damage(self) -> None:
-        """Advance past bytes that cannot be read, with an unknown number of batches in them."""
+        """Advance past unreadable bytes, which had an unknown number of batches."""
         self._doubtful = _NO_OFFSET
         self.is_next_known = False
 

@@ -24,9 +24,9 @@ class BatchPositions:
         self.size += size
 
     def slice(self, offset: int, max_bytes: int) -> tuple[int, int]:
-        """Return where whole batches begin and end, from the one with an offset on.
+        """Return the start and end of whole batches, from the one with an offset on.
 
-        At most `max_bytes`, but at least one batch. The offset is not before the first batch.
+        Return at most `max_bytes`, but at least one batch. The offset is not before the first.
         """
         place = bisect_right(self._offsets, offset) - 1
         begin, end = self._positions[place], self.size

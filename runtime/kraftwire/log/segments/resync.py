@@ -1,11 +1,11 @@
 """Finding the next batch after damage.
 
-If the header at the damage is believable and a batch follows at its end, the damage is that one
-batch. Otherwise the bytes after it are searched for the next batch: a header that is possible
-there, with a CRC that matches. A record's value may hold a batch of another log: its offsets
-and leader epoch do not go on from the last good batch.
+If the header at the damage is plausible and another batch begins at its end, that one batch is
+damaged. Otherwise the bytes after it are searched for the next batch: a plausible header with a CRC
+that matches. A record's value may contain a batch of another log. Such a batch is recognized by
+offsets and a leader epoch that do not continue those of the last good batch.
 
-The work is bounded: the search gives up on an input made of false starts.
+The work is bounded: the search gives up if too many places look like batches.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kraftwire.log.sources.source import Source
 
 _CHUNK = 1 << 20
 _FIRST_CHUNK = 4 << 10
-"""Damage is mostly small: a file with much of it is not read a megabyte at a time."""
+"""Most damage is small, so searches do not begin by reading a megabyte."""
 _CHUNK_GROWTH = 4
 
 _BUDGET_PER_BYTE = 8
@@ -43,10 +43,9 @@ _MAGIC_0_OR_1 = re.compile(rb"(?s)(?=\x00.{7}(?!\x00{4})[\x00-\x7f].{7}[\x00\x01
 
 
 class Resync:
-    """Looks for batches in a damaged source."""
+    """Searches a damaged source for batches."""
 
     def __init__(self, source: Source) -> None:
-        """The work is bounded over all damage of the source."""
         self._source = source
         self._budget = max(_LEAST_BUDGET, _BUDGET_PER_BYTE * source.size)
         self.gave_up = False
@@ -54,9 +53,9 @@ class Resync:
     def find(
         self, position: int, claimed: BatchHeader | None, good: BatchHeader | None
     ) -> int | None:
-        """Return where the next batch starts after the damage at a position; None if there is none.
+        """Return the start of the next batch after the damage at a position; None if not found.
 
-        `claimed` is the believable header at the damage, `good` that of the last batch before it.
+        `claimed` is the plausible header at the damage, `good` that of the last batch before it.
         """
         size = self._source.size
         if claimed is not None and claimed.end < size and self._is_batch(claimed.end, good):
@@ -72,10 +71,10 @@ class Resync:
         return None
 
     def _goes_on(self, candidate: int, damage: int, good: BatchHeader | None) -> bool:
-        """Whether a batch is one of this log's, and not in a record's value.
+        """Whether a batch belongs to this log, and not to a record's value.
 
-        A batch, zeros or the end has to follow it. Between two damages none of these follows: there
-        its offsets may be no further ahead than the bytes between.
+        Another batch, zeros or the end must follow it. Between two damaged places, none of these
+        does: then its offsets may be no further ahead than the bytes between allow.
         """
         found = self._header_at(candidate)
         if found is None:
@@ -92,7 +91,7 @@ class Resync:
         return parse_header(self._source.read_at(position, HEADER.size), 0, position)
 
     def has_valid_crc(self, header: BatchHeader) -> bool:
-        """Whether the CRC matches; reads in chunks, whatever the length says."""
+        """Whether the CRC matches; reads in chunks, since the length may be wrong."""
         if self._budget <= 0:
             self.gave_up = True
             return False
@@ -109,7 +108,7 @@ class Resync:
         return crc == header.crc
 
     def _is_batch(self, position: int, good: BatchHeader | None) -> bool:
-        """Whether a batch that can follow the last good one is at a position."""
+        """Whether there is a batch at a position that can follow the last good one."""
         header = self._header_at(position)
         if header is None or problem_of(header) or header.end > self._source.size:
             return False

@@ -1,12 +1,12 @@
-"""Files of record batches, read from one end to the other: segments and snapshots.
+"""Files of record batches, read from start to end: segments and snapshots.
 
 Rules:
 - memory is constant: a window of the file, or one batch if that is larger;
-- damage is an item among the batches, not the end: it says which bytes could not be read and
-  why, and reading goes on after it (`resync` finds where);
+- damage is an item among the batches: it says which bytes could not be read and why, and reading
+  goes on after it (`resync` finds where);
 - every byte of the file is in a batch or in a damage.
 
-`scan_headers` reads headers alone and believes them; `scan_batches` checks the CRC of every
+`scan_headers` reads headers alone and trusts them; `scan_batches` checks the CRC of every
 batch before it yields it. `read_batches` raises at the first damage.
 """
 
@@ -41,7 +41,7 @@ _BATCHES_WINDOW = 1 << 20
 
 
 class DamageKind(Enum):
-    """What happened to the bytes, as far as they show."""
+    """The kinds of damage."""
 
     TORN = "torn tail"
     ZEROS = "zeros"
@@ -118,7 +118,7 @@ def scan_batches(
 
 
 class BatchReader:
-    """Reads single batches of a source, from positions that only go forward."""
+    """Reads single batches of a source; positions must only go forward."""
 
     def __init__(
         self, source: Source, *, limit: int = DEFAULT_LIMIT, verify_crc: bool = True
@@ -142,7 +142,7 @@ class BatchReader:
         if header is not None and problem is None:
             is_checked = not self._verify_crc
             if header.size > _BATCHES_WINDOW and not is_checked:
-                # Checked in chunks, before so many bytes are read together.
+                # Check it in chunks, before reading so many bytes together.
                 is_checked = self._resync.has_valid_crc(header)
                 problem = None if is_checked else _WRONG_CRC
             if problem is None:
@@ -157,9 +157,9 @@ class BatchReader:
     def following(
         self, header: BatchHeader, is_suspect: Callable[[BatchHeader], bool]
     ) -> BatchHeader | None:
-        """Return the header of the batch directly after one, if one with a matching CRC is there.
+        """Return the header of the batch directly after one, if it is suspect and its CRC matches.
 
-        Only a header that `is_suspect` has its CRC checked; others are not returned.
+        Headers that are not `is_suspect` are not checked, and not returned.
         """
         position, size = header.end, self._source.size
         data, at = self._window.at(position, HEADER.size)

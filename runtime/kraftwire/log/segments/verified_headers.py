@@ -1,7 +1,7 @@
 """Reading the headers of a file's batches with every CRC checked.
 
-The same as the headers of `scan_batches`, without the batches: several times faster if batches
-are small, so that a log of a million opens in a second. Anything unusual (damage, old formats,
+Yields the headers of `scan_batches` without the batches. It is several times faster if batches are
+small: a log of a million opens in a second. Anything unusual (damage, old formats,
 batches larger than the window) is left to `BatchReader`, one item at a time.
 """
 
@@ -11,13 +11,18 @@ from collections.abc import Iterator
 
 from crc32c import crc32c
 
-from kraftwire.log.batches.header import CRC_FROM, HEADER, LOG_OVERHEAD, BatchHeader
+from kraftwire.log.batches.header import (
+    CRC_FROM,
+    HEADER,
+    LOG_OVERHEAD,
+    MAX_OFFSET,
+    MIN_LENGTH,
+    BatchHeader,
+)
 from kraftwire.log.segments.segment import BatchReader, Damage
 from kraftwire.log.sources.source import Source
 
 _WINDOW = 1 << 20
-_MIN_LENGTH = HEADER.size - LOG_OVERHEAD
-_MAX_OFFSET = (1 << 63) - 1
 
 
 def scan_verified_headers(source: Source) -> Iterator[BatchHeader | Damage]:
@@ -43,7 +48,7 @@ def scan_verified_headers(source: Source) -> Iterator[BatchHeader | Damage]:
 
 
 def _sound_headers(data: bytes, position: int) -> Iterator[BatchHeader]:
-    """Yield the headers of whole, valid batches of magic 2, up to the first other bytes.
+    """Yield the headers of whole, valid batches of magic 2; stop at anything else.
 
     `position` is the file position of `data`.
     """
@@ -54,9 +59,9 @@ def _sound_headers(data: bytes, position: int) -> Iterator[BatchHeader]:
         fields = unpack(data, at)
         offset, length, _, magic, crc, _, delta, _, _, _, _, _, count = fields
         end = at + LOG_OVERHEAD + length
-        if magic != 2 or length < _MIN_LENGTH or end > len(data):
+        if magic != 2 or length < MIN_LENGTH or end > len(data):
             return
-        if delta < 0 or count < 0 or not 0 <= offset <= _MAX_OFFSET - delta:
+        if delta < 0 or count < 0 or not 0 <= offset <= MAX_OFFSET - delta:
             return
         if crc32c(view[at + CRC_FROM : end]) != crc:
             return

@@ -5,8 +5,7 @@
 tea 0 17                topic, partition, offset: the four offset checkpoints
 0 12                    epoch, its first offset: leader-epoch-checkpoint
 
-Kafka creates each of them empty and writes it when it has something to store; an empty file has
-no entries.
+Kafka creates these files empty: an empty file has no entries.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
   offset (int32) of the batch that has it;
 - `.txnindex`: entries of 34 bytes: the message AbortedTxn after its version.
 
-A broker allocates the files of an active segment in advance: zeros up to the end are not entries.
+A broker allocates the indexes of an active segment in advance: trailing zeros are not entries.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ENTRIES_AT_ONCE = 8192
 
 
 class OffsetEntry(NamedTuple):
-    """The batch at `position` ends with `offset`, or is before it."""
+    """The batch at `position` ends at `offset` or before it."""
 
     offset: int
     position: int
@@ -58,7 +58,7 @@ class OffsetIndex:
         self._data = data
         self._base = base_offset
         whole = len(data) // OFFSET_ENTRY.size
-        # Zeros up to the end are not entries; only the first entry can be (0, 0).
+        # Trailing zeros are not entries; only the first entry can be (0, 0).
         self.count = bisect_left(range(whole), True, key=lambda at: at > 0 and not self._raw(at)[1])
 
     def _raw(self, number: int) -> tuple[int, int]:
@@ -88,7 +88,7 @@ def read_time_index(source: Source, base_offset: int) -> Iterator[TimeEntry]:
 
 
 def _entries(source: Source, form: Struct) -> Iterator[tuple[int, int]]:
-    """Yield the entries before the zeros; raise `CorruptBatch` if the last one is cut off."""
+    """Yield the entries before trailing zeros; raise `CorruptBatch` if the last is cut off."""
     whole = source.size - source.size % form.size
     for position in range(0, whole, form.size * _ENTRIES_AT_ONCE):
         size = min(form.size * _ENTRIES_AT_ONCE, whole - position)

@@ -28,31 +28,31 @@ def read_entries(data: bytes) -> Iterator[PropertyEntry]:
     """Yield the entries of a properties file as Java reads it: Latin-1, `\\` continues a line."""
     for number, line in _logical_lines(data.decode("latin-1")):
         key = _KEY_END.match(line)
-        assert key is not None, "the pattern matches nothing, too"
+        assert key is not None, "the pattern also matches an empty string"
         separator = _SEPARATOR.match(line, key.end())
         end = separator.end() if separator else key.end()
-        yield PropertyEntry(_unescaped(key.group()), _unescaped(line[end:]), number)
+        yield PropertyEntry(_unescape(key.group()), _unescape(line[end:]), number)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines, joined where a backslash continues them, without leading blanks."""
-    begun, first = "", 0
+    joined, first = "", 0
     for number, raw in enumerate(_LINE_END.split(text), 1):
         line = raw.lstrip(_BLANK)
-        if not begun:  # also after a line with nothing but a backslash
+        if not joined:  # also after a line that is only a backslash
             if not line or line[0] in "#!":
                 continue
             first = number
         backslashes = len(line) - len(line.rstrip("\\"))
-        begun += line[:-1] if backslashes % 2 else line
-        if begun and backslashes % 2 == 0:
-            yield first, begun
-            begun = ""
-    if begun:
-        yield first, begun
+        joined += line[:-1] if backslashes % 2 else line
+        if joined and backslashes % 2 == 0:
+            yield first, joined
+            joined = ""
+    if joined:
+        yield first, joined
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     def replace(match: re.Match[str]) -> str:
         code = match.group(1)
         return chr(int(code[1:], 16)) if len(code) == 5 else _PLAIN.get(code, code)
@@ -60,8 +60,8 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(replace, text)
 
 
-def escaped(text: str) -> str:
-    """Return a value in the form that `read_entries` reads back."""
+def escape(text: str) -> str:
+    """Escape a value; `read_entries` returns it unchanged."""
 
     def replace(match: re.Match[str]) -> str:
         char = match.group()

@@ -10,9 +10,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from kraftwire.log.errors import CorruptBatch
-from kraftwire.log.small_files.java_properties import escaped, read_entries
-from kraftwire_wire.uuids import format_uuid as format_uuid  # kraftwire.raft imports it here
-from kraftwire_wire.uuids import parse_uuid as parse_uuid
+from kraftwire.log.small_files.java_properties import escape, read_entries
+from kraftwire_wire.uuids import format_uuid, parse_uuid
 
 
 class MetaProperties(NamedTuple):
@@ -35,7 +34,7 @@ def decode_meta_properties(data: bytes, file: str = "<bytes>") -> MetaProperties
     """Return the content of `meta.properties`.
 
     Version 0, from before KRaft, has `broker.id`; the draft of KIP-856 has `storage.id`. Brokers
-    that never learned their cluster's id left `cluster.id=`, which counts as no id.
+    that never learned their cluster's id left `cluster.id=` empty, which counts as no id.
     """
     found = decode_properties(data)
     node_id = found.get("node.id", found.get("broker.id"))
@@ -52,7 +51,7 @@ def encode_meta_properties(properties: MetaProperties) -> bytes:
     cluster_id = properties.cluster_id
     lines = {
         "version": properties.version,
-        "cluster.id": None if cluster_id is None else escaped(cluster_id),
+        "cluster.id": None if cluster_id is None else escape(cluster_id),
         "node.id": properties.node_id,
         "directory.id": properties.directory_id,
     }

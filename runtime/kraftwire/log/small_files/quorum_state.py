@@ -34,8 +34,7 @@ def decode_quorum_state(data: bytes, file: str = "<bytes>") -> QuorumState:
     except RepeatedKey as error:
         raise CorruptBatch(file, 0, str(error)) from None
     except (ValueError, AttributeError, KeyError, TypeError):
-        reason = f"no JSON object with {_VERSION_KEY}"
-        raise CorruptBatch(file, 0, reason) from None
+        raise CorruptBatch(file, 0, f"not a JSON object with {_VERSION_KEY}") from None
     if type(version) is not int:
         raise CorruptBatch(file, 0, f"{_VERSION_KEY} is not a number")
     try:

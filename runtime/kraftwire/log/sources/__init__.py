@@ -1,5 +1,8 @@
-"""Bytes and where they come from: `Source` (a file or bytes in memory), `Storage` (a place with
-files that can be listed and opened) and `Window` (the part of a source that is being read).
+"""Bytes and where they come from.
 
-Imports nothing of `kraftwire.log` but its errors.
+    source                    `Source`: a file, or bytes in memory
+    storage                   `Storage`: a place whose files can be listed and opened
+    window                    `Window`: the part of a source that is being read
+
+Imports nothing of `kraftwire.log` except its errors.
 """

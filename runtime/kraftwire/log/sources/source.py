@@ -1,7 +1,7 @@
 """Stored bytes with a name and a size, read at any position.
 
 Files are read with ordinary calls, not mapped into memory: a broker may truncate a file while
-it is being read, and accessing a mapped page that is gone kills the process.
+it is being read, and accessing a mapped page after that kills the process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kraftwire.log.errors import UnreadableFile
 
 
 class Source(Protocol):
-    """What readers of stored files need from a file."""
+    """The bytes of one file; see `FileSource` and `BytesSource`."""
 
     name: str
     size: int
@@ -50,7 +50,7 @@ _KINDS = (
 )
 
 
-def _open_at_once(path: str, flags: int) -> int:
+def _open_without_waiting(path: str, flags: int) -> int:
     """Open a file without waiting: opening a FIFO waits for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
@@ -61,7 +61,7 @@ class FileSource:
     def __init__(self, path: Path | str) -> None:
         """Open the file. Raise `OSError` if that fails, `UnreadableFile` for a FIFO or device."""
         self.name = str(path)
-        self._file = io.FileIO(path, opener=_open_at_once)
+        self._file = io.FileIO(path, opener=_open_without_waiting)
         problem = problem_of_mode(os.fstat(self._file.fileno()).st_mode)
         if problem is not None:
             self._file.close()

@@ -1,8 +1,8 @@
-"""Where stored files are: this machine, or any place that can list and open files.
+"""Places with stored files: this machine, or any other that can list and open files.
 
-`find_files` walks a `Storage`, and the files it finds open themselves through it, so all
-readers of logs can read them from anywhere. Paths are those of the storage, with `/` between
-their parts; for an object store the first part is the bucket.
+`find_files` walks a `Storage` and returns files that open themselves through it, so logs can be
+read from anywhere. Paths are those of the storage, with `/` between their parts; in an object
+store, the first part is the bucket.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Storage(Protocol):
     """A place that can list and open files."""
 
     def is_directory(self, path: Path) -> bool:
-        """Whether a path is a directory or a file; raise `OSError` if it does not exist."""
+        """Whether a path is a directory, not a file; raise `OSError` if it does not exist."""
         ...
 
     def entries(self, directory: Path) -> Iterable[DirectoryEntry]:
@@ -45,7 +45,7 @@ class Storage(Protocol):
         ...
 
     def identities(self, paths: Iterable[Path]) -> Iterator[Path]:
-        """Yield for each path its canonical one, the same for all paths that lead to one file."""
+        """Yield the canonical path of each path; all paths of one file have the same."""
         ...
 
     def size(self, path: Path) -> int: ...
@@ -66,7 +66,7 @@ class LocalStorage:
     def is_directory(self, path: Path) -> bool:
         if path.is_dir():
             return True
-        path.stat()  # a path that is not there is an OSError with its name
+        path.stat()  # raises an `OSError` with the path if it does not exist
         if not path.is_file():
             raise KraftwireError(f"{path}: neither a file nor a directory")
         return False

@@ -1,4 +1,4 @@
-"""A part of a source that moves along as the source is read."""
+"""A buffered part of a source, which moves forward as the source is read."""
 
 from __future__ import annotations
 

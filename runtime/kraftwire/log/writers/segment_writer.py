@@ -1,8 +1,8 @@
-"""Writing segments as a broker does: batches, with their indexes beside them.
+"""Writing segments as a broker does: batches, and the indexes beside them.
 
-The indexes name the same batches as Kafka's: one whenever more than `index_interval` bytes came
-since the last, and at the end the largest timestamp. So the indexes of a rewritten segment are
-Kafka's, byte for byte.
+The indexes have the same entries as Kafka's: one for the first batch more than `index_interval`
+bytes after the last entry, and at the end the largest timestamp. So the indexes of a rewritten
+segment equal Kafka's, byte for byte.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class IndexBuilder:
             self._indexed_at = header.position
 
     def truncate(self, offset: int) -> int:
-        """Remove the batches from an offset on; return the position to add batches from again.
+        """Remove the batches from an offset on; return where to start adding batches again.
 
-        That is the last batch in the index, or the first of the segment.
+        That position is the last one in the index, or 0.
         """
         while self.offsets and self.offsets[-1].offset >= offset:
             del self.offsets[-1]
@@ -62,7 +62,7 @@ class IndexBuilder:
         return self._indexed_at
 
     def add_time(self) -> None:
-        """Add the largest timestamp so far: for each entry of offsets, and to close the index."""
+        """Add the largest timestamp so far: with each offset entry, and at the end."""
         before = self.times[-1].timestamp if self.times else -1
         if self._largest.timestamp > before:
             self.times.append(self._largest)
@@ -91,9 +91,9 @@ class SegmentWriter:
         data = batch.data if isinstance(batch, Batch) else batch
         header = decode_batch(data).header._replace(position=self.size)
         if header.base_offset < self.next_offset:
-            raise EncodeError(f"offset {header.base_offset}, but {self.next_offset} is next")
+            raise EncodeError(f"offset {header.base_offset} is below the next, {self.next_offset}")
         if max(header.last_offset - self.base_offset, header.end) > MAX_RELATIVE_OFFSET:
-            raise EncodeError(f"the segment is full: offset {header.last_offset} goes too far")
+            raise EncodeError(f"the segment is full: offset {header.last_offset} does not fit")
         if header.size != len(data):
             raise EncodeError(f"{len(data)} bytes, but the batch has {header.size}")
         self._log.write(data)

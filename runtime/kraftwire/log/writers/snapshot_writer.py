@@ -1,7 +1,7 @@
 """Writing snapshots of a metadata log: the content of a `.checkpoint` file.
 
-Header, voters, data, footer, each in batches of its own; offsets count from 0 and every
-batch has the snapshot's epoch (KIP-630, KIP-853):
+Header, voters, data and footer are in separate batches; offsets count from 0, and every batch has
+the snapshot's epoch (KIP-630, KIP-853):
 
     writer = SnapshotWriter(epoch=3)
     writer.begin(now, last_contained_log_timestamp, voters=voters)
@@ -47,21 +47,20 @@ class SnapshotWriter:
     ) -> None:
         """Write the header, and the voter set if the quorum stores its own (kraft.version 1)."""
         header = SnapshotHeaderRecord(last_contained_log_timestamp=last_contained_log_timestamp)
-        said: list[tuple[int, Message, int]] = [(ControlType.SNAPSHOT_HEADER, header, 0)]
+        records: list[tuple[int, Message, int]] = [(ControlType.SNAPSHOT_HEADER, header, 0)]
         if voters is not None:
             version = KRaftVersionRecord(kraft_version=kraft_version)
-            said.append((ControlType.KRAFT_VERSION, version, 0))
-            said.append((ControlType.KRAFT_VOTERS, voters, 0))
-        self.control(said, timestamp)
+            records.append((ControlType.KRAFT_VERSION, version, 0))
+            records.append((ControlType.KRAFT_VOTERS, voters, 0))
+        self.control(records, timestamp)
 
-    def control(self, said: Sequence[tuple[int, Message, int]], timestamp: int) -> None:
+    def control(self, messages: Sequence[tuple[int, Message, int]], timestamp: int) -> None:
         """Write a batch of control records: the type of each, its message and its version.
 
-        Snapshots of other kinds of quorums begin with it, instead of `begin`.
+        Snapshots of other quorums begin with this instead of `begin`.
         """
-        records = [control_record(0, timestamp, *one) for one in said]
-        pairs = [(record.key, record.value) for record in records]
-        self._add(pairs, timestamp, is_control=True)
+        records = [control_record(0, timestamp, *one) for one in messages]
+        self._add([(one.key, one.value) for one in records], timestamp, is_control=True)
 
     def append(self, messages: Sequence[tuple[Message, int]], timestamp: int) -> None:
         """Write a batch of metadata records, each with the version to encode it in."""
