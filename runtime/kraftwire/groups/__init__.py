@@ -3,16 +3,16 @@
 From the records up, each importing only what is above it:
 
     state, share_state      one group, and its progress in one shared partition
-    changes                 what a record did
+    changes                 what a record changed
     consumer_protocol       the bytes that members of classic groups send
     offsets, classic_groups, members, share_effects
-                            what records do to a group, one module for each subject
-    effects                 which record does what
-    replay                  the records of one partition, transactions among them
+                            the effects of records on a group, a module for each subject
+    effects                 the table of all effects, by the type of the key
+    replay                  the records of one partition, with its transactions
     logs                    the partitions below a path
 
-`read_groups` returns the state at the end, `GroupLogs.replay` every change on the way there.
-Nothing is printed. Errors are returned among the events, and never raised half way.
+`read_groups` returns the final state, `GroupLogs.replay` yields every change on the way there.
+Nothing is printed. Errors are yielded among the events, so that reading goes on after them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a record did to a group, in terms of the group and not of the record."""
+"""What a record changed in a group."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ GroupPart = (
     | SharePartition
     | StreamsGroupTopologyValue
 )
-"""The object of a change, as it was before or is after."""
+"""What changed: its state before or after."""
 
 
 class GroupChange(NamedTuple):
     """One change of a group.
 
-    `before` and `after` have one type; None if it did not exist or no longer does. With
-    `SHARE_STATE`, `after` is the content of the record, not the sum of all records.
+    `before` and `after` have the same type; None means that the object did not exist or no longer
+    does. For `SHARE_STATE`, `after` is the content of the record, not the sum of all records.
     """
 
     what: GroupChangeKind
@@ -73,8 +73,8 @@ class GroupChange(NamedTuple):
 class GroupEvent(NamedTuple):
     """A change, and the record that caused it.
 
-    For an offset that was committed in a transaction that is the transaction's marker; the
-    commit itself is at `CommittedOffset.record_offset`.
+    An offset committed in a transaction changes with the transaction's marker; the commit itself
+    is at `CommittedOffset.record_offset`.
     """
 
     topic: str
@@ -83,5 +83,5 @@ class GroupEvent(NamedTuple):
     timestamp: int
     group: str
     kind: GroupType
-    """The kind of the group; a deleted one keeps its kind."""
+    """The kind of the group, even if it is deleted."""
     change: GroupChange

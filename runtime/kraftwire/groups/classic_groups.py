@@ -1,6 +1,6 @@
 """Classic groups: one record contains everything except the offsets.
 
-Changes of members are found by comparing two such records.
+Two such records are compared to find changes of members.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kraftwire_messages.kafka import GroupMetadataKey, GroupMetadataValue
 def set_classic_group(
     group: GroupState, key: GroupMetadataKey, value: GroupMetadataValue | None
 ) -> list[GroupChange]:
-    """Set the group's state; a tombstone deletes it, or it became another kind of group."""
+    """Set the group's state; a tombstone deletes the group."""
     before, members = group.classic, group.members
     if value is None:
         group.clear()
@@ -38,9 +38,8 @@ def set_classic_group(
     is_consumer = value.protocol_type == CONSUMER_PROTOCOL
     group.members = {member.member_id: _member(member, is_consumer) for member in value.members}
     changes = []
-    if before is None or replace(before, state_timestamp=group.classic.state_timestamp) != (
-        group.classic
-    ):
+    state_timestamp = group.classic.state_timestamp
+    if before is None or replace(before, state_timestamp=state_timestamp) != group.classic:
         changes.append(GroupChange(GroupChangeKind.GENERATION, before, group.classic))
     changes += _member_changes(members, group.members)
     return changes

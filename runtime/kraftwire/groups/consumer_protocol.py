@@ -1,8 +1,8 @@
 """Bytes that members of the classic protocol send: subscriptions and assignments.
 
-The coordinator stores them unread. If the protocol type is `consumer` they are those of Kafka's
-consumers. What cannot be read as such stays bytes, without an error: clients may write what
-they like.
+The coordinator stores these bytes without reading them. If the protocol type is `consumer`, they
+are those of Kafka's consumers. Clients may write anything, so bytes that cannot be decoded stay
+bytes, without an error.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def decode_subscription(data: bytes) -> Subscription | None:
     """Return a consumer's subscription, or None if the bytes are not one.
 
     Many clients announce a version and leave out its last fields, mostly the owned partitions
-    of version 1; coordinators read the topics all the same.
+    of version 1. Coordinators read the topics anyway.
     """
     try:
         announced, body = read_prefix(data, "version"), data[INT16.size :]

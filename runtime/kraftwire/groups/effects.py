@@ -1,11 +1,10 @@
-"""What each record of a coordinator does to a group.
+"""The effect of each of a coordinator's records on a group.
 
-An effect takes a group, a key and a value, changes the group, and returns the changes. A value
-of None is a tombstone: the object of the key is deleted. `EFFECTS` has the effects by the type
-of the key, with the kind of group that the record belongs to.
+An effect takes a group, a key and a value, changes the group, and returns the changes, if any. A
+value of None is a tombstone: it deletes the object of the key. `EFFECTS` has the effects by the
+type of the key, with the kind of group that the record belongs to.
 
-A record that leaves the group unchanged is no change. Commits of offsets are not here: a
-transaction can delay their effect, see `replay`.
+`replay` commits offsets, since a transaction can delay their effect.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Apply = Callable[[GroupState, Any, Any], list[GroupChange]]
 
 
 class RecordEffect(NamedTuple):
-    """The effect of a record; `kind` is None for state in another log than the group itself."""
+    """The effect of a record; `kind` is None for share state, which is in a log of its own."""
 
     kind: GroupType | None
     apply: Apply
@@ -56,16 +55,13 @@ def set_epoch(
     validated = None
     if isinstance(value, kafka.StreamsGroupMetadataValue):
         validated = not_negative(value.validated_topology_epoch)
-    return _set_epochs(
-        group,
-        GroupChangeKind.GROUP_EPOCH,
-        replace(
-            before or GroupEpochs(),
-            epoch=value.epoch,
-            metadata_hash=value.metadata_hash,
-            validated_topology_epoch=validated,
-        ),
+    new = replace(
+        before or GroupEpochs(),
+        epoch=value.epoch,
+        metadata_hash=value.metadata_hash,
+        validated_topology_epoch=validated,
     )
+    return _set_epochs(group, GroupChangeKind.GROUP_EPOCH, new)
 
 
 def set_assignment_epoch(
@@ -81,8 +77,8 @@ def set_assignment_epoch(
     """Set the epoch of the group for which the target assignment was made."""
     old = group.epochs or GroupEpochs()
     if value is None:
-        left = replace(old, assignment_epoch=None, assignment_timestamp=None)
-        group.epochs = left if left != GroupEpochs() else None
+        rest = replace(old, assignment_epoch=None, assignment_timestamp=None)
+        group.epochs = rest if rest != GroupEpochs() else None
         return []
     new = replace(
         old,
@@ -104,11 +100,9 @@ def set_regex(
         return []
     after = ResolvedRegex(tuple(value.topics), value.version, value.timestamp)
     group.regexes[name] = after
-    return (
-        [GroupChange(GroupChangeKind.REGEX_RESOLVED, before, after, regex=name)]
-        if before != after
-        else []
-    )
+    if before == after:
+        return []
+    return [GroupChange(GroupChangeKind.REGEX_RESOLVED, before, after, regex=name)]
 
 
 def set_topology(
@@ -118,15 +112,13 @@ def set_topology(
 ) -> list[GroupChange]:
     """Set the topology of a streams group."""
     before, group.topology = group.topology, value
-    return (
-        []
-        if value is None or before == value
-        else [GroupChange(GroupChangeKind.TOPOLOGY, before, value)]
-    )
+    if value is None or before == value:
+        return []
+    return [GroupChange(GroupChangeKind.TOPOLOGY, before, value)]
 
 
 def change_nothing(group: GroupState, key: Message, value: Message | None) -> list[GroupChange]:
-    """Change nothing: only the topic names in the record are used."""
+    """Change nothing: only the record's topic names are used, by `replay`."""
     return []
 
 

@@ -1,11 +1,10 @@
-"""The logs of groups below a path, read and replayed.
+"""Finding and replaying the logs of groups below a path.
 
-`__consumer_offsets` has the groups. `__share_group_state`, if it exists, has the progress of
-share groups, and `__cluster_metadata` the names of topics, since records of newer groups have
-only their ids. Segments outside of a partition directory count as those of
-`__consumer_offsets`.
+`__consumer_offsets` has the groups. `__share_group_state`, if it exists, has the progress of share
+groups. `__cluster_metadata` has the names of topics, since records of newer groups have only their
+ids. Segments outside of a partition directory count as those of `__consumer_offsets`.
 
-Errors among the events stand for what cannot be read, and reading goes on after them: a
+What cannot be read is an error among the events, and reading goes on after it: a
 `CorruptBatch` for a file, a batch or its records, a `BadRecord` for one record.
 """
 
@@ -58,10 +57,10 @@ class GroupLogs:
         until: int | None = None,
         done: Callable[[int], None] = lambda _: None,
     ) -> Iterator[GroupEvent | KraftwireError]:
-        """Apply all records to `into`; yield the changes, and what cannot be read.
+        """Apply all records to `into`; yield the changes and the errors.
 
-        Partition after partition, each in the order of its offsets. `until` is a time in
-        ms: records from then on are left out.
+        Partitions are read one after another, each in the order of its offsets. Records from
+        the time `until` on, in ms, are left out.
         """
         yield from self.problems
         for partition in self.metadata:
@@ -108,7 +107,7 @@ class GroupLogs:
                         yield item.error(str(file.path))
                         continue
                     try:
-                        item.records  # noqa: B018 - what cannot be taken apart raises here
+                        item.records  # noqa: B018 - raises if they cannot be decoded
                     except CorruptBatch as error:
                         yield error
                     else:
@@ -136,7 +135,7 @@ def _replay_batch(
 def find_group_logs(paths: Iterable[Path], *, limit: int = DEFAULT_LIMIT) -> GroupLogs:
     """Return the logs of groups below paths: data directories, partition directories, segments.
 
-    Raise `KraftwireError` if there are none, or one partition is there twice. Segments outside of a
+    Raise `KraftwireError` if there are none, or a partition exists twice. Segments outside of a
     partition's directory count as those of `__consumer_offsets` if they, or their directory, are
     among the paths.
     """
@@ -149,15 +148,16 @@ def find_group_logs(paths: Iterable[Path], *, limit: int = DEFAULT_LIMIT) -> Gro
     }
     paths = list(paths)
     for partition in find_partitions(paths, report=logs.problems.append):
-        if partition.topic is None and not _is_named(partition, paths):
+        is_named = partition.directory in paths or any(file.is_alone for file in partition.files)
+        if partition.topic is None and not is_named:
             continue
         if partition.topic in by_topic and partition.segments:
             by_topic[partition.topic].append(partition)
     if not logs.groups and not logs.share:
         names = " ".join(map(str, paths))
-        wanted = " or ".join(TOPICS.values())
-        unread = f"; cannot be read: {logs.problems[0]}" if logs.problems else ""
-        raise KraftwireError(f"{names}: no segment of {wanted}{unread}")
+        topics = " or ".join(TOPICS.values())
+        problem = f"; cannot be read: {logs.problems[0]}" if logs.problems else ""
+        raise KraftwireError(f"{names}: no segment of {topics}{problem}")
     for partitions in (logs.groups, logs.share):
         _check_copies(partitions)
     return logs
@@ -170,10 +170,10 @@ def read_groups(
     until: int | None = None,
     limit: int = DEFAULT_LIMIT,
 ) -> tuple[Groups, list[KraftwireError]]:
-    """Return the groups at the end of their logs below paths, and what could not be read.
+    """Return the groups at the end of the logs below paths, and what could not be read.
 
-    `wanted` are the names of groups, `until` is a time in ms, `limit` how many bytes one
-    batch may decompress to; see `find_group_logs` for the errors.
+    `wanted` are the names of groups, by default all. `until` is a time in ms, `limit` how many
+    bytes one batch may decompress to. Raise the errors of `find_group_logs`.
     """
     groups = Groups(wanted)
     logs = find_group_logs(paths, limit=limit)
@@ -183,17 +183,13 @@ def read_groups(
     return groups, problems
 
 
-def _is_named(partition: Partition, paths: Collection[Path]) -> bool:
-    return partition.directory in paths or any(file.is_alone for file in partition.files)
-
-
 def _metadata_files(partition: Partition) -> list[LogFile]:
-    """Return the newest snapshot and all segments: any record of a topic has its name."""
+    """Return the newest snapshot and all segments, for the names of topics."""
     return partition.of_kind(FileKind.SNAPSHOT)[-1:] + partition.segments
 
 
 def _check_copies(partitions: Iterable[Partition]) -> None:
-    """Refuse two replicas of one partition: it is unknown which is right."""
+    """Refuse two replicas of one partition: nothing shows which is right."""
     found: dict[object, Partition] = {}
     for partition in partitions:
         if partition.name is None:

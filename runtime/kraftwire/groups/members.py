@@ -1,8 +1,8 @@
 """Members of consumer, share and streams groups: three records each.
 
 They contain the member's own data, its target assignment and its current assignment. A member
-exists as long as one of them does; its metadata record is written when it joins and deleted when
-it leaves.
+exists as long as one of the records does. The record with its data is written when it joins and
+deleted when it leaves.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class MemberKey(Protocol):
     member_id: str
 
 
-class _ById(Protocol):
+class _TopicById(Protocol):
     topic_id: UUID
     partitions: list[int]
 
@@ -70,7 +70,7 @@ class _Tasks(Protocol):
 def set_member_info(group: GroupState, key: MemberKey, value: Info | None) -> list[GroupChange]:
     """Set the data that a member sends when it joins and whenever it changes."""
     before, old = _member(group, key)
-    after = _put(group, replace(old, info=None if value is None else _info(value)))
+    after = _store(group, replace(old, info=None if value is None else _info(value)))
     if value is None:
         return [GroupChange(GroupChangeKind.MEMBER_LEFT, before, member=key.member_id)]
     if old.info is None:
@@ -83,7 +83,7 @@ def set_target_assignment(
 ) -> list[GroupChange]:
     """Set a member's target assignment."""
     _, old = _member(group, key)
-    after = _put(group, replace(old, target=None if value is None else _target(value)))
+    after = _store(group, replace(old, target=None if value is None else _target(value)))
     return [] if value is None else _changed(GroupChangeKind.TARGET_CHANGED, old, after)
 
 
@@ -92,7 +92,7 @@ def set_current_assignment(
 ) -> list[GroupChange]:
     """Set a member's current assignment."""
     _, old = _member(group, key)
-    after = _put(group, replace(old, current=None if value is None else _current(value)))
+    after = _store(group, replace(old, current=None if value is None else _current(value)))
     return [] if value is None else _changed(GroupChangeKind.ASSIGNMENT_CHANGED, old, after)
 
 
@@ -101,7 +101,7 @@ def _member(group: GroupState, key: MemberKey) -> tuple[Member | None, Member]:
     return member, member or Member(key.member_id)
 
 
-def _put(group: GroupState, member: Member) -> Member:
+def _store(group: GroupState, member: Member) -> Member:
     if member.info is None and member.current is None and member.target is None:
         group.members.pop(member.id, None)
     else:
@@ -179,7 +179,7 @@ def _current(value: CurrentValue) -> CurrentAssignment:
     )
 
 
-def _by_id(topics: Iterable[_ById]) -> Assignment:
+def _by_id(topics: Iterable[_TopicById]) -> Assignment:
     return tuple(
         AssignedPartitions(tuple(topic.partitions), topic_id=topic.topic_id) for topic in topics
     )

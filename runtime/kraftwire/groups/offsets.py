@@ -1,13 +1,11 @@
 """Commits of offsets, in transactions and without.
 
-An offset that was committed in a transaction counts once its producer's COMMIT follows in the
-same partition, unless a commit without a transaction was stored after it: the later record
-wins, as in Kafka's coordinator. A tombstone also removes pending offsets.
+An offset committed in a transaction counts once its producer's COMMIT follows in the same
+partition, unless the offset was committed again after it: the later record wins, as in Kafka's
+coordinator. A tombstone also removes pending offsets.
 """
 
 from __future__ import annotations
-
-from uuid import UUID
 
 from kraftwire.groups.changes import GroupChange, GroupChangeKind
 from kraftwire.groups.state import CommittedOffset, GroupState
@@ -31,7 +29,7 @@ def committed_offset(
     if isinstance(value, OffsetCommitValue):
         leader_epoch = not_negative(value.leader_epoch)
         expire_timestamp = not_negative(value.expire_timestamp)
-        topic_id = known_id(value.topic_id)
+        topic_id = value.topic_id if value.topic_id.int else None
     return CommittedOffset(
         value.offset,
         leader_epoch,
@@ -45,12 +43,12 @@ def committed_offset(
 
 
 def commit(group: GroupState, at: TopicPartition, offset: CommittedOffset) -> list[GroupChange]:
-    """Set an offset, unless one was stored after it."""
+    """Set an offset, unless a later record has set it."""
     before = group.offsets.get(at)
     if before is not None and before.record_offset > offset.record_offset:
         return []
     group.offsets[at] = offset
-    if group.deleted:  # somebody commits without being a member
+    if group.deleted:  # a client commits without joining the group
         group.kind, group.deleted = None, False
     return [
         GroupChange(
@@ -68,13 +66,12 @@ def delete(group: GroupState, at: TopicPartition) -> list[GroupChange]:
     """Remove an offset, and pending ones for the same partition."""
     before = group.offsets.pop(at, None)
     group.pending.pop(at, None)
-    topic_id = before.topic_id if before is not None else None
     return [
         GroupChange(
             GroupChangeKind.OFFSET_DELETED,
             before,
             topic=at.topic,
-            topic_id=topic_id,
+            topic_id=before.topic_id if before is not None else None,
             partition=at.partition,
         )
     ]
@@ -83,8 +80,3 @@ def delete(group: GroupState, at: TopicPartition) -> list[GroupChange]:
 def not_negative(number: int) -> int | None:
     """Return the number, or None for Kafka's -1."""
     return number if number >= 0 else None
-
-
-def known_id(topic_id: UUID) -> UUID | None:
-    """Return the id, or None if it is all zeros."""
-    return topic_id if topic_id.int else None

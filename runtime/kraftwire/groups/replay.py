@@ -1,10 +1,10 @@
-"""The records of a coordinator's partition, applied to groups one after the other.
+"""Applying the records of a coordinator's partition to groups, one by one.
 
 Rules:
-- records come in the order of their offsets; gaps, which compaction leaves, mean nothing;
+- records come in the order of their offsets; compaction leaves gaps, which mean nothing;
 - an offset committed in a transaction is pending until a marker of its producer follows in the
   same partition: COMMIT applies it, ABORT drops it; other records count immediately;
-- an empty group is removed, so memory is that of the live groups.
+- an empty group is removed, so only live groups take memory.
 
 A record that cannot be decoded raises a `KraftwireError` and changes nothing.
 """
@@ -64,7 +64,7 @@ class Groups:
         return group
 
     def close(self, group: GroupState) -> None:
-        if group.is_bare:
+        if group.is_empty:
             del self.by_name[group.name]
 
 
@@ -133,7 +133,7 @@ class PartitionReplay:
             if value is not None:
                 group.become(effect.kind)
             elif group.kind not in (None, effect.kind):
-                return []  # it became another kind of group, which this cannot end
+                return []  # the group became another kind, which this tombstone does not end
         return effect.apply(group, key, value)
 
     def _offset(
@@ -162,8 +162,8 @@ class PartitionReplay:
         elif isinstance(value, ShareGroupStatePartitionMetadataValue):
             for topic in (*value.initializing_topics, *value.initialized_topics):
                 names[topic.topic_id] = topic.topic_name
-            for going in value.deleting_topics:
-                names[going.topic_id] = going.topic_name
+            for deleting in value.deleting_topics:
+                names[deleting.topic_id] = deleting.topic_name
         elif isinstance(value, ConsumerGroupPartitionMetadataValue):
             names.update((topic.topic_id, topic.topic_name) for topic in value.topics)
 
@@ -180,6 +180,6 @@ class PartitionReplay:
 
 
 def _group_name(key: Any) -> str:
-    """Return the group of a record; the key's field has one of two names."""
+    """Return the group that a key names, in a field with one of two names."""
     name: str = key.group if hasattr(key, "group") else key.group_id
     return name

@@ -1,6 +1,6 @@
 """Share groups (KIP-932): their topics and the state of each partition.
 
-The topics are records of the group coordinator; the share coordinator keeps the state, the
+The group coordinator stores the topics. The share coordinator stores the state, which is the
 progress of the group in each partition, in `__share_group_state`.
 """
 
@@ -70,11 +70,7 @@ def set_share_state(
     if value is None:
         old = group.share_partitions.pop(at, None)
         before = old.get() if old is not None else None
-        return [
-            GroupChange(
-                GroupChangeKind.SHARE_STATE_DELETED, before, topic_id=at[0], partition=at[1]
-            )
-        ]
+        return [GroupChange(GroupChangeKind.SHARE_STATE_DELETED, before, **at._asdict())]
     snapshot = SharePartition(
         start_offset=not_negative(value.start_offset),
         snapshot_epoch=value.snapshot_epoch,
@@ -86,15 +82,13 @@ def set_share_state(
         batches=_batches(value.state_batches),
     )
     group.share_partitions[at] = ShareProgress(snapshot)
-    return [
-        GroupChange(GroupChangeKind.SHARE_STATE, None, snapshot, topic_id=at[0], partition=at[1])
-    ]
+    return [GroupChange(GroupChangeKind.SHARE_STATE, None, snapshot, **at._asdict())]
 
 
 def update_share_state(
     group: GroupState, key: ShareUpdateKey, value: ShareUpdateValue | None
 ) -> list[GroupChange]:
-    """Apply what changed since the last snapshot."""
+    """Apply a change since the last snapshot."""
     if value is None:
         return []
     at = SharedPartition(key.topic_id, key.partition)
@@ -110,7 +104,7 @@ def update_share_state(
         group.share_partitions[at] = ShareProgress(update)
     else:
         progress.update(update)
-    return [GroupChange(GroupChangeKind.SHARE_STATE, None, update, topic_id=at[0], partition=at[1])]
+    return [GroupChange(GroupChangeKind.SHARE_STATE, None, update, **at._asdict())]
 
 
 def _topics(topics: Iterable[_Topic]) -> Assignment:

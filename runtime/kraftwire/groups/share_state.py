@@ -1,11 +1,11 @@
 """The progress of a share group in one partition (KIP-932): a start offset and the states after it.
 
-A snapshot has the whole state; the updates after it have what changed. If batches of both are
-about the same offset, the higher delivery count wins, then the higher state, as in Kafka's
-share coordinator (PersisterStateBatchCombiner); states before the start offset are dropped.
+A snapshot has the whole state; the updates after it have what changed. If several batches have the
+same offset, the higher delivery count wins, then the higher state, as in Kafka's share coordinator
+(PersisterStateBatchCombiner). States before the start offset are dropped.
 
-Batches are combined when there are twice as many as before, or when they are read: so a long
-series of updates takes linear time.
+Batches are combined when their number has doubled, or when they are read, so a long series of
+updates takes linear time.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SharePartition:
 
 
 class ShareProgress:
-    """A `SharePartition` to which records are still added."""
+    """Builds a `SharePartition` from a snapshot and the updates after it."""
 
     def __init__(self, snapshot: SharePartition) -> None:
         """Begin with a snapshot, or with an update whose snapshot is missing."""
@@ -56,13 +56,13 @@ class ShareProgress:
         self._add(snapshot)
 
     def update(self, update: SharePartition) -> None:
-        """Add an update; what it does not set stays as it was."""
+        """Add an update; fields that it does not set keep their values."""
         start, before = update.start_offset, self._head.start_offset
         if start is not None and before is not None and start < before:
-            self._combine()  # under the old start: what lay before it does not come back
+            self._combine()  # with the old start, so that states before it are dropped for good
         self._head = replace(
             self._head,
-            start_offset=before if start is None else start,
+            start_offset=_newer(start, before),
             leader_epoch=_newer(update.leader_epoch, self._head.leader_epoch),
             delivery_complete_count=_newer(
                 update.delivery_complete_count, self._head.delivery_complete_count
@@ -88,8 +88,8 @@ class ShareProgress:
 def combine(batches: Iterable[StateBatch], start_offset: int) -> list[StateBatch]:
     """Return the batches from the start offset on, in order and without overlap.
 
-    One pass from the lowest offset to the highest: the heap has the batches at the current
-    offset, the strongest on top.
+    This is one pass from the lowest offset to the highest. The heap has the batches at the
+    current offset, the winner on top.
     """
     waiting = sorted(
         batch._replace(first_offset=max(batch.first_offset, start_offset))
@@ -119,7 +119,7 @@ def combine(batches: Iterable[StateBatch], start_offset: int) -> list[StateBatch
 
 
 def _append(combined: list[StateBatch], batch: StateBatch) -> None:
-    """Append a batch, or extend the last one that it continues."""
+    """Append a batch, or extend the last one if the batch continues it."""
     before = combined[-1] if combined else None
     if (
         before is not None

@@ -1,11 +1,11 @@
 """The state of one group: its kind, its members, its offsets.
 
-One class for all four kinds of groups, classic, consumer (KIP-848), share (KIP-932) and
-streams (KIP-1071); what a kind does not have is None or empty. None also replaces Kafka's -1
-and empty ids.
+All four kinds of groups have one class: classic, consumer (KIP-848), share (KIP-932) and streams
+(KIP-1071). Fields that a kind does not have are None or empty. None also replaces Kafka's -1 and
+empty ids.
 
-Offsets are separate from the rest, as in Kafka: they outlive a group that changes its kind, and
-a consumer without a group can commit some.
+Offsets are separate from the rest, as in Kafka: they remain when a group changes its kind, and a
+client can commit some without joining the group.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class MemberInfo:
 
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
-    """The partitions that a member has: `assigned`, and `revoking` those it has to give up."""
+    """The partitions that a member has: `assigned`, and `revoking`, which it has to give up."""
 
     assigned: Assignment | None = None
     revoking: Assignment = ()
@@ -106,7 +106,7 @@ class CurrentAssignment:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a group; each part has its own record, and is None without one.
+    """A member of a group. Each part comes from its own record, and is None without one.
 
     `target` is the target assignment; members of classic groups have none.
     """
@@ -197,17 +197,17 @@ class GroupState:
 
     @property
     def type(self) -> GroupType:
-        """The kind of group; a group with nothing but offsets counts as classic."""
+        """The kind of group; a group with only offsets counts as classic."""
         if self.kind is not None:
             return self.kind
         return GroupType.SHARE if self.share_partitions else GroupType.CLASSIC
 
     @property
     def state(self) -> str | None:
-        """The state, as Kafka names it, as far as stored records show.
+        """The state, as Kafka names it, as far as stored records show it.
 
-        Classic groups are written when they are stable or empty; only the coordinator's memory has
-        whether one is rebalancing. None if nothing but share state is known.
+        Classic groups are stored when they are stable or empty: only the coordinator knows whether
+        one is rebalancing. None if only share state is known.
         """
         if self.deleted:
             return "Dead"
@@ -225,7 +225,7 @@ class GroupState:
         return "Stable" if all(map(self._is_reconciled, self.members.values())) else "Reconciling"
 
     @property
-    def is_bare(self) -> bool:
+    def is_empty(self) -> bool:
         return not (
             self.offsets
             or self.members
