@@ -170,5 +170,5 @@ def test_a_segment_alone_is_reported_as_far_as_it_goes(tmp_path: Path) -> None:
 
 
 def test_snapshots_have_no_history(tmp_path: Path) -> None:
-    with pytest.raises(KraftwireError, match="snapshots have no history"):
+    with pytest.raises(KraftwireError, match="a snapshot alone has no history"):
         History(write_snapshot(tmp_path, 4, [topic()]))

@@ -243,7 +243,7 @@ def test_paths_without_metadata_are_refused(tmp_path: Path) -> None:
     with pytest.raises(KraftwireError, match="neither __cluster_metadata-0 nor"):
         image_at(tmp_path)
     write_log(tmp_path, MESSAGES).parent.rename(tmp_path / "tea-0")
-    with pytest.raises(KraftwireError, match="of the topic tea, not __cluster_metadata"):
+    with pytest.raises(KraftwireError, match="files of the topic tea, not __cluster_metadata"):
         image_at(tmp_path / "tea-0")
 
 

@@ -4,17 +4,17 @@
     for change in diff_images(image, image_at(Path("data"))): ...
     for step in changes(Path("data")): ...          # record by record
 
-The rooms, from the bottom up, each importing only those above it:
+The subpackages, from the bottom up. Each imports only those above it:
 
     errors                    the errors, besides those of damaged bytes
     state                     the image, and what each record does to it
-    records | entities        files to records to an image; an image as things with fields
+    records | entities        files to records to an image; an image as entities with fields
     history                   what each record of the log changed
 
-Nothing here prints. Problems of the data (damage, unknown records, records that do not fit)
-go to the caller's `report`, and reading goes on; by default they are raised. Everything takes
-time linear in the files' size, except that a record that clears the eligible leader replicas
-of all topics reads every partition.
+Nothing here prints. Problems of the data (damage, unknown records, records that do not fit) are
+passed to the caller's `report`, and reading goes on; by default they are raised. Everything takes
+time linear in the size of the files, except that a record that clears the eligible leader replicas
+of all topics visits every partition.
 """
 
 from __future__ import annotations

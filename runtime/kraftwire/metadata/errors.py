@@ -1,7 +1,7 @@
 """The errors of metadata, besides those of damaged bytes.
 
-Readers of metadata take a `report`, which is called with every problem; reading goes on if it
-returns. `raise_problem`, the default, raises the problem instead.
+Readers of metadata call their `report` with every problem, and go on if it returns. The default,
+`raise_problem`, raises the problem.
 """
 
 from __future__ import annotations

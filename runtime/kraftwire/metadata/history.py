@@ -1,9 +1,9 @@
 """The history of a cluster: each record of the metadata log, and what it changed.
 
 A `History` starts at the first offset at which the state is known: 0, or the end of the oldest
-snapshot that the log reaches back to. Without either (a single segment that does not start at
-0), records are reported without the state before them. Records of transactions are reported
-when they take effect, those of aborted ones never.
+snapshot that the log reaches back to. Without either (a single segment that does not start at 0),
+records are reported without the state before them. Records of a transaction are reported when they
+take effect, or never if it was aborted.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class HistoryStep(NamedTuple):
 
 
 class History:
-    """The steps from one offset to before another; iterate once. See the module's docstring."""
+    """The steps from one offset to before another; iterate once."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class History:
         """Raise `KraftwireError` if `path` has no log."""
         source = find_metadata(path, report)
         if not source.segments:
-            raise KraftwireError(f"{path}: no segment of a log, and snapshots have no history")
+            raise KraftwireError(f"{path}: no segment of a log; a snapshot alone has no history")
         self._report = report
         self._secrets = secrets
         base = _base(source, from_offset, report)
@@ -86,7 +86,7 @@ class History:
         self.image.provenance.transaction = self._transactions.open
 
     def _apply(self, entry: MetadataRecord) -> bool:
-        # Without a state before it, a change of something unknown is nothing wrong.
+        # Without the state before it, a record may change something unknown.
         return apply_entry(self.image, entry, self._report if self.knows_state else lambda _: None)
 
     def _step(self, entry: MetadataRecord) -> HistoryStep:
@@ -156,7 +156,7 @@ def about_partition(step: HistoryStep, topic: str, partition: int | None = None)
 def _base(
     source: MetadataSource, from_offset: int | None, report: ProblemHandler
 ) -> MetadataImage | None:
-    """Return the image to begin with; None if the files have none."""
+    """Return the image to begin with; None if it is unknown."""
     first = source.segments[0].base_offset
     if from_offset is not None and from_offset >= first:
         try:
@@ -173,7 +173,7 @@ def _base(
 
 
 def oldest_base(partition: Partition) -> LogFile | None:
-    """Return the oldest snapshot that the log continues, None for a log that begins at 0."""
+    """Return the oldest snapshot that the log continues; None if the log begins at 0."""
     first = partition.segments[0].base_offset
     fitting = (file for file in snapshots_of(partition) if file.base_offset >= first > 0)
     return next(fitting, None)

@@ -2,6 +2,6 @@
 
 views, entity             an image as entities that JSON can hold
 diff                      what differs between two images
-record_entities           which entities a record is about
+record_entities           the entities that a record is about
 description               a record and its changes in words
 """

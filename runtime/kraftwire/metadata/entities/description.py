@@ -1,7 +1,6 @@
-"""Records and their changes in a line of words.
+"""Records and their changes in one line of words.
 
-The words come from the changed entities, so record types need no texts of their own, except
-those that change no entity.
+The words come from the changed entities. Only records that change no entity have their own texts.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ def describe(
 ) -> str:
     """Return what a record did; `dropped` is how many records an aborted transaction had.
 
-    `applied` is False for a record that did not fit: its fields are shown instead.
+    `applied` is False for a record that did not fit; its fields are then shown.
     """
     special = _special_text(message, dropped)
     if special is not None:

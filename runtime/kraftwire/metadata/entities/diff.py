@@ -1,7 +1,7 @@
 """What differs between two images.
 
-Entities are the same in both if Kafka identifies them in the same way: a topic by its id, so one
-that was deleted and created again is a topic removed and another added.
+Entities are compared by the identity that Kafka gives them. A topic's is its id, so one that was
+deleted and created again is a topic removed and another added.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def diff_images(
 def compare(
     before: Entity | None, after: Entity | None, *, secrets: bool = False
 ) -> EntityChange | None:
-    """Return the change from one state of an entity to another, both read with secrets."""
+    """Return the change between two states of an entity, which have their secrets."""
     entity = after or before
     if entity is None:
         return None

@@ -1,6 +1,6 @@
-"""An image as entities: things of a kind, each with a label and fields that JSON can hold.
+"""An image as entities of several kinds, each with a label and fields that JSON can hold.
 
-Printing, comparing and history work on entities. Secrets (SCRAM salts and keys, settings named
+Printing, comparison and history work on entities. Secrets (SCRAM salts and keys, settings named
 like passwords) are replaced unless requested.
 """
 
@@ -39,9 +39,8 @@ class EntityKind(Enum):
     @property
     def section(self) -> str:
         """The plural of the kind: `topics`."""
-        return (
-            self.value if self in (EntityKind.SCRAM, EntityKind.PRODUCER_IDS) else f"{self.value}s"
-        )
+        has_plural = self not in (EntityKind.SCRAM, EntityKind.PRODUCER_IDS)
+        return f"{self.value}s" if has_plural else self.value
 
 
 class EntityRef(NamedTuple):
@@ -52,7 +51,7 @@ class EntityRef(NamedTuple):
 
 
 class Entity(NamedTuple):
-    """One thing in an image."""
+    """A broker, topic, setting or other object in an image."""
 
     ref: EntityRef
     label: str
@@ -64,15 +63,15 @@ class Entity(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """How to access all entities of a kind."""
+    """How to find and show the entities of a kind."""
 
     objects: Callable[[MetadataImage], Mapping[Any, Any]]
-    """By identity."""
+    """Returns the objects by identity."""
     view: Callable[[MetadataImage, Any, Any], EntityView]
     order: Callable[[MetadataImage, Any], Any] = lambda image, identity: identity
     """Returns what to sort identities by."""
     find: Callable[[MetadataImage, Any], Any] | None = None
-    """Returns one object or None. Not needed if `objects` is a lookup."""
+    """Returns one object or None. Not needed if `objects` only returns a dict of the image."""
 
 
 def entities(
@@ -110,7 +109,7 @@ def sorted_identities(
     return sorted(identities, key=lambda identity: order(image, identity))
 
 
-def entity_at(image: MetadataImage, ref: EntityRef, *, secrets: bool = False) -> Entity | None:
+def entity_at(image: MetadataImage, ref: EntityRef, *, secrets: bool) -> Entity | None:
     """Return the entity of a reference; None if the image does not have it."""
     table = _TABLES[ref.kind]
     find = table.find

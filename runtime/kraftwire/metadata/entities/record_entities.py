@@ -15,11 +15,11 @@ from kraftwire_wire.message import Message
 
 def entities_of(image: MetadataImage, message: Message) -> list[EntityRef]:
     """Return the entities that a record is about, in the image before it."""
-    find = _TOUCHED.get(type(message))
+    find = _FINDERS.get(type(message))
     return [] if find is None else list(find(image, message))
 
 
-def _topic(image: MetadataImage, record: kafka.RemoveTopicRecord) -> Iterable[EntityRef]:
+def _topic_and_parts(image: MetadataImage, record: kafka.RemoveTopicRecord) -> Iterable[EntityRef]:
     yield EntityRef(EntityKind.TOPIC, record.topic_id)
     topic = image.topics.by_id.get(record.topic_id)
     if topic is not None:
@@ -29,7 +29,7 @@ def _topic(image: MetadataImage, record: kafka.RemoveTopicRecord) -> Iterable[En
             yield EntityRef(EntityKind.CONFIG, (TOPIC_CONFIG, topic.name, name))
 
 
-def _cleared(image: MetadataImage, record: kafka.ClearElrRecord) -> Iterable[EntityRef]:
+def _topic_and_elrs(image: MetadataImage, record: kafka.ClearElrRecord) -> Iterable[EntityRef]:
     named = image.topics.named(record.topic_name)
     if named is not None:
         yield EntityRef(EntityKind.TOPIC, named.id)
@@ -64,7 +64,7 @@ _ACL = _one(EntityKind.ACL, "id")
 _SCRAM = _one(EntityKind.SCRAM, "mechanism", "name")
 _TOKEN = _one(EntityKind.TOKEN, "token_id")
 
-_TOUCHED: dict[type[Message], Callable[[MetadataImage, Any], Iterable[EntityRef]]] = {
+_FINDERS: dict[type[Message], Callable[[MetadataImage, Any], Iterable[EntityRef]]] = {
     kafka.FeatureLevelRecord: _one(EntityKind.FEATURE, "name"),
     kafka.KRaftVersionRecord: lambda image, record: [EntityRef(EntityKind.FEATURE, KRAFT_VERSION)],
     kafka.VotersRecord: _voters,
@@ -76,10 +76,10 @@ _TOUCHED: dict[type[Message], Callable[[MetadataImage, Any], Iterable[EntityRef]
     kafka.RegisterControllerRecord: _CONTROLLER,
     kafka.UnregisterControllerRecord: _CONTROLLER,
     kafka.TopicRecord: _one(EntityKind.TOPIC, "topic_id"),
-    kafka.RemoveTopicRecord: _topic,
+    kafka.RemoveTopicRecord: _topic_and_parts,
     kafka.PartitionRecord: _PARTITION,
     kafka.PartitionChangeRecord: _PARTITION,
-    kafka.ClearElrRecord: _cleared,
+    kafka.ClearElrRecord: _topic_and_elrs,
     kafka.ConfigRecord: _one(EntityKind.CONFIG, "resource_type", "resource_name", "name"),
     kafka.ClientQuotaRecord: lambda image, record: [
         EntityRef(EntityKind.QUOTA, (quota_entity(record), record.key))

@@ -74,7 +74,7 @@ def broker(image: MetadataImage, node: int, broker: BrokerRegistration) -> Entit
 
 
 def topic(image: MetadataImage, identity: UUID, topic: TopicImage) -> EntityView:
-    """A topic; its partitions are entities of their own."""
+    """A topic; its partitions are separate entities."""
     return topic.name, {
         "name": topic.name,
         "topicId": format_uuid(topic.id),
@@ -119,19 +119,19 @@ def config(image: MetadataImage, identity: tuple[int, str, str], value: str) -> 
 
 
 def _number(value: float) -> float | str:
-    """Return a limit; NaN and the infinities as strings, since JSON has no numbers for them."""
+    """Return a limit; NaN and infinity as strings, since JSON has no such numbers."""
     return value if math.isfinite(value) else str(value)
 
 
 def quota(image: MetadataImage, identity: tuple[QuotaEntity, str], value: float) -> EntityView:
-    """One limit of one entity; a name of null is the default."""
+    """One limit of one entity; the name of a default is null."""
     entity, key = identity
     who = ", ".join(f"{kind} {'(default)' if name is None else name}" for kind, name in entity)
     return f"{who} {key}", {"entity": dict(entity), "key": key, "value": _number(value)}
 
 
 def acl(image: MetadataImage, identity: UUID, acl: AccessControlEntryRecord) -> EntityView:
-    """One rule."""
+    """One rule of access control."""
     permission = name_of(names.PERMISSION_TYPES, acl.permission_type)
     operation = name_of(names.OPERATIONS, acl.operation)
     resource_type = name_of(names.RESOURCE_TYPES, acl.resource_type)
@@ -178,7 +178,7 @@ def token(image: MetadataImage, identity: str, token: DelegationTokenRecord) -> 
 
 
 def producer_ids(image: MetadataImage, identity: None, next_id: int) -> EntityView:
-    """The first producer id that no broker has yet."""
+    """The first producer id that no broker has reserved yet."""
     return "", {"nextProducerId": next_id}
 
 

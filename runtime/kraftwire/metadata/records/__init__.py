@@ -1,4 +1,4 @@
-"""From the files of a metadata log to an image.
+"""Reading the files of a metadata log into an image.
 
 source                    the snapshots and segments at a path
 replay                    their records, in order

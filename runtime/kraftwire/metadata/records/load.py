@@ -2,9 +2,9 @@
 
 The image at offset N has the effects of all records below N, like a snapshot with that end
 offset. It is built on the newest snapshot that ends at N or before; if that one is damaged, on
-the one before it. The log must reach back to the snapshot's end. Of a snapshot that ends at 0,
-which formatting wrote, only the voters and kraft.version count: its metadata records are not
-committed before the first active controller repeats them in the log.
+the one before it. The log must reach back to the snapshot's end. Formatting writes a snapshot that
+ends at 0. Only its voters and kraft.version count: its metadata records are not committed before
+the first active controller repeats them in the log.
 
 No file contains the high watermark: the last records of a log may not be committed.
 """
@@ -62,7 +62,7 @@ def load_image(
     report: ProblemHandler = raise_problem,
     done: Callable[[int], None] = lambda _: None,
 ) -> MetadataImage:
-    """Do the same as `image_at` for files found before; call `done` with the bytes read."""
+    """Do the same as `image_at` for files already found; call `done` with the bytes read."""
     image = base_image(source, offset, use_snapshots=use_snapshots, report=report)
     origin = image.provenance
     if offset is None or offset > origin.offset:
@@ -83,7 +83,7 @@ def base_image(
     use_snapshots: bool = True,
     report: ProblemHandler = raise_problem,
 ) -> MetadataImage:
-    """Return the image to start from on the way to an offset: a snapshot's, or an empty one at 0.
+    """Return the image to replay the log from: a snapshot's, or an empty one at offset 0.
 
     Raise `Unreachable` if no snapshot is old enough, or the log starts after its end.
     """
@@ -106,7 +106,7 @@ def base_image(
         if not _gap(source, 0, offset):
             image = MetadataImage()
     _check_base(source, image, offset)
-    assert image is not None, "or it was unreachable"
+    assert image is not None, "checked by _check_base"
     if source.properties is not None:
         image.provenance.cluster_id = source.properties.cluster_id
         image.provenance.node_id = source.properties.node_id
@@ -118,7 +118,7 @@ def load_snapshot(
 ) -> tuple[MetadataImage, bool]:
     """Return the image in a snapshot, and whether all of it could be read.
 
-    With `only_quorum`, apply its voters and kraft.version alone.
+    With `only_quorum`, apply only its voters and kraft.version.
     """
     image = MetadataImage()
     origin = image.provenance
@@ -166,7 +166,7 @@ def _replay(image: MetadataImage, log: LogReplay, report: ProblemHandler) -> Non
 
 
 def _gap(source: MetadataSource, start: int, offset: int | None) -> bool:
-    """Whether the log lacks records between a base's end and the requested offset."""
+    """Whether the log lacks records between a snapshot's end and the requested offset."""
     segments = source.segments
     if offset is not None and offset <= start:
         return False

@@ -46,8 +46,7 @@ class MetadataRecord(NamedTuple):
 class LogReplay:
     """The records of a log's segments from one offset to before another; iterate once.
 
-    During and after the iteration, `next_offset`, `epoch` and `timestamp` are those of the last
-    batch.
+    `next_offset`, `epoch` and `timestamp` are those after the last batch so far.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class LogReplay:
             index = self._partition.beside(segment, FileKind.OFFSET_INDEX)
             with segment.open() as source:
                 start = start_position(source, index, self._selection.from_offset)
-                # A gap is reported below, with the offsets that are missing.
+                # Gaps are allowed here: `_entries` reports them, with the missing offsets.
                 order = BatchOrder(segment.base_offset, self._partition.end_of(segment))
                 batches = select_batches(
                     source, self._selection, start, order=order, limit=self._limit
@@ -106,7 +105,7 @@ class LogReplay:
 def read_snapshot(
     file: LogFile, report: ProblemHandler, *, limit: int = DEFAULT_LIMIT
 ) -> Iterator[MetadataRecord]:
-    """Yield the records of a snapshot; their offsets count from 0. `limit` is that of `Batch`."""
+    """Yield the records of a snapshot, with offsets from 0. `limit` is that of `Batch`."""
     with file.open() as source:
         for item in in_order(scan_batches(source, limit=limit), BatchOrder()):
             if isinstance(item, Damage):

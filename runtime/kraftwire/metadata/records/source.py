@@ -1,7 +1,7 @@
 """Finding the snapshots and segments of one metadata log.
 
-The path is a data directory or a directory above one, its `__cluster_metadata-0` (or a copy
-of that under a name that is not a partition's), a single snapshot, or a single segment.
+The path is a data directory or a directory above one, its `__cluster_metadata-0` (or a copy of that
+under another name), a single snapshot, or a single segment.
 """
 
 from __future__ import annotations
@@ -57,13 +57,14 @@ def find_metadata(path: Path, report: ProblemHandler = raise_problem) -> Metadat
     name = parse_partition_name(directory.absolute().name)
     files = [file for one in found for file in one.files if file.path.parent == directory]
     partition = Partition(directory, name, files)
-    if not _has_metadata(partition):
+    below: list[Partition] = []
+    is_here = _has_metadata(partition)
+    if not is_here:
         below = [one for one in found if one.topic == METADATA_TOPIC and _has_metadata(one)]
-        if name is not None and name.topic != METADATA_TOPIC and not below:
-            raise KraftwireError(f"{path}: of the topic {name.topic}, not {METADATA_TOPIC}")
+    if name is not None and name.topic != METADATA_TOPIC and not below:
+        raise KraftwireError(f"{path}: files of the topic {name.topic}, not {METADATA_TOPIC}")
+    if not is_here:
         partition = _only(path, below)
-    elif name is not None and name.topic != METADATA_TOPIC:
-        raise KraftwireError(f"{path}: of the topic {name.topic}, not {METADATA_TOPIC}")
     return MetadataSource(path, partition, _properties(partition.directory, report))
 
 
@@ -81,7 +82,7 @@ def _only(path: Path, partitions: list[Partition]) -> Partition:
 
 
 def _properties(directory: Path, report: ProblemHandler) -> MetaProperties | None:
-    """Read those of the data directory above `directory`, or of `directory` if it is one."""
+    """Read `meta.properties` of the data directory above `directory`, or of `directory` itself."""
     for place in (directory.absolute().parent, directory):
         file = place / "meta.properties"
         if file.is_file():

@@ -1,9 +1,9 @@
 """Metadata transactions (KIP-868): which records take effect, and when.
 
 Records after a BeginTransactionRecord wait: an EndTransactionRecord lets them take effect, an
-AbortTransactionRecord drops them. Only the active controller writes, so transactions never
-overlap, and every metadata record between the two belongs to the open one. Control records do
-not: they belong to the quorum, and take effect immediately.
+AbortTransactionRecord drops them. Only the active controller writes, so transactions never overlap,
+and every metadata record after the begin belongs to the open one. Control records belong to the
+quorum, and take effect immediately.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _CONTROL = (LeaderChangeMessage, KRaftVersionRecord, VotersRecord)
 class MetadataTransactions:
     """Takes the records of a log in order; returns those that take effect now.
 
-    The records that begin, end and abort transactions are returned too, those of an aborted
-    transaction without the rest; `dropped` is how many records the last abort dropped.
+    It also returns the records that begin, end and abort transactions. `dropped` is how many
+    records the last abort dropped.
     """
 
     def __init__(self, report: ProblemHandler) -> None:
@@ -44,7 +44,7 @@ class MetadataTransactions:
         if not self._waiting:
             return None
         begin = self._waiting[0]
-        assert isinstance(begin.message, BeginTransactionRecord), "a transaction begins so"
+        assert isinstance(begin.message, BeginTransactionRecord), "feed puts it first"
         return OpenTransaction(begin.message.name, begin.offset, len(self._waiting) - 1)
 
     def feed(self, entry: MetadataRecord) -> Sequence[MetadataRecord]:
@@ -52,9 +52,8 @@ class MetadataTransactions:
         message = entry.message
         if isinstance(message, BeginTransactionRecord):
             if self._waiting:
-                self._bad(
-                    entry, "a transaction begins before the open one has ended, which is dropped"
-                )
+                reason = "a transaction begins before the open one has ended, which is dropped"
+                self._report_bad(entry, reason)
             self._waiting = [entry]
             return ()
         if isinstance(message, EndTransactionRecord | AbortTransactionRecord):
@@ -67,12 +66,12 @@ class MetadataTransactions:
     def _end(self, entry: MetadataRecord) -> Sequence[MetadataRecord]:
         waiting, self._waiting = self._waiting, []
         if not waiting:
-            self._bad(entry, "the end of a transaction that did not begin")
+            self._report_bad(entry, "the end of a transaction that did not begin")
             return (entry,)
         if isinstance(entry.message, EndTransactionRecord):
             return (*waiting, entry)
         self.dropped = len(waiting) - 1
         return waiting[0], entry
 
-    def _bad(self, entry: MetadataRecord, reason: str) -> None:
+    def _report_bad(self, entry: MetadataRecord, reason: str) -> None:
         self._report(BadRecord(entry.file, entry.offset, reason))

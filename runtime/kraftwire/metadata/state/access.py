@@ -1,4 +1,4 @@
-"""SCRAM credentials and the entities of quotas. ACLs and tokens are kept as their records."""
+"""SCRAM credentials and the entities of quotas. An image has ACLs and tokens as records."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """The metadata of a cluster at one offset, and what each record does to it.
 
-An image is changed in place, record by record, in constant time except for the records that are
-about whole topics. Records are applied as Kafka's brokers apply them; one that does not fit
-raises `CannotApply`, and the image stays as it was.
+Records change an image in place, as they change that of Kafka's brokers. Each takes constant time,
+except those about whole topics. A record that does not fit raises `CannotApply`, and the image
+stays as it was.
 
-Two images are equal if the metadata is. The origin (`provenance`) and the leader of the quorum
-are not compared, since snapshots do not contain the leader.
+Two images are equal if the metadata is. The origin (`provenance`) is not compared, nor is the
+leader of the quorum, which snapshots do not contain.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class OpenTransaction:
 
 @dataclass(slots=True)
 class Provenance:
-    """The origin of an image; None for what is unknown."""
+    """The origin of an image; unknown fields are None."""
 
     offset: int = 0
     """The offset after the last record in the image."""
@@ -57,10 +57,10 @@ class Provenance:
 
 @dataclass(slots=True)
 class MetadataImage:
-    """The metadata of a cluster; see the module's docstring."""
+    """The metadata of a cluster."""
 
     features: dict[str, int] = field(default_factory=dict)
-    """Levels, that of `kraft.version` among them; features at level 0 are absent."""
+    """Levels, including that of `kraft.version`; features at level 0 are absent."""
     voters: dict[int, VoterRegistration] = field(default_factory=dict)
     brokers: Brokers = field(default_factory=Brokers)
     controllers: dict[int, ControllerRegistration] = field(default_factory=dict)

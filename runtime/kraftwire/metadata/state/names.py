@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-NameOrNumber = str | int
 RESOURCE_TYPES = {
     1: "ANY",
     2: "TOPIC",
@@ -42,6 +41,6 @@ TOPIC_CONFIG = 2
 """The resource type of topics' settings."""
 
 
-def name_of(names: Mapping[int, str], number: int) -> NameOrNumber:
+def name_of(names: Mapping[int, str], number: int) -> str | int:
     """Return the name of a number, or the number."""
     return names.get(number, number)

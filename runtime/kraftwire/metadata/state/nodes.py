@@ -1,13 +1,11 @@
 """Brokers, controllers and voters, and what records do to them.
 
-A change of a broker names the epoch of its registration; one that names another epoch does not
-fit. Directories are sorted by id and endpoints by name: Kafka keeps them in a set and a map,
-and writes them in any order.
+A record that changes a broker must name the epoch of its registration. Directories are sorted by id
+and endpoints by name, since Kafka writes them in any order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import attrgetter
 from uuid import UUID
@@ -77,7 +75,7 @@ class BrokerRegistration:
             fenced=record.fenced,
             in_controlled_shutdown=record.in_controlled_shutdown,
             is_migrating_zk_broker=record.is_migrating_zk_broker,
-            log_dirs=_sorted(record.log_dirs),
+            log_dirs=tuple(sorted(record.log_dirs)),
             cordoned_log_dirs=tuple(record.cordoned_log_dirs or ()),
         )
 
@@ -115,14 +113,11 @@ class VoterRegistration:
     @classmethod
     def of(cls, voter: VotersRecord.Voter) -> VoterRegistration:
         supported = voter.kraft_version_feature
+        endpoints = (NodeEndpoint(at.name, at.host, at.port) for at in voter.endpoints)
         return cls(
             id=voter.voter_id,
             directory_id=voter.voter_directory_id,
-            endpoints=tuple(
-                sorted(
-                    (NodeEndpoint(at.name, at.host, at.port) for at in voter.endpoints), key=_NAME
-                )
-            ),
+            endpoints=tuple(sorted(endpoints, key=_NAME)),
             kraft_version=SupportedRange(
                 supported.min_supported_version, supported.max_supported_version
             ),
@@ -147,18 +142,16 @@ class Brokers:
     def change(self, record: BrokerRegistrationChangeRecord) -> None:
         broker = self._broker(record.broker_id, record.broker_epoch)
         if record.fenced not in (FENCE, UNFENCE, _UNCHANGED):
-            raise CannotApply(f"broker {broker.id}: {record.fenced} is not a change of fencing")
+            raise CannotApply(f"broker {broker.id}: unknown fencing change: {record.fenced}")
         if record.in_controlled_shutdown not in (_IN_CONTROLLED_SHUTDOWN, _UNCHANGED):
             number = record.in_controlled_shutdown
-            raise CannotApply(
-                f"broker {broker.id}: {number} is not a change of controlled shutdown"
-            )
+            raise CannotApply(f"broker {broker.id}: unknown controlled shutdown change: {number}")
         if record.fenced != _UNCHANGED:
             broker.fenced = record.fenced == FENCE
         if record.in_controlled_shutdown == _IN_CONTROLLED_SHUTDOWN:
             broker.in_controlled_shutdown = True
         if record.log_dirs:
-            broker.log_dirs = _sorted(record.log_dirs)
+            broker.log_dirs = tuple(sorted(record.log_dirs))
         if record.cordoned_log_dirs is not None:
             broker.cordoned_log_dirs = tuple(record.cordoned_log_dirs)
 
@@ -183,7 +176,3 @@ def _features(record: RegisterBrokerRecord | RegisterControllerRecord) -> Featur
         feature.name: SupportedRange(feature.min_supported_version, feature.max_supported_version)
         for feature in record.features
     }
-
-
-def _sorted(ids: Iterable[UUID]) -> tuple[UUID, ...]:
-    return tuple(sorted(ids))

@@ -1,9 +1,8 @@
 """Topics and their partitions, and what records do to them.
 
-As in Kafka's PartitionRegistration.merge: every change of a partition raises its partition epoch.
-The leader epoch goes up if a record names a leader, even the same one. Fields that are null in a
-change stay as they were (KIP-500, KIP-858 for directories, KIP-966 for eligible leader
-replicas).
+As in Kafka's PartitionRegistration.merge, every change of a partition raises its partition epoch.
+The leader epoch goes up if a record names a leader, even the same one. A null field changes nothing
+(KIP-500, KIP-858 for directories, KIP-966 for eligible leader replicas).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from kraftwire_wire.uuids import format_uuid
 NO_LEADER_CHANGE = -2
 _NO_RECOVERY_CHANGE = -1
 _MIGRATING = UUID(int=0)
-"""The directory of a replica whose directory is unknown."""
+"""Kafka's placeholder for the unknown directory of a replica."""
 
 Ids = tuple[int, ...]
 
@@ -132,9 +131,8 @@ class Topics:
         return topic
 
     def add_partition(self, record: PartitionRecord) -> None:
-        self.topic(record.topic_id).partitions[record.partition_id] = PartitionRegistration.of(
-            record
-        )
+        partitions = self.topic(record.topic_id).partitions
+        partitions[record.partition_id] = PartitionRegistration.of(record)
 
     def change_partition(self, record: PartitionChangeRecord) -> None:
         topic = self.topic(record.topic_id)
