@@ -172,7 +172,7 @@ def test_a_bad_file_is_refused_with_its_line(tmp_path: Path) -> None:
     path.write_bytes(cassette(metadata_request(5)) + b"{}\n")
     result = run(path)
     assert result.exit_code == 2
-    assert f"{path}:3: connection: is missing" in result.stderr
+    assert f"{path}:3: connection is missing" in result.stderr
     assert "Traceback" not in result.stderr
 
 

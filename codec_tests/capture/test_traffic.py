@@ -302,7 +302,7 @@ def test_held_segments_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_link_layer_nobody_knows_is_refused() -> None:
-    with pytest.raises(CaptureError, match="test: link type 105 is not known"):
+    with pytest.raises(CaptureError, match="test: link type 105 is not supported"):
         Traffic(Packets([], 105), registry)
 
 

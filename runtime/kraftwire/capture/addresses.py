@@ -1,8 +1,7 @@
 """Broker addresses in messages, found by schema.
 
-An address is a pair of fields `host` and `port` in one struct, wherever `LAYOUT` has them; no API
-is known by name. `user_endpoint` is left alone: it names no broker, but the instance of a Kafka
-Streams application (KIP-1071).
+An address is a pair of fields `host` and `port` in one struct, in any message. `user_endpoint` is
+left unchanged: it is not a broker, but the instance of a Kafka Streams application (KIP-1071).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _USER_ENDPOINT = "user_endpoint"
 
 
 def rewrite_addresses(message: Message, address_of: AddressOf) -> bool:
-    """Replace every address for which `address_of` has another; True if something changed."""
+    """Replace the addresses for which `address_of` has another; return whether any changed."""
     changed = False
     for struct in _structs_with_address(message):
         new = address_of(struct.host, struct.port)
@@ -46,5 +45,5 @@ _SEARCH = StructSearch(_has_address, lambda field: field.name != _USER_ENDPOINT)
 
 
 def _structs_with_address(message: Message) -> Iterator[Any]:
-    """Brokers write an empty host and a port of 0 or less for an address that they lack."""
+    """Yield the structs with an address; an empty host or a port below 1 means that it has none."""
     return (struct for struct, _ in _SEARCH.find(message) if struct.host and struct.port > 0)

@@ -9,7 +9,7 @@ The first line is the header, an object with these keys:
 
 Every other line is one frame, in the order in which the frames were sent:
 
-    connection    a whole number that tells connections apart
+    connection    a whole number that identifies the connection
     direction     "request" (from the client) or "response" (from the broker)
     time          seconds since the recording began
     frame         the frame's bytes, without their length prefix, in base64; also those after
@@ -20,16 +20,15 @@ Every other line is one frame, in the order in which the frames were sent:
                   "(bytes of no field)" for bytes after a message
 
 The bytes are those that client and broker sent, even if a proxy between them changed what the
-client got: a response has the brokers' own addresses, not those of the proxy, which no other run
-would have. A replay replaces them with its own addresses.
+client got: a response has the brokers' own addresses, not those of the proxy, which are different
+in each run. A replay replaces them with its own addresses.
 
 A redacted frame still decodes; a secret is "(redacted)" in it. An unreadable frame that may hold
 a secret has no bytes and does not decode; a SASL token without a header (KIP-43) is "(redacted)"
 as a whole.
 
-A reader skips unknown keys and empty lines, and refuses other versions. Reading and writing are
-streaming: one frame is in memory at a time. Whatever is in a file, reading it raises only
-`CassetteError`, or `OSError` for the file itself.
+A reader skips unknown keys and empty lines, and refuses other versions. Readers and writers have
+one frame in memory at a time. Reading raises only `CassetteError`, or `OSError` for the file.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ class CassetteReader:
             raise self._error(f'not a cassette: the first line has no "format": "{FORMAT}"')
         if obj.get("version") != VERSION:
             found = str(obj.get("version"))[:20]
-            raise self._error(f"a cassette of version {found}; this reader knows {VERSION}")
+            raise self._error(f"a cassette of version {found}; only version {VERSION} is known")
         return CassetteHeader(self._take(obj, "recorded_by", str), self._take(obj, "release", str))
 
     def _parse_frame(self, obj: dict[str, Any]) -> Frame:
@@ -128,11 +127,11 @@ class CassetteReader:
 
     def _take(self, obj: dict[str, Any], key: str, kind: type[Any]) -> Any:
         """Return a required value of exactly one type; True is not a whole number."""
-        value = obj.get(key)
-        if type(value) is not kind:
-            expected = "a whole number" if kind is int else "a string"
-            raise self._error(f"{key}: {'not ' + expected if key in obj else 'is missing'}")
-        return value
+        if key not in obj:
+            raise self._error(f"{key} is missing")
+        if type(obj[key]) is not kind:
+            raise self._error(f"{key}: not {'a whole number' if kind is int else 'a string'}")
+        return obj[key]
 
     def _read_object(self) -> dict[str, Any] | None:
         """Return the next line that is not empty; None at the end of the file."""

@@ -1,8 +1,8 @@
-"""A cassette that grows: each frame is in the file before the next one is accepted.
+"""Appending to a cassette: each frame is in the file before the next one is accepted.
 
-A failed write (a full disk) ends the recording: the partial last line is truncated, so that the
-file stays a cassette. The file is locked while it grows, because two writers would overwrite each
-other's frames.
+A failed write (a full disk) ends the recording. The partial last line is then truncated, so that
+the file stays a valid cassette. The file is locked while it is open, because two writers would
+overwrite each other's frames.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class CassetteFile:
     def create(cls, path: Path, header: CassetteHeader, *, force: bool = False) -> Self:
         """Create a file; `force` replaces an existing one.
 
-        Raises `CassetteExists` without `force`, and `CassetteInUse` if another process is writing
+        Raise `CassetteExists` without `force`, and `CassetteInUse` if another process is writing
         to the file.
         """
         try:
@@ -65,7 +65,7 @@ class CassetteFile:
     def append(cls, path: Path) -> Self:
         """Open a cassette to append to; connections and times continue after those in it.
 
-        Raises `CassetteError` if the file is not a cassette or its last line is incomplete, and
+        Raise `CassetteError` if the file is not a cassette or its last line is incomplete, and
         `CassetteInUse`.
         """
         self = cls(_locked(path, "r+"))

@@ -1,15 +1,15 @@
 """Removes secrets from recorded frames.
 
-`kraftwire.redaction` has the table of secret fields. This module handles the places that hide
-them within bytes: requests inside Envelope requests, records of `__cluster_metadata` that
-followers fetch, and SASL tokens without a header. Rules:
+`kraftwire.redaction` has the table of secret fields. This module also finds secrets within fields
+of bytes: requests in Envelope requests, records of `__cluster_metadata` that followers fetch, and
+SASL tokens without a header. Rules:
 
 - A redacted frame still decodes, with the same header; only secrets are replaced.
 - Unreadable bytes cannot be searched: embedded requests, batches and snapshots that cannot be
   decoded are replaced as a whole, and so is an unreadable frame that may hold a secret.
 - An unreadable frame is kept if its API is known and has no secrets in any known version.
-- An Envelope within an Envelope, which brokers refuse, is replaced as a whole: the nesting may
-  be as deep as the frame is long.
+- An Envelope within an Envelope, which brokers refuse, is replaced as a whole, since the nesting
+  could be as deep as the frame is long.
 - Brokers quote bad values in error messages: a secret setting of the request is replaced in the
   response's error messages too.
 - Some clients send bytes after a message, which brokers do not read (librdkafka does with
@@ -39,12 +39,12 @@ from kraftwire_wire.records import decode_metadata_record, encode_metadata_recor
 from kraftwire_wire.registry import Registry
 
 EVERYTHING = "*"
-"""The path that stands for all bytes of a frame."""
+"""The path of all bytes of a frame."""
 
 UNREAD = "(bytes of no field)"
 """The path of bytes after a message, whose meaning is unknown."""
 
-_FETCHED = "FetchResponse"
+_FETCH_RESPONSE = "FetchResponse"
 _ENVELOPE = "EnvelopeRequest"
 _ERROR_MESSAGE = "error_message"
 _METADATA_TOPIC_ID = UUID(int=1)
@@ -56,7 +56,7 @@ _METADATA_LOG = log_of_topic(METADATA_TOPIC)
 
 
 class RedactedFrame(NamedTuple):
-    """A frame, and the paths of what was removed; the original frame if nothing was."""
+    """A frame without its secrets, and their paths; the original frame if it had none."""
 
     frame: Frame
     paths: list[str]
@@ -68,12 +68,12 @@ def redact_frame(decoded: DecodedFrame, registry: Registry) -> RedactedFrame:
     if frame.data in (b"", REDACTED_BYTES):
         return RedactedFrame(frame, [])
     if decoded.is_token:
-        return _without(frame, REDACTED_BYTES, [EVERYTHING])
+        return _with_data(frame, REDACTED_BYTES, [EVERYTHING])
     if _is_harmless(decoded) and not _has_echo(decoded):
         return RedactedFrame(frame, [])
     read = read_leniently(decoded, registry)
     if read.message is None:
-        return _without(frame, b"", [EVERYTHING])
+        return _with_data(frame, b"", [EVERYTHING])
     request = _request_message(decoded)
     message = deepcopy(read.message)
     paths = redact_message(message, registry, request)
@@ -83,12 +83,12 @@ def redact_frame(decoded: DecodedFrame, registry: Registry) -> RedactedFrame:
         return RedactedFrame(frame, [])
     try:
         data = replace(read, message=message, error=None, trailing=b"").encode(registry)
-        return _without(frame, data, paths)
+        return _with_data(frame, data, paths)
     except KraftwireError:  # the replacement made a string too long for its field
-        return _without(frame, b"", [EVERYTHING])
+        return _with_data(frame, b"", [EVERYTHING])
 
 
-def _without(frame: Frame, data: bytes, paths: list[str]) -> RedactedFrame:
+def _with_data(frame: Frame, data: bytes, paths: list[str]) -> RedactedFrame:
     recorded = replace(frame, data=data, redacted=(*frame.redacted, *paths))
     return RedactedFrame(recorded, paths)
 
@@ -98,24 +98,19 @@ def redact_message(
 ) -> list[str]:
     """Replace the secrets of a message in place, also those within its bytes; return their paths.
 
-    `request` is the one that a response answers; an EnvelopeResponse cannot be read without it.
+    `request` is the one that a response answers; reading an EnvelopeResponse requires it.
     """
-    inner = _INNER.get(type(message).__name__)
+    inner = _REDACT_WITHIN.get(type(message).__name__)
     if inner is not None:
         return inner(message, registry, request)
     echoes = [] if request is None else _redact_echoes(message, secret_texts(request))
     return redact_fields(message) + echoes
 
 
-def may_hold_secrets(name: str) -> bool:
-    """Whether the message of that name has secrets in some version."""
-    return name in SECRETS or name in _INNER
-
-
 def read_leniently(decoded: DecodedFrame, registry: Registry) -> DecodedFrame:
     """Decode a response leniently, as Kafka's own classes do, if strict decoding failed.
 
-    Return `decoded` itself if it was read, or cannot be; requests are already read so.
+    Return `decoded` itself if that is not needed or fails. Requests are always decoded so.
     """
     request = decoded.request
     if decoded.error is None or request is None:
@@ -134,9 +129,9 @@ def _is_harmless(decoded: DecodedFrame) -> bool:
         return False
     kind = "Request" if decoded.frame.direction == "request" else "Response"
     name = decoded.api + kind
-    if name == _FETCHED and decoded.error is None:
-        return not _metadata_in(decoded.message)
-    return not may_hold_secrets(name)
+    if name == _FETCH_RESPONSE and decoded.error is None:
+        return not _metadata_topics(decoded.message)
+    return name not in SECRETS and name not in _REDACT_WITHIN
 
 
 # -- error messages ------------------------------------------------------------------------
@@ -183,14 +178,13 @@ def _redact_envelope(message: Any, registry: Registry, _: Message | None) -> lis
 
 def _redact_envelope_response(message: Any, registry: Registry, envelope: Any) -> list[str]:
     def read(data: bytes) -> tuple[list[str], bytes]:
-        header_of_request, request = _read_embedded(
-            getattr(envelope, "request_data", b""), registry
-        )
-        header, response = registry.decode_response(data, header_of_request)
+        request_data = getattr(envelope, "request_data", b"")
+        request_header, request = _read_embedded(request_data, registry)
+        header, response = registry.decode_response(data, request_header)
         paths = redact_message(response, registry, request)
-        return paths, (
-            registry.encode_response(header_of_request, response, header) if paths else data
-        )
+        if paths:
+            data = registry.encode_response(request_header, response, header)
+        return paths, data
 
     return _redact_embedded(message, "response_data", read)
 
@@ -220,9 +214,9 @@ def _redact_embedded(
 # -- metadata records ----------------------------------------------------------------------
 
 
-def _redact_fetched(message: Any, registry: Registry, _: Message | None) -> list[str]:
+def _redact_fetch(message: Any, registry: Registry, _: Message | None) -> list[str]:
     paths: list[str] = []
-    for at, topic in _metadata_in(message):
+    for at, topic in _metadata_topics(message):
         for index, partition in enumerate(topic.partitions):
             if partition.records:
                 path = f"responses[{at}].partitions[{index}].records"
@@ -231,8 +225,8 @@ def _redact_fetched(message: Any, registry: Registry, _: Message | None) -> list
     return paths
 
 
-def _metadata_in(message: Any) -> list[tuple[int, Any]]:
-    """The topics of a FetchResponse that are the metadata log, with their indexes."""
+def _metadata_topics(message: Any) -> list[tuple[int, Any]]:
+    """Return the topics of a FetchResponse that are the metadata log, with their indexes."""
     return [
         (at, topic)
         for at, topic in enumerate(message.responses)
@@ -241,7 +235,7 @@ def _metadata_in(message: Any) -> list[tuple[int, Any]]:
 
 
 def _redact_snapshot(message: Any, _: Registry, __: Message | None) -> list[str]:
-    """Remove all bytes: a slice of a snapshot begins and ends within batches and cannot be read."""
+    """Remove all bytes: part of a snapshot begins and ends within batches and cannot be read."""
     paths: list[str] = []
     for at, topic in enumerate(message.topics):
         for index, partition in enumerate(topic.partitions):
@@ -252,9 +246,9 @@ def _redact_snapshot(message: Any, _: Registry, __: Message | None) -> list[str]
 
 
 def _redact_batches(data: bytes, registry: Registry) -> tuple[bytes, list[str]]:
-    """Return batches with redacted values and a valid CRC; none if one of them cannot be read.
+    """Return batches with redacted values and a valid CRC, and the paths of the values.
 
-    Batches that decompress to too many bytes in all count as unreadable. The path has the reason.
+    If one cannot be read, or they decompress to too many bytes, return no bytes and the reason.
     """
     out: list[bytes] = []
     paths: list[str] = []
@@ -308,10 +302,10 @@ def _settings(batch: Batch) -> BatchSettings:
     )
 
 
-_INNER: dict[str, Callable[[Any, Registry, Any], list[str]]] = {
+_REDACT_WITHIN: dict[str, Callable[[Any, Registry, Any], list[str]]] = {
     _ENVELOPE: _redact_envelope,
     "EnvelopeResponse": _redact_envelope_response,
-    _FETCHED: _redact_fetched,
+    _FETCH_RESPONSE: _redact_fetch,
     "FetchSnapshotResponse": _redact_snapshot,
 }
-"""Messages that hide secrets within their bytes, and what redacts them."""
+"""Messages that may have secrets within fields of bytes, and the functions that redact them."""

@@ -1,4 +1,4 @@
-"""What the proxy and the replay server share: client tasks, and an event loop in a thread."""
+"""Client tasks, and an event loop in a thread, for the proxy and the replay server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ClientTasks:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # one turn of the loop, in which transports finish closing
+        await asyncio.sleep(0)  # let transports finish closing
 
 
 class LoopThread:

@@ -1,6 +1,6 @@
-"""Structs found in messages by their layout, wherever a message has them.
+"""Finds structs in messages by their layout.
 
-The path to them is worked out once per class, so that a search visits no field that cannot lead
+The paths to them are determined once per class, so that a search visits only fields that can lead
 to one.
 """
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class _StructPlan(NamedTuple, Generic[T]):
-    """What a struct matched, and the fields that lead to further matches."""
+    """The match of a struct, and the fields that lead to further matches."""
 
     match: T | None
     inner: tuple[tuple[str, _StructPlan[T]], ...]
@@ -36,7 +36,7 @@ class StructSearch(Generic[T]):
         self._plans: dict[tuple[type[Any], type[Any]], _StructPlan[T]] = {}
 
     def find(self, message: Message) -> Iterator[tuple[Any, T]]:
-        """Yield each struct with what it matched, from the outside in; a message is one too."""
+        """Yield each matching struct with its match, outer ones first; a message is a struct."""
         return _walk(message, self._plan(type(message), type(message)))
 
     def _plan(self, message: type[Any], struct: type[Any]) -> _StructPlan[T]:

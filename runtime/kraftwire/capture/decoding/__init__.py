@@ -1,6 +1,7 @@
-"""Frames decoded: requests paired with responses, and some of them selected.
+"""Decoding frames, pairing requests with responses, and selecting some of them.
 
-`decoder` turns frames into decoded frames and exchanges; `selection` keeps those of an API, a
-client or a topic, which `topics` finds in their messages; `request_queue` holds requests, up to
-a limit, until their responses come.
+decoder           decodes frames, and pairs them into exchanges
+selection         keeps the frames of an API, a client or a topic
+topics            finds the topics in a message
+request_queue     holds requests, up to a limit, until their responses come
 """

@@ -1,7 +1,7 @@
-"""Decodes recorded frames, which takes pairing responses with their requests.
+"""Decodes recorded frames, and pairs responses with their requests.
 
-A response carries neither its API nor its version; it is read with the header of the request
-whose correlation id it repeats, on the same connection. Rules:
+A response has neither its API nor its version. It is read with the header of the request on the
+same connection that has its correlation id. Rules:
 
 - A response belongs to the oldest unanswered request of its connection with its correlation
   id. Clients may reuse an id, and brokers do not always keep the order.
@@ -13,9 +13,9 @@ whose correlation id it repeats, on the same connection. Rules:
 - After SaslHandshake version 0, both sides send the tokens of the mechanism without a header
   (KIP-43), until the client sends a request that can be read. Such frames are tokens: they
   have no message and no error.
-- Requests that are never answered are forgotten, the oldest first, if there are too many.
-- Requests are read as a broker reads them: if strict reading refuses one and Kafka's own classes
-  read it, it gets a note instead of an error. Old versions of librdkafka write an int32 0 after an
+- If too many requests are unanswered, the oldest are forgotten.
+- Requests are read as a broker reads them: one that strict reading refuses, but Kafka's own classes
+  read, gets a note instead of an error. Old versions of librdkafka write an int32 0 after an
   ApiVersions request; such bytes are kept as `trailing`. After SaslHandshake version 0 only a
   request that reads strictly ends the tokens: a token mistaken for a request would not be redacted.
 
@@ -132,7 +132,7 @@ class Exchange:
 
 
 class FrameDecoder:
-    """Decodes frames in their order; holds requests until their responses come."""
+    """Decodes frames in order; holds requests until their responses come."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -141,7 +141,6 @@ class FrameDecoder:
         self._count = 0
 
     def decode(self, frame: Frame) -> DecodedFrame:
-        """Decode the next frame."""
         self._count += 1
         if frame.direction == "response":
             return self._decode_response(frame)
@@ -178,7 +177,7 @@ class FrameDecoder:
 
 
 def decode_frames(frames: Iterable[Frame], registry: Registry) -> Iterator[DecodedFrame]:
-    """Decode frames, in their order."""
+    """Yield the decoded frames, in order."""
     return map(FrameDecoder(registry).decode, frames)
 
 
@@ -212,7 +211,7 @@ def decode_request_body(
 
 
 def _decode_request(number: int, frame: Frame, registry: Registry) -> DecodedFrame:
-    """Decode strictly first; what that refuses is decoded leniently, as a broker does."""
+    """Decode a request strictly; if that fails, leniently, as a broker does."""
     data = frame.data
     header = message = error = note = api = None
     trailing = b""

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 class RequestQueue:
-    """Requests by a key; those with the same key leave in the order in which they came."""
+    """Requests by a key; those with the same key are returned in the order they were added."""
 
     def __init__(self, max_requests: int, max_bytes: int) -> None:
         self._max_requests = max_requests
         self._max_bytes = max_bytes
-        # Ordered: finding the first key of a plain dict skips over all keys deleted before it.
+        # Not a dict: finding its first key would visit all keys deleted before it.
         self._requests: OrderedDict[Hashable, deque[DecodedFrame]] = OrderedDict()
         self._count = 0
         self._size_bytes = 0

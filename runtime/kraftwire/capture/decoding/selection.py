@@ -1,11 +1,11 @@
 """Selects frames by API, client id and topic; a request and its response stay together.
 
 - A frame belongs to the API and the client id of its request.
-- An exchange is about a topic if either of its messages names it, by name or by id (see
-  `topics`). A request that does not name it is held until its response comes, and yielded just
-  before it; the frame numbers still show the order in which they were sent.
-- Which id belongs to the name is learned from messages that have both, such as a Metadata
-  response; earlier frames are matched by name alone.
+- An exchange is about a topic if one of its messages has the topic's name or id (see `topics`). A
+  request without them is held until its response comes, and yielded just before it; the frame
+  numbers still show the order in which they were sent.
+- The topic's id is learned from messages that have both name and id, such as a Metadata response;
+  earlier frames are matched by name alone.
 - Frames without a request (tokens, responses alone) belong to no API, client or topic.
 """
 
@@ -35,7 +35,6 @@ class FrameSelection:
     topic: str | None = None
 
     def apply(self, frames: Iterable[DecodedFrame]) -> Iterator[DecodedFrame]:
-        """Yield the frames that match."""
         if self == FrameSelection():
             return iter(frames)
         if self.topic is None:
@@ -75,7 +74,7 @@ class FrameSelection:
 
 
 class _TopicMatch:
-    """A topic by name or id; learns the ids of the name."""
+    """Finds a topic in messages by name or id, and learns its ids from them."""
 
     def __init__(self, text: str) -> None:
         self._name = text
@@ -84,7 +83,6 @@ class _TopicMatch:
             self._ids.add(parse_uuid(text))
 
     def is_in(self, frame: DecodedFrame) -> bool:
-        """Whether a message names the topic."""
         if frame.message is None:
             return False
         found = False

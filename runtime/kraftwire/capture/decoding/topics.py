@@ -25,7 +25,7 @@ class TopicReference(NamedTuple):
 
 
 def topics_of(message: Message) -> Iterator[TopicReference]:
-    """Yield the topics in a message; the same one may come often."""
+    """Yield the topics in a message, repeated ones too."""
     for struct, (name_fields, id_fields) in _SEARCH.find(message):
         values = [getattr(struct, name) for name in name_fields]
         ids = [
@@ -43,7 +43,7 @@ def topics_of(message: Message) -> Iterator[TopicReference]:
 
 
 def _topic_fields(layout: Layout) -> tuple[list[str], list[str]] | None:
-    """The fields of a struct that hold names and ids of topics."""
+    """Return the names of the fields with topic names, and of those with topic ids."""
     names = [field.name for field in layout.fields if field.entity_type == "topicName"]
     ids = [one.name for one in layout.fields if one.type == "uuid" and one.name == "topic_id"]
     return (names, ids) if names or ids else None

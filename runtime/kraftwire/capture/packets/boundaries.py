@@ -1,13 +1,13 @@
 """Finds where frames begin in a stream whose beginning is missing.
 
-A boundary is recognised by what follows it. For requests that is the key of a known API with a
-version, a header, and a message that reads to its last byte; for responses the correlation id of
-an unanswered request, and a message likewise. A request of which only the header can be read (its
-version is not known, or bytes follow its message) is `UNREAD`: it counts only if another frame
-follows it, and is reported by name otherwise.
+A boundary is recognized by the frame after it. A request has the key of a known API, a version, a
+header, and a message that can be read to its last byte. A response has the correlation id of an
+unanswered request, and such a message. If only the header of a request can be read (its version is
+unknown, or bytes follow its message), it is `UNREAD`: it counts only if another frame follows it,
+and is reported by name otherwise.
 
 Candidates are found without a loop over bytes, so a search runs at the speed of memory. Each
-candidate reports how much work it was, so that the caller can bound it.
+candidate has the cost of checking it, so that the caller can limit the total.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kraftwire_wire.registry import Registry
 SIZE_SIZE = INT32.size
 
 _HEAD_SIZE = 4
-"""What is read after a size: API key and version, or a correlation id."""
+"""Bytes after a size that identify a frame: API key and version, or a correlation id."""
 _MIN_REQUEST_SIZE = 8
 _MAX_WAITING = 1000
 _MAX_SOUGHT = 64
@@ -38,7 +38,7 @@ _MAX_HEADER_SIZE = 1 << 16
 _USUAL_HEADER_SIZE = 512
 """Longer headers would need implausibly long client ids."""
 _HIGHEST_VERSION = 0x1F
-"""Higher versions are not searched for; no API is near it."""
+"""The search ignores higher versions; no API comes close."""
 _SIZE_PATTERN = (  # from 8, so that a run of zeros is no candidate, up to about 100 MiB
     rb"(?:\x00(?:\x00(?:\x00[\x08-\xff]|[\x01-\xff].)|[\x01-\xff]..)|[\x01-\x06]...)"
 )
@@ -49,7 +49,7 @@ _BYTES_COPIED = 64
 
 
 class Match(Enum):
-    """What a candidate turned out to be."""
+    """What is at a candidate's position."""
 
     FRAME = auto()
     UNREAD = auto()
@@ -58,12 +58,12 @@ class Match(Enum):
 
 
 class Candidate(NamedTuple):
-    """A place where a frame may begin.
+    """A position where a frame may begin.
 
     Fields:
-        match: what it turned out to be.
+        match: what is there.
         end: where the frame would end.
-        work: the cost of finding out, in bytes read.
+        work: the cost of the check, in bytes read.
     """
 
     match: Match
@@ -86,7 +86,7 @@ class UnansweredRequests:
         self.by_id: OrderedDict[int, UnansweredRequest] = OrderedDict()
 
     def add(self, frame: bytes) -> None:
-        """Note a request; its header is not decoded, since few searches ever need it."""
+        """Add a request; its header is not decoded, since few searches need it."""
         if len(frame) >= _MIN_REQUEST_SIZE:
             key, version = int.from_bytes(frame[:2], signed=True), int.from_bytes(frame[2:4])
             number = int.from_bytes(frame[4:8], signed=True)
@@ -101,16 +101,16 @@ class UnansweredRequests:
 
 
 class Probe(Protocol):
-    """Recognises the frames of one direction."""
+    """Recognizes the frames of one direction."""
 
     def find(self, data: bytearray, start: int) -> int | None:
-        """Return the next place from `start` on where a frame may begin; None if there is none."""
+        """Return the next position from `start` on where a frame may begin; None if not found."""
 
-    def may_stand(self, data: bytearray, at: int) -> bool:
-        """Whether `find` would return this place."""
+    def matches_at(self, data: bytearray, at: int) -> bool:
+        """Whether `find` would return this position."""
 
     def read(self, frame: bytes) -> tuple[Match, int]:
-        """Return what bytes without their length prefix are, and how many of them were read."""
+        """Return what a frame without its length prefix is, and how many bytes were read."""
 
     def may_begin(self, head: bytes) -> bool:
         """Whether the first bytes after a length prefix may begin a frame."""
@@ -120,7 +120,7 @@ class Probe(Protocol):
 
 
 class RequestProbe:
-    """Recognises requests. See `Probe` for its methods."""
+    """Recognizes requests; see `Probe`."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -135,7 +135,7 @@ class RequestProbe:
         found = self._pattern.search(data, start)
         return None if found is None else found.start()
 
-    def may_stand(self, data: bytearray, at: int) -> bool:
+    def matches_at(self, data: bytearray, at: int) -> bool:
         return self._pattern.match(data, at) is not None
 
     def read(self, frame: bytes) -> tuple[Match, int]:
@@ -179,7 +179,7 @@ def _has_readable_client(header: Any) -> bool:
 
 
 class ResponseProbe:
-    """Recognises responses to unanswered requests. See `Probe` for its methods."""
+    """Recognizes responses to unanswered requests; see `Probe`."""
 
     def __init__(self, registry: Registry, unanswered: UnansweredRequests) -> None:
         self._registry = registry
@@ -188,7 +188,7 @@ class ResponseProbe:
     def find(self, data: bytearray, start: int) -> int | None:
         newest = islice(reversed(self._unanswered.by_id), _MAX_SOUGHT)
         sought = [number.to_bytes(_HEAD_SIZE, signed=True) for number in newest]
-        # In growing steps, or each candidate would cost a search through everything after it.
+        # Search in growing steps, or each candidate would cost a search of all bytes after it.
         begin, size = start + SIZE_SIZE, _FIRST_LOOK_AHEAD
         while sought and begin < len(data):
             end = begin + size + _HEAD_SIZE - 1
@@ -199,7 +199,7 @@ class ResponseProbe:
             begin, size = begin + size, min(2 * size, _LOOK_AHEAD)
         return None
 
-    def may_stand(self, data: bytearray, at: int) -> bool:
+    def matches_at(self, data: bytearray, at: int) -> bool:
         head = data[at + SIZE_SIZE : at + SIZE_SIZE + _HEAD_SIZE]
         return int.from_bytes(head, signed=True) in self._unanswered.by_id
 
@@ -214,7 +214,7 @@ class ResponseProbe:
         return Match.FRAME, len(frame)
 
     def may_begin(self, head: bytes) -> bool:
-        """Always True: beyond the correlation id there is nothing to check."""
+        """Return True: only the correlation id can be checked."""
         return True
 
     def name(self, head: bytes) -> str | None:
@@ -223,7 +223,7 @@ class ResponseProbe:
 
 
 def check(probe: Probe, data: bytearray, at: int) -> Candidate:
-    """Check a place that a probe has found."""
+    """Check a position that a probe has found."""
     size = frame_size(data, at)
     start = at + SIZE_SIZE
     end = start + size
@@ -238,7 +238,7 @@ def check(probe: Probe, data: bytearray, at: int) -> Candidate:
 
 
 def name_at(probe: Probe, data: bytearray, at: int) -> str | None:
-    """Return what the unreadable frame at a place is; None if that is unknown."""
+    """Return what the unreadable frame at a position is; None if that is unknown."""
     start = at + SIZE_SIZE
     return probe.name(bytes(data[start : start + _USUAL_HEADER_SIZE]))
 
@@ -250,7 +250,7 @@ def frame_size(data: bytearray, at: int) -> int:
 
 
 class StreamStart(Enum):
-    """What the first bytes of a client are."""
+    """The protocol of a client, by its first bytes."""
 
     KAFKA = auto()
     TLS = auto()
@@ -264,7 +264,7 @@ def looks_like_tls(data: bytes | bytearray) -> bool:
 
 
 def classify_start(data: bytes | bytearray, registry: Registry) -> StreamStart:
-    """Return whether a client's first bytes are a Kafka request, of any version."""
+    """Return the protocol of a client; a Kafka request may have any version."""
     if looks_like_tls(data):
         return StreamStart.TLS
     if len(data) < SIZE_SIZE:

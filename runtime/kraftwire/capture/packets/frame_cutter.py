@@ -1,13 +1,12 @@
 """Cuts one direction of a connection into frames, also after missing bytes.
 
 A frame with missing bytes is lost, and the next one begins where its size says. If its size is
-missing too, or is not a size that a frame has, the next boundary is searched for (see
-`boundaries`). Every byte that is not in a frame is reported as lost, with its place.
+missing too, or is not a size that a frame has, the cutter searches for the next boundary (see
+`boundaries`). Every byte that is not in a frame is reported as lost, with its position.
 
-A search takes the first whole frame. A candidate whose end has not come is waited for; if bytes
-are missing or the stream ends, the buffered bytes are searched to the end first, since a false
-candidate may contain whole frames. The work of a search is bounded by the bytes it gets,
-whatever they are.
+A search ends at the first whole frame. It waits for the end of a candidate. If bytes are missing or
+the stream ends, it searches the buffered bytes first, since a false candidate may contain whole
+frames. The work of a search is proportional to the bytes it gets.
 
 `FrameSplitter` of `kraftwire_wire.framing` does the same for streams without holes.
 """
@@ -36,7 +35,7 @@ INCOMPLETE: Final = "frames of which bytes are missing"
 BAD_SIZE: Final = "a size that no frame has"
 SKIPPED: Final = "bytes before the next frame that could be found"
 UNREAD: Final = "a request that cannot be read"
-"""Followed by its API and version."""
+"""The reason continues with its API and version."""
 CUT_OFF: Final = "frames that continue after the end of their connection"
 GIVEN_UP: Final = "too many places that looked like the beginning of a frame"
 
@@ -45,7 +44,7 @@ _WORK_AT_START = 1 << 20
 _WORK_PER_BYTE = 8
 """How much a search may do for each byte it gets; see `Candidate.work`."""
 _PATIENCE_BYTES = 1 << 18
-"""How much of a candidate may come before frames are searched for within it."""
+"""How many bytes to wait for the end of a candidate before searching within it."""
 _MARK_BYTES = 100
 
 ReportLoss = Callable[[str, int, int, int], None]
@@ -78,12 +77,12 @@ class _UnreadRequest(NamedTuple):
 
 
 class FrameCutter:
-    """Takes the pieces of one direction and yields its frames."""
+    """Cuts the pieces of one direction into frames."""
 
     def __init__(
         self, probe: Probe, report: ReportLoss, *, at_boundary: bool, begins_at: int = 0
     ) -> None:
-        """`at_boundary` says that a frame begins at the offset `begins_at`."""
+        """With `at_boundary`, a frame begins at the offset `begins_at`."""
         self._probe = probe
         self._report = report
         self._buffer = bytearray()
@@ -125,7 +124,7 @@ class FrameCutter:
         yield from self._cut(is_end=False)
 
     def close(self, packet: int, time: float) -> Iterator[CutFrame]:
-        """End the stream; yield the frames that a search still had before it."""
+        """End the stream; yield the frames that a search still finds."""
         self._packet, self._time = packet, time
         yield from self._cut(is_end=True)
         self._drop(len(self._buffer), SKIPPED if self._searching else CUT_OFF)
@@ -155,7 +154,7 @@ class FrameCutter:
             self._begin_search()
 
     def _miss(self, piece: StreamPiece) -> Iterator[CutFrame]:
-        """Handle missing bytes; yield the whole frames that a search still had before them."""
+        """Handle missing bytes; yield the frames that a search still finds before them."""
         self._report(MISSING, piece.size, piece.offset, piece.packet)
         size = piece.size
         if self._skip:
@@ -184,7 +183,7 @@ class FrameCutter:
     def _search(self, *, is_end: bool) -> bool:
         """Advance the buffer's start to a boundary; False if there is none yet."""
         if self._begins_at:
-            return self._reach_begin()
+            return self._skip_to_begin()
         if not is_end and len(self._buffer) < self._complete_at:
             return False
         held: tuple[int, Candidate] | None = None
@@ -192,7 +191,7 @@ class FrameCutter:
         while (at := self._probe.find(self._buffer, seek)) is not None:
             candidate = check(self._probe, self._buffer, at)
             self._work_left -= candidate.work
-            if self._is_boundary(candidate, is_end, is_sure=held is not None):
+            if self._is_boundary(candidate, is_end, is_inside_another=held is not None):
                 self._begin_at(at)
                 return True
             if held is None and not is_end and self._needs_more(candidate):
@@ -212,7 +211,7 @@ class FrameCutter:
             self._wait(held)
         return False
 
-    def _reach_begin(self) -> bool:
+    def _skip_to_begin(self) -> bool:
         """Drop the bytes before the known boundary."""
         before = max(self._begins_at - self._offset, 0)
         if len(self._buffer) < before:
@@ -228,43 +227,43 @@ class FrameCutter:
         self._searching = False
 
     def _wait(self, held: tuple[int, Candidate] | None) -> None:
-        """Keep a possible beginning of a frame until enough of it has come to tell."""
+        """Wait until enough bytes of a candidate have come to check it again."""
         self._seek_from = self._complete_at = 0
         if held is None:
             self._drop(len(self._buffer) - _HEAD_SIZE + 1, SKIPPED)
             return
         at, candidate = held
         self._drop(at, SKIPPED)
-        # Twice as much each time, so that repeated checks cost no more than the bytes do.
+        # Double it each time, so that all checks together take linear time.
         patience = max(_PATIENCE_BYTES, 2 * len(self._buffer))
         needed = candidate.end - at
         if candidate.match is not Match.INCOMPLETE:
             needed += _HEAD_SIZE
         self._complete_at = min(needed, patience)
 
-    def _is_boundary(self, candidate: Candidate, is_end: bool, *, is_sure: bool) -> bool:
+    def _is_boundary(self, candidate: Candidate, is_end: bool, *, is_inside_another: bool) -> bool:
         """Whether a frame begins at a candidate.
 
-        With `is_sure`, the candidate is within another one that is not whole yet, so that a
+        With `is_inside_another`, the candidate is within another one that is not whole yet: then a
         second frame must follow it.
         """
-        if candidate.match is Match.FRAME and not is_sure:
+        if candidate.match is Match.FRAME and not is_inside_another:
             return True
         if candidate.match not in (Match.FRAME, Match.UNREAD):
             return False
         end = candidate.end
         if len(self._buffer) - end < _HEAD_SIZE:
             return is_end and len(self._buffer) == end
-        if not self._probe.may_stand(self._buffer, end):
+        if not self._probe.matches_at(self._buffer, end):
             return False
         following = check(self._probe, self._buffer, end)
         self._work_left -= following.work
         return following.match in (Match.FRAME, Match.UNREAD) or (
-            following.match is Match.INCOMPLETE and not is_sure
+            following.match is Match.INCOMPLETE and not is_inside_another
         )
 
     def _needs_more(self, candidate: Candidate) -> bool:
-        """Whether more bytes are needed to tell what a candidate is."""
+        """Whether more bytes are needed to decide what a candidate is."""
         if candidate.match is Match.UNREAD:
             return len(self._buffer) - candidate.end < _HEAD_SIZE
         return candidate.match is Match.INCOMPLETE

@@ -1,10 +1,8 @@
 """One connection of a capture: which side is the client, and the frames of both.
 
 The side that opened a connection is the client. If the beginning was not captured, the client is
-the side in whose bytes a whole request is found; the bytes of both sides wait until then.
-Connections that begin with a TLS record, or in which no request is found, are refused.
-
-Ports do not matter.
+the side whose bytes contain a whole request; the bytes of both sides wait until one is found.
+Connections that begin with a TLS record, or have no request, are refused. Port numbers are ignored.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ class DirectedFrame(NamedTuple):
 
 
 class KafkaConnection:
-    """Takes the pieces of both directions of a connection and yields its frames."""
+    """Cuts the pieces of both directions of a connection into frames."""
 
     def __init__(
         self, registry: Registry, probe: RequestProbe, report: ReportConnectionLoss
@@ -140,7 +138,7 @@ class KafkaConnection:
         else:
             self.refuse(TLS if start is StreamStart.TLS else NOT_KAFKA)
 
-    # -- connections that had begun before the capture -------------------------------------
+    # -- connections that began before the capture -----------------------------------------
 
     def _new_trials(self) -> list[FrameCutter]:
         return [FrameCutter(self._probe, _ignore, at_boundary=False) for _ in (0, 1)]
@@ -162,7 +160,7 @@ class KafkaConnection:
                 self.refuse(NO_REQUEST)
 
     def _decide_at_end(self, packet: int, time: float) -> Iterator[DirectedFrame]:
-        """Search both sides to the end, as nothing more is waited for."""
+        """Search both sides to the end, since no more bytes will come."""
         for direction, trial in enumerate(self._trials):
             first = next(trial.close(packet, time), None)
             if first is not None:
@@ -170,7 +168,7 @@ class KafkaConnection:
                 return
 
     def _decide(self, client: int, first: CutFrame) -> Iterator[DirectedFrame]:
-        """A side has sent a request: read the kept pieces again, now that the client is known."""
+        """Set the side that sent a request as the client, and read the kept pieces again."""
         self.client = client
         self._has_frame = [self._has_start] * 2
         cutters = []
@@ -218,4 +216,4 @@ class KafkaConnection:
 
 
 def _ignore(reason: str, size: int, offset: int, packet: int) -> None:
-    """Report nothing: what a trial skips is read again."""
+    """Report nothing: `_decide` reads the bytes that a trial skips again."""

@@ -1,8 +1,7 @@
-"""Counts what of a capture could not be read, by reason, with the first place.
+"""Counts what could not be read of a capture, by reason, with its first position.
 
-A loss means that bytes of a Kafka connection are missing or could not be understood, which is a
-finding. Everything else that was left out (packets of other protocols, connections that are not
-Kafka's) is passed over, which is not.
+A loss is a finding: bytes of a Kafka connection are missing or cannot be read. Everything else that
+is left out, such as packets of other protocols, is passed over and is not a finding.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from kraftwire_wire.errors import count_of
 
 @dataclass(slots=True)
 class LossTally:
-    """How often something happened, how many bytes that concerned, and where it was first."""
+    """How often something happened, in how many bytes, and where first."""
 
     unit: str
     first: str

@@ -1,11 +1,11 @@
 """The packets of a pcap or pcapng file, one at a time, through libpcap.
 
-libpcap knows both formats in either byte order and times in micro- and nanoseconds (yielded here
-with microseconds), and checks every length. It reads pcapng files whose interfaces have one link
-type. A truncated file yields the packets before the break; `PcapFile.error` then says what was
-wrong, and at which packet.
+libpcap reads both formats in either byte order, with times in micro- or nanoseconds (yielded here
+with microseconds), and checks every length. All interfaces of a pcapng file must have the same link
+type. A truncated file yields the packets before the break; `PcapFile.error` is then the reason and
+the packet.
 
-Reading needs the extra `capture`; nothing else here does.
+This module needs the extra `capture`, the only one of the package that does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAGIC_SIZE = 4
 
 
 class CaptureError(KraftwireError):
-    """A capture that cannot be read, or not from a packet on; packet 0 is the file's header."""
+    """A capture that cannot be read from `packet` on; packet 0 is the file's header."""
 
     def __init__(self, reason: str, file: str, packet: int = 0) -> None:
         super().__init__(reason, file, packet)
@@ -53,7 +53,7 @@ class PcapFile:
     def __init__(self, path: Path, name: str | None = None) -> None:
         """`name` is what errors call the file.
 
-        Raises `CaptureError` if the file's header cannot be read or libpcap is missing.
+        Raise `CaptureError` if the file's header cannot be read or libpcap is missing.
         """
         try:
             import pcapy

@@ -1,20 +1,19 @@
-"""One direction of a TCP connection: segments in any order become a stream of bytes.
+"""One direction of a TCP connection: orders segments into a stream of bytes.
 
 Rules:
 
 - Sequence numbers count modulo 2^32. A segment more than 2^30 away from the expected number (no
   window is larger) does not belong to the stream and is left out. But if several such segments
-  join on to one another, the stream continues there, and what lies between is missing.
-- If segments overlap, the bytes that came first stay.
-- Segments that come early are held. The caller decides when missing bytes will not come any
-  more, and calls `give_up`.
+  follow one another, the stream continues there, and the bytes between are missing.
+- If segments overlap, the bytes that came first are kept.
+- Segments that come early are held. The caller decides when to stop waiting for missing bytes, and
+  calls `give_up`.
 - A piece has the time of the packet that made it available: its own, or that of the packet that
   filled the hole before it.
 - A hole has the packet that reveals it, however much later it is given up: the one whose bytes
-  follow it, or an earlier one that acknowledged bytes which nobody saw.
+  follow it, or an earlier one that acknowledged bytes which were not captured.
 
-The result is a sequence of pieces without gaps; missing bytes are a piece without data. No
-clock, no file.
+The result is a sequence of pieces without gaps; missing bytes are a piece without data.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from typing import NamedTuple
 
 _MODULUS = 1 << 32
 _HALF = 1 << 31
-_WINDOW = 1 << 30
+MAX_WINDOW = 1 << 30
 _SEGMENTS_TO_CONTINUE = 3
-"""How many joining segments in a row show that the stream continues outside of the window."""
+"""After this many consecutive segments outside of the window, the stream continues there."""
 
 
 class _FarSegments(NamedTuple):
-    """Joining segments outside of the window: what would follow them, and where they began."""
+    """Consecutive segments outside of the window: the next sequence number, the first packet."""
 
     following: int = -1
     segments: int = 0
@@ -64,12 +63,10 @@ class StreamPiece(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The offset after it."""
         return self.offset + self.size
 
     @property
     def memory_bytes(self) -> int:
-        """About how much memory it takes."""
         return _PIECE_BYTES + len(self.data or b"")
 
 
@@ -95,7 +92,6 @@ class StreamAssembler:
 
     @property
     def has_hole(self) -> bool:
-        """Whether some bytes wait for earlier ones."""
         return bool(self._held)
 
     @property
@@ -115,7 +111,7 @@ class StreamAssembler:
 
     def is_in_window(self, sequence: int) -> bool:
         """Whether a sequence number may belong to this stream."""
-        return not self.is_started or abs(self.offset_of(sequence) - self.expected) < _WINDOW
+        return not self.is_started or abs(self.offset_of(sequence) - self.expected) < MAX_WINDOW
 
     def add(
         self, sequence: int, data: bytes, cut: int, packet: int, time: float, answers: int = 0
@@ -127,7 +123,7 @@ class StreamAssembler:
         if self._sequence is None:
             self._sequence = sequence
         offset = self.offset_of(sequence)
-        if abs(offset - self.expected) >= _WINDOW:
+        if abs(offset - self.expected) >= MAX_WINDOW:
             size = len(data) + cut
             if not self._continues_at(sequence, size, packet, time):
                 self.out_of_window += 1
@@ -167,7 +163,7 @@ class StreamAssembler:
         return [hole, *self._release(0, 0.0)]
 
     def _continues_at(self, sequence: int, size: int, packet: int, time: float) -> bool:
-        """Note a segment outside of the window; True if enough of them join."""
+        """Note a segment outside of the window; return whether the stream continues there."""
         before = self._far
         if sequence != before.following:
             before = _FarSegments(packet=packet, time=time)
@@ -179,7 +175,7 @@ class StreamAssembler:
         return bool(size) and self._far.segments >= _SEGMENTS_TO_CONTINUE
 
     def _skip_to(self, sequence: int) -> list[StreamPiece]:
-        """Give up everything before a distant sequence number, which counts as further ahead."""
+        """Give up everything before a distant sequence number, which is taken to be ahead."""
         pieces: list[StreamPiece] = []
         while given_up := self.give_up():
             pieces += given_up
@@ -192,7 +188,7 @@ class StreamAssembler:
         return [*pieces, StreamPiece(self.expected - gap, None, gap, packet, time)]
 
     def _hold(self, new: StreamPiece) -> None:
-        """Keep those bytes of a piece that are neither past nor held already."""
+        """Keep the bytes of a piece that were neither returned nor held before."""
         start, end = max(new.offset, self.expected), new.end
         at = bisect_right(self._held, start, key=lambda piece: piece.offset)
         if at and self._held[at - 1].end > start:

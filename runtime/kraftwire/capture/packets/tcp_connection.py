@@ -1,13 +1,12 @@
 """One TCP connection: both directions in order, and when to stop waiting for missing bytes.
 
-A receiver acknowledges what it has. Acknowledged bytes that the capture does not have are lost,
-or come later in the file: they are waited for until a number of packets of the connection or a
-time has passed, and then given up. Bytes that nobody has acknowledged are waited for as long as
-not too much is held after them.
+A receiver acknowledges what it has. Acknowledged bytes that the capture does not have yet are lost,
+or come later in the file. They are given up after a number of packets of the connection, or after a
+time. Bytes that were not acknowledged are given up only if too many bytes are held after them.
 
-Bytes of one end are withheld until everything has been released that it had received before:
-they may be the answer to it. So a response never comes before its request, in whatever order the
-packets were captured.
+The bytes of one side may be the answer to what it had received before, so they are withheld until
+all of that is released. So a response never comes before its request, whatever the order of the
+packets.
 """
 
 from __future__ import annotations
@@ -15,15 +14,13 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from kraftwire.capture.packets.reassembly import StreamAssembler, StreamPiece
+from kraftwire.capture.packets.reassembly import MAX_WINDOW, StreamAssembler, StreamPiece
 from kraftwire.capture.packets.tcp_segments import ACK, FIN, RST, SYN, TcpSegment
 
 PATIENCE_PACKETS = 256
 PATIENCE_SECONDS = 1.0
 MAX_HELD_BYTES = 16 << 20
 """How much of one direction may wait for earlier bytes."""
-
-_MAX_WINDOW = 1 << 30
 
 
 @dataclass(slots=True)
@@ -84,9 +81,9 @@ class TcpSide:
         return piece
 
     def give_up(self) -> None:
-        """Stop waiting for acknowledged bytes that are missing.
+        """Stop waiting for missing acknowledged bytes.
 
-        A single byte at the end is taken for a FIN, which has a sequence number but no byte.
+        One missing byte at the end counts as a FIN, which has a sequence number but no byte.
         """
         if self.acknowledged == self.assembler.expected + 1 and not self.assembler.has_hole:
             self.acknowledged -= 1
@@ -101,7 +98,7 @@ class TcpSide:
 
 
 class TcpConnection:
-    """Takes the segments of one connection and returns the pieces of both directions.
+    """Orders the segments of one connection into the pieces of both directions.
 
     A direction is 0 (from the endpoint that was seen first) or 1.
     """
@@ -135,7 +132,7 @@ class TcpConnection:
     def receive(
         self, segment: TcpSegment, packet: int, time: float
     ) -> list[tuple[int, StreamPiece]]:
-        """Add a segment; return directions and pieces, no answer before what it answers."""
+        """Add a segment; return pieces with their directions, answers after what they answer."""
         self._packets += 1
         direction = int(segment.source != self.first)
         side, other = self.sides[direction], self.sides[1 - direction]
@@ -162,7 +159,7 @@ class TcpConnection:
         return self._release()
 
     def close(self) -> list[tuple[int, StreamPiece]]:
-        """Return the rest, as nothing more comes."""
+        """Return the remaining pieces, since no more segments will come."""
         for side in self.sides:
             while side.lacks_bytes and side.assembler.has_hole:
                 side.give_up()
@@ -195,7 +192,7 @@ class TcpConnection:
         else:
             packets, since = side.missed_since
             if self._packets - packets >= PATIENCE_PACKETS or time - since >= PATIENCE_SECONDS:
-                # All holes of that time at once: one per timeout would let them pile up.
+                # Give up all holes of that time together: one per timeout would let them pile up.
                 while side.lacks_bytes and assembler.expected < side.missed_until:
                     side.give_up()
 
@@ -211,14 +208,14 @@ class TcpConnection:
                     released.append((direction, side.release()))
             if len(released) > before:
                 continue
-            # The bytes waited for may not exist: a FIN, which is no byte, or a false number.
-            stuck = [one for one in (first, 1 - first) if self._waits_in_vain(one)]
+            # The awaited bytes may not exist: a FIN, which is not a byte, or a wrong number.
+            stuck = [one for one in (first, 1 - first) if self._is_stuck(one)]
             if not stuck:
                 return released
             released.append((stuck[0], self.sides[stuck[0]].release()))
 
-    def _waits_in_vain(self, direction: int) -> bool:
-        """Whether something is withheld for bytes that will not come."""
+    def _is_stuck(self, direction: int) -> bool:
+        """Whether pieces are withheld for bytes that will not come."""
         side, other = self.sides[direction], self.sides[1 - direction]
         if not side.withheld or other.lacks_bytes:
             return False
@@ -226,12 +223,12 @@ class TcpConnection:
 
 
 def _acknowledge(side: TcpSide, sequence: int) -> int:
-    """Note that the other side has everything before a sequence number; return its offset."""
+    """Set the sequence number up to which the other side has received; return its offset."""
     if not side.assembler.is_started:
         side.assembler.start(sequence)
     offset = side.assembler.offset_of(sequence)
     if side.end is not None:
-        offset = min(offset, side.end)  # a FIN takes a sequence number, and is no byte
-    if side.acknowledged < offset < side.assembler.expected + _MAX_WINDOW:
+        offset = min(offset, side.end)  # a FIN has a sequence number, but no byte
+    if side.acknowledged < offset < side.assembler.expected + MAX_WINDOW:
         side.acknowledged = offset
     return offset

@@ -1,8 +1,8 @@
-"""The TCP segment in a packet, whatever the layers around it.
+"""Parses the TCP segment in a packet, below several link and network layers.
 
 Link layers: Ethernet with VLAN tags, Linux cooked (`tcpdump -i any`, both versions), raw IP,
-BSD loopback. IPv4, and IPv6 with extension headers. Checksums are not checked: a network card
-fills them in after packets are captured. Fragmented IP packets are not reassembled.
+BSD loopback. Network layers: IPv4, and IPv6 with extension headers. Checksums are not checked,
+since a network card fills them in after packets are captured. IP fragments are not reassembled.
 
 For a packet without a segment, `parse_packet` returns the reason, one of the constants below.
 """
@@ -88,7 +88,7 @@ def endpoint_text(endpoint: bytes) -> str:
 
 
 def _network_start(link_type: int, data: bytes) -> int | None:
-    """The position of the IP header; None if the packet is not IP."""
+    """Return the position of the IP header; None if the packet is not IP."""
     if link_type == _ETHERNET:
         return _after_type(data, 12)
     if link_type == _COOKED:
@@ -99,7 +99,7 @@ def _network_start(link_type: int, data: bytes) -> int | None:
 
 
 def _after_type(data: bytes, at: int) -> int | None:
-    """The position after an EtherType, skipping VLAN tags; None if it is not IP's."""
+    """Return the position after an EtherType, skipping VLAN tags; None if it is not IP."""
     while at + _UINT16.size <= len(data):
         (ether_type,) = _UINT16.unpack_from(data, at)
         if ether_type in (_IPV4, _IPV6):

@@ -6,9 +6,9 @@
         ...
     traffic.losses     # what was not read, and why; complete after the last frame
 
-One packet is read at a time. Waiting bytes (segments out of order, frames whose end has not come)
-are limited in each connection and in all together; beyond that limit the connection with the most
-of them is given up. Connections are numbered by their first frame.
+One packet is read at a time. Waiting bytes (segments out of order, incomplete frames) are limited
+in each connection and in all together; beyond that limit, the connection with the most is given up.
+Connections are numbered by their first frame.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from kraftwire_wire.registry import Registry
 MAX_WAITING_BYTES = 256 << 20
 """How many bytes may wait in all connections together."""
 
-TOO_MUCH: Final = "given up: more waited than fits into memory"
+TOO_MUCH: Final = "given up: too many bytes waited in memory"
 CUT: Final = "packets cut off by the limit of the capture (tcpdump: use -s 0)"
 EARLY_END: Final = "frames that continue after the end of the capture"
 LATE: Final = "segments after the end of their connection"
@@ -72,7 +72,7 @@ class _TrackedConnection:
     texts: tuple[str, str] = ("", "")
 
     def place(self, direction: int, offset: int, packet: int) -> str:
-        """Return a place in one direction, for people."""
+        """Return a position in one direction, as text for people."""
         source, destination = self.ends[direction], self.ends[1 - direction]
         between = f"{endpoint_text(source)} to {endpoint_text(destination)}"
         return f"packet {packet}, {between}, byte {offset}"
@@ -82,10 +82,10 @@ class Traffic:
     """Reads the frames of a capture while iterating, which works once."""
 
     def __init__(self, packets: Packets, registry: Registry) -> None:
-        """Raises `CaptureError` for a link layer that is not supported."""
+        """Raise `CaptureError` for a link layer that is not supported."""
         if packets.link_type not in LINK_TYPES:
             reason = (
-                f"link type {packets.link_type} is not known: "
+                f"link type {packets.link_type} is not supported; "
                 "Ethernet, Linux cooked, raw IP and BSD loopback are"
             )
             raise CaptureError(reason, packets.name)

@@ -1,7 +1,7 @@
-"""The proxy's listeners: one to bootstrap at, and one for each broker that a response has named.
+"""The proxy's listeners: one for bootstrapping, and one for each broker named in a response.
 
-A broker's listener is opened when it is first needed, and stays open. Its port is the next free
-one of a range, or one that the system chooses.
+A broker's listener is opened when it is first needed, and stays open. Its port is the next free one
+of a range, or one that the system chooses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Serve = Callable[[Address, asyncio.StreamReader, asyncio.StreamWriter], Awaitabl
 
 MAX_LISTENERS = 200
 _BACKLOG = 32
-"""asyncio accepts this many clients before it serves the first; more descriptors stay reserved."""
+"""asyncio accepts this many clients before it serves the first; the reserve has room for them."""
 
 
 class Listeners:
@@ -35,7 +35,7 @@ class Listeners:
         self._lock = asyncio.Lock()
 
     async def open_first(self, listen: Address, broker: Address) -> Address:
-        """Listen for the bootstrap broker; return the address. Raises `OSError`."""
+        """Listen for the bootstrap broker; return the address. Raise `OSError`."""
         found = await asyncio.get_running_loop().getaddrinfo(
             *listen, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
@@ -44,12 +44,12 @@ class Listeners:
         return Address(self._host, await self._open(listen.port, broker))
 
     async def open(self, broker: Address) -> None:
-        """Listen for a broker if it has no listener yet. Raises `OSError`."""
+        """Listen for a broker if it has no listener yet. Raise `OSError`."""
         async with self._lock:
             if broker in self._by_broker or self.is_own(broker):
                 return
             if len(self._servers) >= MAX_LISTENERS:
-                raise OSError(errno.EMFILE, f"there are {MAX_LISTENERS} listeners already")
+                raise OSError(errno.EMFILE, f"the limit of {MAX_LISTENERS} listeners is reached")
             if self._ports is None:
                 await self._open(0, broker)
                 return
@@ -66,11 +66,9 @@ class Listeners:
         raise OSError(errno.EADDRINUSE, f"no port of {first}-{last} is free")
 
     def port_of(self, broker: tuple[str, int]) -> int | None:
-        """Return the port of a broker's listener; None if it has none."""
         return self._by_broker.get(broker)
 
     def is_own(self, address: tuple[str, int]) -> bool:
-        """Whether an address belongs to the proxy."""
         return address[0] == self._host and address[1] in self._by_broker.values()
 
     def close(self) -> None:

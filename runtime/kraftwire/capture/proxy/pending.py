@@ -1,7 +1,7 @@
 """Limits the bytes that a proxy's connections hold: frames not yet complete or not yet passed on.
 
-Each connection may hold a frame of 100 MiB in either direction, so their total has a limit. When
-it is exceeded, the connection that holds most is closed, which is rarely one that makes progress.
+Each connection may hold a frame of 100 MiB in either direction, so the total has a limit. Beyond
+it, the connection that holds the most is closed; that one rarely makes progress.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class ProxyLimits:
 
 
 class PendingBytes:
-    """The total over all connections."""
+    """The pending bytes of all connections."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -40,7 +40,6 @@ class PendingBytes:
             biggest.close()
 
     def remove(self, share: PendingShare) -> None:
-        """Stop counting a connection."""
         self._shares.discard(share)
 
 
@@ -62,7 +61,7 @@ class PendingShare:
                 self._all.bound()
 
     def end(self) -> None:
-        """Count a closed connection as holding nothing; harmless if repeated."""
+        """Stop counting a closed connection; may be called again."""
         self._all.total -= self.size
         self.size = 0
         self._has_ended = True

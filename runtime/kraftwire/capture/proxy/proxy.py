@@ -1,21 +1,21 @@
 """A proxy between clients and a cluster that passes every frame to a recorder.
 
-Clients bootstrap at the proxy and stay on it: every broker that a response names gets its own
-listener when it is first seen. The response gets that listener's address, with the host by which
-the client reached the proxy. Rules:
+Clients bootstrap at the proxy and keep using it: each broker gets its own listener when a response
+first names it. The proxy replaces the broker's address in the response with that of the listener,
+with the host by which the client reached the proxy. Rules:
 
 - Addresses are found by schema (`capture.addresses`). Everything else in a response stays as it
   is, including unknown tagged fields; without an address to replace, the bytes are passed on.
 - Unreadable frames are passed on unchanged, recorded and reported: requests and responses of
-  newer versions, SASL tokens without a header. A client may leave the proxy through an address in
-  a response that was not read.
-- The recorder gets what was sent: the client's requests, and the brokers' responses before their
-  addresses are replaced (`cassette` says why). A request is recorded before it is passed on, and
+  newer versions, SASL tokens without a header. Through an address in an unread response, a client
+  may bypass the proxy.
+- The recorder gets the client's requests, and the brokers' responses before their addresses are
+  replaced (`cassette` says why). A request is recorded before it is passed on, and
   a response before the client gets it. Secrets are removed first (`frame_redaction`).
 - Clients speak plaintext to the proxy. The proxy speaks TLS to brokers and logs in to them for
   every connection, if `security` says so. Its own login is not recorded; logins of clients pass
   through.
-- Frames of up to 100 MiB pass. A connection whose peer sends anything else is closed.
+- Frames may have up to 100 MiB. A connection whose peer sends anything else is closed.
 - The number of connections and the bytes that all of them hold have limits (`pending`).
 """
 
@@ -49,7 +49,7 @@ _MAX_PROBLEM = 500
 
 
 class Proxy:
-    """The proxy; it runs in the event loop of its caller."""
+    """A proxy in the event loop of its caller."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class Proxy:
         redact: bool = True,
         ports: range | None = None,
         on_problem: Callable[[str], None] | None = None,
-        limits: ProxyLimits = ProxyLimits(),  # noqa: B008  # nobody changes it
+        limits: ProxyLimits = ProxyLimits(),  # noqa: B008  # it is immutable
     ) -> None:
         """`record` is called with every frame, in the loop, and must not block.
 
-        `ports` are those of all listeners but the first; None for any that are free.
-        `on_problem` is called with each problem, each wording once.
+        `ports` are for all listeners except the first; None for any free ports. `on_problem` is
+        called with each problem, once for each wording.
         """
         self.problems: list[str] = []
         """Problems with passing on, reading or rewriting frames, for people; each wording once."""
@@ -85,13 +85,12 @@ class Proxy:
         self._started = time.monotonic()
 
     async def start(self) -> Address:
-        """Listen; return where clients bootstrap. Raises `OSError` and `BadSecurity`."""
-        _ = self._security.context  # loads its files, so that they fail before a client comes
+        """Listen; return the address for bootstrapping. Raise `OSError` or `BadSecurity`."""
+        _ = self._security.context  # load its files now, so that errors come before clients do
         self._started = time.monotonic()
         return await self._listeners.open_first(self._listen, self._upstream)
 
     async def close(self) -> None:
-        """Close listeners and connections."""
         self._listeners.close()
         await self._clients.end()
 
@@ -156,7 +155,7 @@ class Proxy:
         except NotFrames as error:
             self._report(str(error))
         except ConnectionBroken as error:
-            # Clients come and go as they like.
+            # Clients may leave at any time; a broker should not.
             if error.end is upstream and connection.unanswered:
                 self._report(f"{broker}: the connection broke, requests are unanswered: {error}")
         except OSError as error:
@@ -211,7 +210,7 @@ class Proxy:
     def _record_frame(
         self, connection: _ClientConnection, direction: Direction, data: bytes
     ) -> DecodedFrame:
-        """Decode a frame, and record it, redacted unless that is off."""
+        """Decode and record a frame, without its secrets unless redaction is off."""
         now = time.monotonic() - self._started
         frame = Frame(connection.number, direction, now, data, broker=str(connection.broker))
         decoded = connection.decoder.decode(frame)
@@ -259,18 +258,14 @@ class ProxyThread:
         listen: Address = ANY_PORT,
         security: ClientSecurity | None = None,
         record: Callable[[Frame], None],
-        redact: bool = True,
     ) -> None:
         self.address = listen
-        """Where clients bootstrap, once entered."""
-        self._proxy = Proxy(
-            upstream, listen=listen, security=security, record=record, redact=redact
-        )
+        """The address for bootstrapping, once entered."""
+        self._proxy = Proxy(upstream, listen=listen, security=security, record=record)
         self._thread = LoopThread("kraftwire-proxy")
 
     @property
     def problems(self) -> list[str]:
-        """See `Proxy`."""
         return self._proxy.problems
 
     def __enter__(self) -> Self:

@@ -1,9 +1,9 @@
-"""Passes frames between two connections, in both directions at once.
+"""Passes frames between two connections, in both directions concurrently.
 
-A frame is passed on when it is complete. A side is not read further until the other has accepted
-what was written, so a slow peer slows its partner down and takes no memory. After the client has
-closed its side, the broker may still answer for a while. After the broker has closed its side,
-the rest of its bytes goes to the client, and the relay ends.
+A frame is passed on when it is complete. Reading from one side waits until the other has accepted
+the last frame, so a slow peer slows the other one down instead of filling memory. After the client
+has closed its side, the broker may answer for a few seconds. After the broker has closed its side,
+the client gets the rest of its bytes, and the relay ends.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ async def relay(
     on_response: Hook,
     pending: PendingShare,
 ) -> None:
-    """Pass frames on until either side has closed its connection; close neither.
+    """Pass frames on until one side has closed its connection; close neither.
 
-    Bytes that are read and not yet passed on count as `pending`.
+    Bytes that were read but not passed on yet are counted in `pending`.
 
-    Raises `NotFrames` if a peer sends something else, `ConnectionBroken` if a connection breaks
+    Raise `NotFrames` if a peer sends something else, `ConnectionBroken` if a connection breaks
     or ends within a frame, and whatever the hooks raise.
     """
     requests = asyncio.ensure_future(_pass(client, broker, on_request, pending))
@@ -89,13 +89,11 @@ async def _pass(
             for frame in _split(splitter, data, source):
                 await _write(target, add_size(await hook(frame)))
                 pending.add(-INT32.size - len(frame))
-            _split(
-                splitter, b"", source
-            )  # raises for bytes after the last frame that are not a frame
+            _split(splitter, b"", source)  # raises if the remaining bytes do not begin a frame
         if splitter.pending:
             raise ConnectionBroken(source, OSError("it ended within a frame"))
     finally:
-        del splitter  # an error's traceback would keep its buffer until a collection
+        del splitter  # or an error's traceback keeps its buffer until a garbage collection
 
 
 async def _read(source: ConnectionEnd) -> bytes:

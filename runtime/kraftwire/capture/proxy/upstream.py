@@ -24,7 +24,7 @@ _CLIENT_ID = "kraftwire-proxy"
 async def connect(address: Address, security: ClientSecurity) -> ConnectionEnd:
     """Return a connection that is ready for a client's requests.
 
-    Raises `OSError` on failure and timeout, `KraftwireError` if the broker refuses the login.
+    Raise `OSError` on failure and timeout, `KraftwireError` if the broker refuses the login.
     """
     context = security.context
     async with asyncio.timeout(_CONNECT_S):
@@ -58,10 +58,8 @@ class _LoginClient:
         try:
             (size,) = INT32.unpack(await self._end.reader.readexactly(INT32.size))
             if not 0 <= size <= _MAX_ANSWER:
-                raise KraftwireError(f"{self._end.name} answers a login with {size} bytes")
+                raise KraftwireError(f"{self._end.name}: its answer to the login has {size} bytes")
             frame = await self._end.reader.readexactly(size)
         except asyncio.IncompleteReadError:
-            raise AuthenticationFailed(
-                "the broker closed the connection within the login"
-            ) from None
+            raise AuthenticationFailed("the broker closed the connection during login") from None
         return registry.decode_response(frame, header)[1]

@@ -1,13 +1,13 @@
-"""MatchRules for how a request may differ from the recorded one that it matches.
+"""The rules for how a request may differ from the recorded one that it matches.
 
 Requests are compared by their decoded fields. A volatile field need not be equal, but of several
 matching requests, the one with the fewest differences in volatile fields is the nearest. A field
-that only one of two versions has is left out if it is ignorable or has its default. The order of
+that only one of two versions has is ignored if it is ignorable or has its default. The order of
 lists does not matter, since clients keep topics in sets.
 
-`RULES` lists the volatile fields, `POLLED` the APIs that may be repeated more often than they were
-recorded, `QUIET` those that have an answer without a recording, and `BOUND` the ids that clients
-choose and brokers repeat.
+`RULES` lists the volatile fields, `POLLED` the APIs that clients may call more often than recorded,
+`QUIET` those that get an answer without a recording, and `BOUND` the ids that clients choose and
+brokers repeat.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ POLLED = (
     *("*Heartbeat", "ListOffsets", "OffsetFetch", "OffsetForLeaderEpoch", "ShareFetch"),
     *("Describe*", "*Describe", "List*", "Get*", "PushTelemetry"),
 )
-"""APIs that clients poll: the last answer is repeated once the recorded ones are used up."""
+"""APIs that clients poll: when the recorded answers are used up, the last one is repeated."""
 
 QUIET = ("Heartbeat",)
-"""Polled APIs that get a response of defaults if no recorded answer fits: from a member or in a
-generation that was not recorded, or before the event that the recorded answer announces."""
+"""Polled APIs that get a response of defaults if no recorded answer fits: the member or generation
+was not recorded, or the event that the recorded answer announces has not happened yet."""
 
 BOUND = {
     "ConsumerGroupHeartbeatRequest": "member_id",
@@ -98,7 +98,7 @@ class MatchRules:
     """The rules of `RULES`, and those that a user adds as `Message.path`."""
 
     def __init__(self, ignore: Iterable[str] = ()) -> None:
-        """Raises `ValueError` if a string in `ignore` is not such a path."""
+        """Raise `ValueError` if a string in `ignore` is not such a path."""
         table = [(messages, path) for messages, paths in RULES.items() for path in paths]
         self._patterns = list(dict.fromkeys(table + [split_pattern(text) for text in ignore]))
         self._known: dict[tuple[str, str], bool] = {}
@@ -111,7 +111,7 @@ class MatchRules:
         return self._known[key]
 
     def shape(self, message: Message, versions: tuple[int, ...]) -> RequestShape:
-        """Return the request's fields that all versions have, or that cannot be left out."""
+        """Return the fields of a request to compare between versions."""
         volatile: Counter[tuple[str, str]] = Counter()
         shaper = _Shaper(self, type(message).__name__, versions, volatile)
         return RequestShape(shaper.value(message, ""), volatile)

@@ -7,10 +7,10 @@ that were fetched. Rules:
 - a Produce request matches if the next unproduced records of each partition have its keys,
   values and headers; timestamps, sequences and codecs may differ;
 - a recorded refusal is repeated once, for the records that it refused;
-- a Fetch request gets the recorded batches at its offset, except those with records that the
-  cassette saw produced and the client has not produced yet: it cannot read what is not written;
+- a Fetch request gets the recorded batches at its offset, except those with records that were
+  produced in the cassette, but not yet in the replay;
 - each recorded fetch error is repeated once, before the batches at its offset;
-- without anything to read, a Fetch request gets an empty answer after its own waiting time.
+- if there is nothing to read, a Fetch request gets an empty answer after its own waiting time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ class ProducedRecord:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the answer was an error."""
         return self.answer is not None and self.answer.error_code != 0
 
 
@@ -69,7 +68,7 @@ class ProduceLog:
         self._start = 0
         """The index of the first unused record."""
         self._offsets: list[tuple[int, int]] = []
-        """A heap of offsets with their record's index; used ones are removed once on top."""
+        """A heap of offsets with their record's index; used ones are removed at the top."""
 
     def add(self, contents: list[Content], answer: Any, group: int) -> None:
         """Add the records of one request, and the answer for their partition."""
@@ -137,7 +136,8 @@ class FetchLog:
 
     def add(self, offset: int, answer: Any) -> None:
         """Add a PartitionData that answered a fetch at an offset."""
-        if answer.error_code or _is_diverging(answer):
+        is_diverging = answer.diverging_epoch is not None or answer.snapshot_id is not None
+        if answer.error_code or is_diverging:
             self._errors[offset].append(answer)
             return
         self._latest = answer
@@ -211,7 +211,3 @@ def batches_of(data: bytes, *, whole: bool = False) -> Iterator[Batch]:
             return
         yield batch
         position = batch.header.end
-
-
-def _is_diverging(answer: Any) -> bool:
-    return answer.diverging_epoch is not None or answer.snapshot_id is not None

@@ -84,9 +84,9 @@ def _not_produced(
 
 
 def answer_fetch(tape: Tape, version: int, request: Any) -> tuple[Any, float]:
-    """Return the response to a FetchRequest, and how long to wait for a better one if it is empty.
+    """Return the response to a FetchRequest, and how long to wait for records if it is empty.
 
-    Fetch sessions are not opened, so that every request names all partitions. Raises `NotRecorded`.
+    No fetch sessions are opened, so every request names all partitions. Raise `NotRecorded`.
     """
     response: Any = tape.registry.message("FetchResponse")()
     if request.session_id and request.session_epoch > 0:

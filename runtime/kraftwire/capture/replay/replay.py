@@ -1,8 +1,8 @@
-"""A recording as a broker: requests in, recorded answers out. It has no socket.
+"""Answers requests from a recording, without a socket.
 
-`Replay.answer` takes the bytes of a request and returns a `Reply`. MatchRules:
+`Replay.answer` takes the bytes of a request and returns a `Reply`. Rules:
 
-- a request is matched with a recorded one (`matching`): the nearest unused one, the earliest of
+- a request is matched with a recorded one (`matching`): the nearest unused one, or the earliest of
   several; polling requests get the last answer again;
 - an answer is encoded in the version of the live request, with its correlation id, the addresses
   of the replay and the member ids that clients chose (KIP-848);
@@ -10,7 +10,7 @@
 - a request that was not recorded is a `Miss`, reported with the nearest recorded one. The same
   miss is reported once, however often the client repeats the request.
 
-No request makes it raise, whatever its bytes.
+It never raises, whatever the bytes of the request.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Reply(NamedTuple):
 
     Fields:
         data: the response; None for no response.
-        is_miss: whether to close the connection after it.
+        is_miss: whether to close the connection after the reply.
         wait_s: how long to wait for a better answer; 0 if this is the final one.
         delay_s: how long the recorded broker took.
     """
@@ -80,12 +80,12 @@ class Replay:
         self._live_ids: dict[str, str] = {}
 
     def addresses(self) -> list[tuple[str, int]]:
-        """Return every broker address in the answers, in their order."""
+        """Return the broker addresses in all answers, each once, in their order."""
         responses = self.tape.responses
         return list(dict.fromkeys(one for each in responses for one in addresses_in(each)))
 
     def can_read(self, data: bytes) -> bool:
-        """Whether bytes are a request, read to the last byte, and so not a SASL token."""
+        """Whether bytes can be read as a request to the last byte, and so are not a SASL token."""
         try:
             self._registry.decode_request(data)
         except KraftwireError:
@@ -146,7 +146,7 @@ class Replay:
         return response, 0.0, max(entry.seconds for entry in found)
 
     def _bind(self, entry: RecordedRequest, request: Message) -> None:
-        """Note the id that a client chose if the recorded client had another one."""
+        """Remember the id that a client chose, if the recorded client had another one."""
         name = BOUND.get(type(request).__name__)
         if name is None:
             return
@@ -201,7 +201,7 @@ def _key(miss: Miss) -> tuple[str, int, str, str]:
 
 
 def _rename(struct: Struct, names: dict[str, str]) -> None:
-    """Replace whole strings in a message, in place."""
+    """Replace strings of a message that equal a key of `names`, in place."""
     for each in struct.LAYOUT.fields:
         value: Any = getattr(struct, each.name)
         if isinstance(value, str) and value in names:

@@ -1,8 +1,8 @@
-"""Splits requests about several things into requests about one, and joins their answers.
+"""Splits requests about several items into requests about one, and joins their answers.
 
 How many topics a client puts into one request depends on timing. So recorded exchanges and live
-requests are split, and the answers to the parts are joined. `PARTS` has the APIs, and the lists
-of their messages that are split.
+requests are split, and the answers to the parts are joined. `PARTS` has the APIs and the lists to
+split in their messages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NameOf = Callable[[Any], object]
 
 
 class PartLevel(NamedTuple):
-    """A list of a request, and the list of its response with an answer for each item."""
+    """A list in a request, and the list in its response that has an answer for each item."""
 
     request_list: str
     response_list: str
@@ -38,9 +38,10 @@ PARTS: dict[str, tuple[PartLevel, ...]] = {
 def split_exchange(
     api: str, request: Any, response: Any, name_of: NameOf
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield requests about one thing each, with the part of the response that answers it.
+    """Yield requests about one item each, with the part of the response that answers it.
 
-    `response` may be None, and so may its parts. Other requests are yielded unchanged.
+    The response may be None, and so may its parts. A request that cannot be split is yielded
+    unchanged.
     """
     levels = PARTS.get(api, ())
     if not levels or not getattr(request, levels[0].request_list):
@@ -62,14 +63,8 @@ def _split_exchange(
     for item in getattr(request, level.request_list) or ():
         found = answers.get(_key(item, level, name_of))
         for part, answer in _split_exchange(below, item, found, name_of):
-            yield (
-                _with(request, level.request_list, [part]),
-                (
-                    None
-                    if response is None or answer is None
-                    else _with(response, level.response_list, [answer])
-                ),
-            )
+            answered = None if answer is None else _with(response, level.response_list, [answer])
+            yield _with(request, level.request_list, [part]), answered
 
 
 def join_responses(api: str, responses: Sequence[Message], name_of: NameOf) -> Any:

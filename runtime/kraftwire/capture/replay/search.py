@@ -1,9 +1,9 @@
 """Finds the recorded request that a live request matches.
 
-The fields that must be equal are an index. Of the requests that are equal in them, the nearest is
-chosen, among a limited number so that a search takes the same time in a long recording as in a
-short one: the next unused ones, the last used ones, and the one that is equal in all fields. The
-report about a request that was not recorded never contains secrets.
+An index finds the requests that are equal in all fields that must be equal. The nearest of them is
+chosen. Only a limited number is compared, so that a long recording takes no more time than a short
+one: the next unused ones, the last used ones, and the one that is equal in all fields. The report
+about a request that was not recorded never contains secrets.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAX_DIFFERENCES = 100
 
 
 class _EqualRequests:
-    """Recorded requests that are equal in all but their answers, in their order."""
+    """Recorded requests that differ only in their answers, in order."""
 
     def __init__(self, shape: RequestShape) -> None:
         self.shape = shape
@@ -44,14 +44,9 @@ class _EqualRequests:
                 return place, entry
         return None
 
-    @property
-    def is_used_up(self) -> bool:
-        """Whether all requests are used."""
-        return self.next_unused(()) is None
-
 
 class _SimilarRequests:
-    """Groups that are equal in all but volatile fields; used-up ones are kept apart."""
+    """Groups that differ only in volatile fields; used-up groups are separate."""
 
     def __init__(self) -> None:
         self._all: dict[Any, _EqualRequests] = {}
@@ -59,7 +54,7 @@ class _SimilarRequests:
         self._used_up: list[_EqualRequests] = []
 
     def add(self, shape: RequestShape, at: int, entry: RecordedRequest) -> None:
-        """Add a recorded request; called in their order."""
+        """Add the next recorded request."""
         volatile = _volatile(shape)
         if volatile not in self._all:
             self._all[volatile] = self._open[len(self._all)] = _EqualRequests(shape)
@@ -70,7 +65,7 @@ class _SimilarRequests:
         found: list[_EqualRequests] = []
         used_up: list[int] = []
         for number, group in self._open.items():
-            if group.is_used_up:
+            if group.next_unused(()) is None:
                 used_up.append(number)
                 continue
             found.append(group)
@@ -104,10 +99,10 @@ class RequestSearch:
         taken: Collection[int],
         names: Mapping[str, str],
     ) -> RecordedRequest | None:
-        """Return the request to answer with, None to answer with defaults; raise `NotRecorded`.
+        """Return the recorded request that has the answer; None to answer with defaults.
 
-        `taken` are the `id()`s of those that answer other parts of the request, `names` maps the
-        recorded ids of clients to those of this run.
+        Raise `NotRecorded`. `taken` has the `id()`s of those that answer other parts of the
+        request; `names` maps the recorded ids of clients to those of this run.
         """
         best: tuple[tuple[int, bool, int], RecordedRequest] | None = None
         is_used_up = is_quiet = False
@@ -126,7 +121,7 @@ class RequestSearch:
         if best is not None or is_quiet:
             return best and best[1]
         if is_used_up:
-            raise NotRecorded(Miss(api, version, "asked more often than it was recorded"))
+            raise NotRecorded(Miss(api, version, "asked more often than recorded"))
         raise NotRecorded(self._explain(api, version, request))
 
     def _groups(
@@ -177,11 +172,8 @@ class RequestSearch:
             trees.append(as_tree(copy, min(version, entry.version)))
         name = type(request).__name__
         harmless = {each.path: each for each in self._rules.differences(trees[0], trees[1], name)}
-        return [harmless.get(each.path) or _hidden(each) for each in found]
-
-
-def _hidden(found: Difference) -> Difference:
-    return found._replace(actual=REDACTED, expected=REDACTED)
+        hidden = {"actual": REDACTED, "expected": REDACTED}
+        return [harmless.get(each.path) or each._replace(**hidden) for each in found]
 
 
 def _volatile(shape: RequestShape) -> frozenset[tuple[tuple[str, str], int]]:

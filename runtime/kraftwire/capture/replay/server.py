@@ -1,9 +1,8 @@
-"""Listeners that serve a recording: one to bootstrap at, and one for each recorded broker.
+"""Listeners that serve a recording: one for bootstrapping, and one for each recorded broker.
 
 `ReplayServer` runs in the event loop of its caller, `ReplayThread` in its own thread. Requests of
-one connection are answered one after the other. A fetch with nothing to read waits as long as it
-asks to, or until something is produced. Bytes that are not a frame end their own connection, and
-no other.
+one connection are answered one after another. A fetch with nothing to read waits for the time in
+the request, or until something is produced. Bytes that are not a frame close only their connection.
 """
 
 from __future__ import annotations
@@ -17,11 +16,10 @@ from kraftwire.capture.addresses import AddressOf
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.replay.replay import Replay, Reply
 from kraftwire.capture.servers import ClientTasks, LoopThread
-from kraftwire_messages.kafka import registry as kafka_registry
+from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.framing import DEFAULT_MAX_FRAME_SIZE, FrameSplitter, add_size
 from kraftwire_wire.numbers import ApiKey
-from kraftwire_wire.registry import Registry
 
 LOOPBACK = "127.0.0.1"
 
@@ -33,7 +31,7 @@ _SASL_HANDSHAKE_0 = ApiKey.SASL_HANDSHAKE.to_bytes(2) + bytes(2)
 
 
 class TooManyBrokers(KraftwireError):
-    """A recording names more brokers than a replay has listeners."""
+    """A recording has more brokers than a replay can have listeners."""
 
 
 class ReplayServer:
@@ -49,7 +47,7 @@ class ReplayServer:
         self._changed = asyncio.Event()
 
     async def start(self, listen: Address = Address(LOOPBACK, 0)) -> Address:  # noqa: B008
-        """Listen; return where clients bootstrap. Raises `OSError` and `TooManyBrokers`."""
+        """Listen; return the address for bootstrapping. Raise `OSError` or `TooManyBrokers`."""
         brokers = self.replay.addresses()
         if len(brokers) > _MAX_BROKERS:
             raise TooManyBrokers(f"{len(brokers)} brokers; a replay has at most {_MAX_BROKERS}")
@@ -63,7 +61,6 @@ class ReplayServer:
         return address
 
     async def close(self) -> None:
-        """Close listeners and connections."""
         for server in self._servers:
             server.close()
         await self._clients.end()
@@ -78,7 +75,7 @@ class ReplayServer:
             try:
                 await self._answer_all(reader, writer)
             except (OSError, KraftwireError, asyncio.CancelledError):
-                pass  # the client has left or sends no frames, or the server closes
+                pass  # the client left or sent no frames, or the server is closing
             finally:
                 writer.close()
 
@@ -129,17 +126,10 @@ class ReplayServer:
 class ReplayThread:
     """A replay in its own thread, for synchronous callers; a context manager."""
 
-    def __init__(
-        self,
-        frames: Iterable[Frame],
-        *,
-        registry: Registry = kafka_registry,
-        ignore: Iterable[str] = (),
-    ) -> None:
-        """See `Replay`."""
+    def __init__(self, frames: Iterable[Frame], *, ignore: Iterable[str] = ()) -> None:
         self.replay = Replay(frames, registry, ignore=ignore)
         self.address = Address(LOOPBACK, 0)
-        """Where clients bootstrap, once entered."""
+        """The address for bootstrapping, once entered."""
         self._server = ReplayServer(self.replay)
         self._thread = LoopThread("kraftwire-replay")
 

@@ -1,4 +1,4 @@
-"""A recording taken apart for replay: its requests, and their answers.
+"""A recording prepared for replay: its requests, and their answers.
 
 `Tape` reads all frames once. Produce and Fetch become the partitions' records
 (`partition_logs`); every other exchange becomes recorded requests, one for each of its parts
@@ -23,7 +23,6 @@ from kraftwire_wire.errors import count_of
 from kraftwire_wire.message import Message
 from kraftwire_wire.registry import Registry
 
-_NO_ID = 0
 _MUTUAL_MECHANISMS = ("SCRAM-", "GSSAPI")
 
 
@@ -43,7 +42,7 @@ class RecordedRequest:
     changes: Sequence[RecordedRequest] = ()
     """The joins and leaves of its group."""
     changes_before: int = 0
-    """How many of them came before it, and so may have caused its answer."""
+    """How many of them came before it, and so may be the reason for its answer."""
     is_used: bool = False
 
 
@@ -113,7 +112,7 @@ class Tape:
         if exchange.request.api not in ("Metadata", "CreateTopics") or exchange.response is None:
             return
         for topic in getattr(exchange.response.message, "topics", ()):
-            if topic.name and topic.topic_id.int != _NO_ID:
+            if topic.name and topic.topic_id.int:
                 self._names[topic.topic_id] = topic.name
             for partition in getattr(topic, "partitions", ()):
                 self.partitions.add((self.topic(topic), partition.partition_index))
@@ -135,7 +134,7 @@ class Tape:
             self._add_entries(exchange)
 
     def _check_mechanism(self, exchange: Exchange) -> None:
-        """Report a login that cannot be replayed, as its client verifies the broker's proof."""
+        """Report a login that cannot be replayed, since its client verifies the broker's proof."""
         request: Any = exchange.request.message
         if request.mechanism.upper().startswith(_MUTUAL_MECHANISMS):
             reason = "its clients verify a proof that no recording has; record with PLAIN"
@@ -163,7 +162,7 @@ class Tape:
             self._note_change(entry)
 
     def _note_change(self, entry: RecordedRequest) -> None:
-        """Heartbeat errors announce what other members did, which must come first in a replay."""
+        """Note joins and leaves. Heartbeat errors announce them, so they must come first."""
         changes = self._changes[getattr(entry.request, "group_id", None)]
         if entry.api in ("JoinGroup", "LeaveGroup"):
             changes.append(entry)
@@ -190,7 +189,7 @@ class Tape:
                 self.produced[where].add(contents, answers.get(where), exchange.request.number)
 
     def _add_fetch(self, exchange: Exchange) -> None:
-        """Track the offsets of fetch sessions, whose requests omit unchanged ones (KIP-227)."""
+        """Add fetched batches; requests of a fetch session omit unchanged offsets (KIP-227)."""
         request: Any = exchange.request.message
         assert exchange.response is not None
         response: Any = exchange.response.message
