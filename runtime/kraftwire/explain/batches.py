@@ -141,7 +141,7 @@ class BatchExplainer:
         """Explain the content of a compressed batch as a separate view."""
         scope = trace.scope
         try:
-            data = decompress(header.codec, packed, limit=self.limit, magic=header.magic)
+            data = bytes(decompress(header.codec, packed, limit=self.limit, magic=header.magic))
         except CompressionError as error:
             trace.refuse(str(error), "records", len(trace.data) - len(packed))
             return

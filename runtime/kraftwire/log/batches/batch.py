@@ -7,7 +7,7 @@ from functools import cached_property
 
 from crc32c import crc32c
 
-from kraftwire.log.batches.compression import DEFAULT_LIMIT, CompressionError, unpack
+from kraftwire.log.batches.compression import DEFAULT_LIMIT, CompressionError, decompress
 from kraftwire.log.batches.header import (
     CRC_FROM,
     HEADER,
@@ -77,7 +77,7 @@ class Batch:
         if header.magic < 2:
             packed = compressed_value(self.data, header, self.file)
         try:
-            return unpack(header.codec, packed, limit=self.limit, magic=header.magic)
+            return decompress(header.codec, packed, limit=self.limit, magic=header.magic)
         except CompressionError as error:
             raise CorruptBatch(self.file, header.position, str(error)) from None
 

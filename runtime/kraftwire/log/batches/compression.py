@@ -74,18 +74,14 @@ class Compression(IntEnum):
 
 def decompress(
     codec: int, data: bytes | memoryview, *, limit: int = DEFAULT_LIMIT, magic: int = 2
-) -> bytes:
-    """Return what `data` decompresses to; `magic` is that of its batch."""
-    return bytes(unpack(codec, data, limit=limit, magic=magic))
-
-
-def unpack(
-    codec: int, data: bytes | memoryview, *, limit: int = DEFAULT_LIMIT, magic: int = 2
 ) -> bytes | bytearray:
-    """Return what `data` decompresses to, as a bytearray if a copy would take much memory."""
+    """Return what `data` decompresses to; `magic` is that of its batch.
+
+    A large result is a bytearray, since a copy would take much memory.
+    """
     if codec == Compression.NONE:
         return bytes(data)
-    return Arena(limit).unpack(codec, data, magic)
+    return Arena(limit).decompress_once(codec, data, magic)
 
 
 class Arena:
@@ -105,8 +101,10 @@ class Arena:
         if len(self._buffer) >= _LARGE:
             self._buffer = bytearray()
 
-    def unpack(self, codec: int, data: bytes | memoryview, magic: int) -> bytes | bytearray:
-        """Return what `data` decompresses to; the arena gives up its buffer for large results."""
+    def decompress_once(
+        self, codec: int, data: bytes | memoryview, magic: int
+    ) -> bytes | bytearray:
+        """Return what `data` decompresses to; a large result is the arena's buffer itself."""
         size = self._fill(codec, data, magic)
         if size < _LARGE:
             return bytes(memoryview(self._buffer)[:size])

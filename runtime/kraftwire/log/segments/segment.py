@@ -74,7 +74,7 @@ class Damage(NamedTuple):
 def scan_headers(
     source: Source, start: int = 0, end: int | None = None
 ) -> Iterator[BatchHeader | Damage]:
-    """Yield the headers of the batches between two positions, without reading payloads."""
+    """Yield the headers of the batches that begin between two positions; read no payloads."""
     window = Window(source, _HEADERS_WINDOW)
     resync = Resync(source)
     position, size = start, source.size
@@ -96,18 +96,16 @@ def scan_headers(
 
 
 def scan_batches(
-    source: Source, start: int = 0, end: int | None = None, *, limit: int = DEFAULT_LIMIT
+    source: Source, start: int = 0, *, limit: int = DEFAULT_LIMIT
 ) -> Iterator[Batch | Damage]:
-    """Yield the batches between two positions, each with a CRC that matches.
+    """Yield the batches from a position on, each with a CRC that matches.
 
-    A batch that begins before `end` is read whole. `limit` is how many bytes one batch may
-    decompress to.
+    `limit` is how many bytes one batch may decompress to.
     """
     reader = BatchReader(source, limit=limit)
     position = start
-    last = source.size if end is None else end
     good: BatchHeader | None = None
-    while position < last:
+    while position < source.size:
         item = reader.read(position, good)
         yield item
         if isinstance(item, Damage):
