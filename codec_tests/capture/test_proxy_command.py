@@ -238,7 +238,7 @@ def test_problems_are_told_when_they_are_met_and_are_findings(tmp_path: Path) ->
     ("options", "told"),
     [
         ((), "Missing option '--upstream'"),
-        (("--upstream", "nowhere", "--out", "x"), "is no address; host:port is"),
+        (("--upstream", "nowhere", "--out", "x"), "is not an address: write host:port"),
         (("--upstream", ":9092", "--out", "x"), "has no host"),
         (("--upstream", "b:9092"), "Missing option '--out'"),
         (("--upstream", "b:1", "--out", "x", "--ports", "9-5"), "write FROM-TO"),

@@ -128,7 +128,7 @@ def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
         ((tmp_path / "absent",), "does not exist"),
         ((empty,), "is empty"),
         ((nothing,), "has no response that can be replayed"),
-        ((good, "--listen", "nowhere"), "is no address"),
+        ((good, "--listen", "nowhere"), "is not an address"),
         ((good, "--listen", "a..b:1"), "'a..b' is not a host name"),
         ((good, "--listen", "nohost.invalid:1"), "--listen nohost.invalid:1: "),
         ((good, "--ignore", "topics"), "is not Message.path"),

@@ -88,7 +88,7 @@ def test_no_request_ends_a_quorum_or_an_epoch(caplog: pytest.LogCaptureFixture) 
             assert not any(node.ended.done() for node in three.nodes.values())
 
     run(scene())
-    lines = [one for one in caplog.records if one.getMessage() == "refused what cannot be"]
+    lines = [one for one in caplog.records if one.getMessage() == "refused an impossible claim"]
     assert 3 <= len(lines) <= 9, "one for each node and minute, however many there were"
     assert "VoteRequest with epoch 2147483647" in vars(lines[0])["why"]
     assert vars(lines[0])["who"].startswith("127.0.0.1:")

@@ -30,7 +30,7 @@ def test_a_batch_has_a_size() -> None:
             proposals.add([value])
         batches = [proposals.next_batch(), proposals.next_batch()]
         assert [next(iter(one.values))[:1] for one in batches if one] == [b"a", b"b"]
-        with pytest.raises(NotCommitted, match="propose less") as found:
+        with pytest.raises(NotCommitted, match="propose fewer") as found:
             proposals.add([b"c" * 1000])
         assert found.value.is_lost
 

@@ -233,10 +233,10 @@ def test_several_servers_are_asked() -> None:
 BAD = {
     "neither was given": ("describe",),
     "both were given": ("describe", "--bootstrap-server", "a:1", "--bootstrap-controller", "a:1"),
-    "is no address": ("describe", "--bootstrap-server", "nowhere"),
+    "is not an address": ("describe", "--bootstrap-server", "nowhere"),
     "exclude each other": ("describe", "--status", "--replication", "--bootstrap-server", "a:1"),
     "is not an id": ("remove-controller", "--controller-id", "1", "--directory-id", "x"),
-    "is no listener": ("add-controller", "--listener", "host:1"),
+    "is not a listener": ("add-controller", "--listener", "host:1"),
     "which controller?": ("add-controller", "--bootstrap-server", "a:1"),
     "No such file": ("describe", "--bootstrap-server", "a:1", "--command-config", "/nowhere"),
 }

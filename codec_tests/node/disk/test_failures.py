@@ -47,10 +47,10 @@ def test_an_fsync_that_fails_ends_all_writes(
             with pytest.raises(OSError, match=rf"Input/output error: '.*{PARTITION}.*'"):
                 WRITES[write](store)
         for after in WRITES.values():
-            with pytest.raises(OSError, match=r"nothing is written any more .*Input/output") as it:
+            with pytest.raises(OSError, match=r"stopped writing after .*Input/output") as it:
                 after(store)
             assert it.value.errno == errno.EIO
-        with pytest.raises(OSError, match="nothing is written any more"):
+        with pytest.raises(OSError, match="stopped writing after"):
             store.recover()
 
 
@@ -114,7 +114,7 @@ def test_a_full_disk_is_told_and_what_was_flushed_is_there(tmp_path: Path) -> No
     *told, first, second = ended.stdout.splitlines()
     assert "File too large" in first
     assert f"{0:020}.log" in first
-    assert second.startswith("[Errno 27] nothing is written any more since a write has failed")
+    assert second.startswith("[Errno 27] the node stopped writing after a failed write")
     assert "File too large" in second
     assert len(told) >= 2
     with opened(tmp_path) as (_, found):

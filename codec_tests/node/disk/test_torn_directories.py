@@ -84,7 +84,7 @@ def test_an_earlier_segment_may_not_be_torn(tmp_path: Path) -> None:
 def test_a_segment_that_is_missing_is_noticed(tmp_path: Path) -> None:
     bases = fill(tmp_path, 20)
     segment(tmp_path, bases[1]).unlink()
-    expected = rf"{bases[2]}\.log, byte 0: the segment before it ends at {bases[1]}"
+    expected = rf"{bases[2]}\.log, byte 0: the previous segment ends at {bases[1]}"
     with pytest.raises(CorruptBatch, match=expected), opened(tmp_path):
         pass
 
@@ -97,7 +97,7 @@ def test_a_segment_under_a_wrong_name_is_noticed(tmp_path: Path) -> None:
         take_snapshot(store, 1)
     checkpoint = f"{1:020}-{EPOCH:010}.checkpoint"
     shutil.copy(tmp_path / "other" / PARTITION / checkpoint, tmp_path / PARTITION)
-    with pytest.raises(CorruptBatch, match="its first batch has offset 0"), opened(tmp_path):
+    with pytest.raises(CorruptBatch, match="the first batch has offset 0"), opened(tmp_path):
         pass
 
 

@@ -125,7 +125,7 @@ def test_a_missing_file_refuses_with_the_command_that_mends_it(root: Path) -> No
 def test_a_missing_directory_refuses_too(root: Path) -> None:
     (root / "b/meta.properties").unlink()
     (root / "b").rmdir()
-    assert problems(root)[0].startswith("b: there is no such directory; if it is new: kraftwire")
+    assert problems(root)[0].startswith("b: it does not exist; if it is new: kraftwire")
 
 
 def test_nothing_formatted_at_all(tmp_path: Path) -> None:
@@ -136,17 +136,17 @@ def test_nothing_formatted_at_all(tmp_path: Path) -> None:
 
 def test_clusters_that_disagree(root: Path) -> None:
     write(root / "b", SOUND.replace("tea", "coffee").format(IDS["b"]))
-    assert problems(root) == ["b: it belongs to cluster coffee, others to tea"]
+    assert problems(root) == ["b: it belongs to cluster coffee, others belong to tea"]
 
 
 def test_nodes_that_disagree(root: Path) -> None:
     write(root / "m", SOUND.replace("node.id=1", "node.id=2").format(IDS["m"]))
-    assert problems(root) == ["m: it belongs to node 2, this is 1"]
+    assert problems(root) == ["m: it belongs to node 2, not to 1"]
 
 
 def test_two_directories_with_one_id(root: Path) -> None:
     write(root / "m", SOUND.format(IDS["a"]))
-    assert problems(root) == [f"m: it has the directory.id of {root / 'a'}, as copies have"]
+    assert problems(root) == [f"m: it has the same directory.id as {root / 'a'}: is it a copy?"]
 
 
 def test_all_reasons_are_told_at_once(root: Path) -> None:
@@ -160,12 +160,15 @@ def test_all_reasons_are_told_at_once(root: Path) -> None:
     ("text", "reason"),
     [
         ("version=0\nbroker.id=1\n", "it is from before KRaft (version 0)"),
-        ("version=2\ncluster.id=tea\nnode.id=1\n", "version 2 is not known, only 1"),
+        (
+            "version=2\ncluster.id=tea\nnode.id=1\n",
+            "version 2 is unknown; kraftwire reads version 1",
+        ),
         ("version=1\nnode.id=1\n", "has no cluster.id"),
         ("version=1\ncluster.id=tea\n", "has no node.id"),
-        (SOUND.format("tea"), "directory.id 'tea' is no id"),
-        (SOUND.format("AAAAAAAAAAAAAAAAAAAAAA"), "is a reserved one"),
-        (SOUND.format("AAAAAAAAAAAAAAAAAAAAAQ"), "is a reserved one"),
+        (SOUND.format("tea"), "directory.id 'tea' is not an id"),
+        (SOUND.format("AAAAAAAAAAAAAAAAAAAAAA"), "is reserved"),
+        (SOUND.format("AAAAAAAAAAAAAAAAAAAAAQ"), "is reserved"),
         ("", "is damaged: version is missing"),
         ("version=x", "is damaged: version 'x' is not a number"),
     ],
@@ -180,7 +183,7 @@ def test_a_file_where_a_directory_must_be(root: Path) -> None:
     (root / "b/meta.properties").unlink()
     (root / "b").rmdir()
     (root / "b").write_text("")
-    assert problems(root) == ["b: it is a file, or lies in one: it must be a directory"]
+    assert problems(root) == ["b: it is a file, or in one: name a directory"]
 
 
 def test_a_directory_where_the_file_must_be(root: Path) -> None:

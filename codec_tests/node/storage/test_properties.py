@@ -65,7 +65,7 @@ def test_what_must_be_there(key: str) -> None:
 
 def test_a_broker_is_refused() -> None:
     finding = one_finding(process_roles="broker", listeners="PLAINTEXT://:9092")
-    assert finding.endswith("process.roles: kraftwire is no broker: controller is what it can be")
+    assert finding.endswith("process.roles: kraftwire is not a broker: set controller")
 
 
 def test_a_combined_node_is_only_a_controller() -> None:
@@ -74,7 +74,7 @@ def test_a_combined_node_is_only_a_controller() -> None:
         listeners="CONTROLLER://127.0.0.1:9093,PLAINTEXT://127.0.0.1:9092",
     )
     assert [one.name for one in properties.endpoints] == ["CONTROLLER"]
-    assert "only the controller" in properties.warnings[0]
+    assert "only as controller" in properties.warnings[0]
 
 
 # -- the quorum ------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_an_ipv6_address_is_in_brackets() -> None:
 
 
 def test_somebody_must_be_known_to_ask() -> None:
-    assert "whom is it to ask?" in one_finding(controller_quorum_bootstrap_servers="-")
+    assert "set one of them" in one_finding(controller_quorum_bootstrap_servers="-")
 
 
 def test_a_controller_is_among_static_voters() -> None:
@@ -176,9 +176,7 @@ def test_a_node_that_does_not_listen_is_an_observer() -> None:
 
 
 def test_a_voter_must_listen() -> None:
-    assert "voter 1 must have CONTROLLER" in one_finding(
-        listeners="-", controller_quorum_voters=VOTERS
-    )
+    assert "voter 1 needs CONTROLLER" in one_finding(listeners="-", controller_quorum_voters=VOTERS)
 
 
 # -- security --------------------------------------------------------------------------------
@@ -222,7 +220,7 @@ def test_java_stores_are_refused_with_what_to_do() -> None:
         ssl_keystore_location="/a.jks",
         ssl_keystore_type="JKS",
     )
-    assert "ssl.keystore.type: only PEM is read here, not JKS: convert the store" in finding
+    assert "ssl.keystore.type: kraftwire reads only PEM, not JKS: convert the store" in finding
 
 
 def test_tls_without_a_key_is_refused() -> None:
@@ -236,7 +234,7 @@ def test_nobody_can_log_in_to_a_node() -> None:
         sasl_mechanism_controller_protocol="PLAIN",
         sasl_jaas_config='x required username="me" password="secret";',
     )
-    assert "nobody can log in to it: take SSL" in found[0]
+    assert "use SSL with ssl.client.auth=required" in found[0]
 
 
 def test_an_observer_can_log_in() -> None:
@@ -306,8 +304,10 @@ def test_requests_get_shorter_than_those_of_the_transport_but_not_longer() -> No
 def test_what_has_no_effect_is_a_warning() -> None:
     properties = parsed(metadata_max_retention_ms="5", controller_quorum_append_linger_ms="9")
     linger, retention = properties.warnings
-    assert linger.endswith("it has no effect: records are written at once, with those that wait")
-    assert retention.endswith("it has no effect: kraftwire.retained.snapshots says what is kept")
+    assert linger.endswith(
+        "it has no effect: records are written immediately, together with others that wait"
+    )
+    assert retention.endswith("it has no effect: kraftwire.retained.snapshots bounds what is kept")
 
 
 def test_a_segment_may_be_small_only_for_tests() -> None:
@@ -340,7 +340,7 @@ def test_an_empty_list_of_principals_is_nobody() -> None:
 
 def test_a_principal_has_its_kind() -> None:
     settings = CONTROLLER | {"kraftwire.voter.change.principals": "CN=a"}
-    with pytest.raises(InvalidProperties, match=r"'CN=a' is no principal; User:CN=\.\.\. is"):
+    with pytest.raises(InvalidProperties, match=r"'CN=a' is not a principal: write User:CN=\.\.\."):
         parse_properties(content(settings))
 
 
@@ -388,7 +388,7 @@ def test_findings_name_the_file_and_the_line(tmp_path: Path) -> None:
     file = write_settings(tmp_path, node_id="x")
     with pytest.raises(InvalidProperties) as caught:
         read_properties(file)
-    assert caught.value.findings[0].startswith(f"{file}, line 2, node.id: 'x' is no number")
+    assert caught.value.findings[0].startswith(f"{file}, line 2, node.id: 'x' is not a number")
 
 
 def test_storage_is_read_from_a_broker_s_file_whatever_else_is_in_it(tmp_path: Path) -> None:

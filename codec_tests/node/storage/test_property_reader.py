@@ -90,11 +90,11 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(InvalidProperties) as caught:
         read.check()
     assert caught.value.findings == (
-        "a.properties, line 1, n: 'x' is no number; 0 to 2147483647 is allowed",
-        "a.properties, line 2, m: 9 is not allowed; 10 to 20 is",
-        "a.properties, line 3, flag: 'maybe' is not allowed; true or false is",
-        "a.properties, line 4, size: 'huge' is not allowed; one of small, large is",
-        "a.properties, line 5, words: nothing stands between two commas of 'a,,b'",
+        "a.properties, line 1, n: 'x' is not a number from 0 to 2147483647",
+        "a.properties, line 2, m: 9 is out of range (10 to 20)",
+        "a.properties, line 3, flag: 'maybe' is neither true nor false",
+        "a.properties, line 4, size: 'huge' is not one of small, large",
+        "a.properties, line 5, words: 'a,,b' has an empty item between commas",
         "a.properties, node: it is missing: its name",
     )
     assert str(caught.value).startswith("a.properties: 6 wrong settings\n")
@@ -116,7 +116,7 @@ def test_what_is_missing_counts_as_empty() -> None:
 def test_a_key_that_is_there_twice_is_a_warning_and_the_last_counts() -> None:
     read = reader("n=1\nn=2")
     assert read.number("n", 0) == 2
-    assert read.all_warnings() == ("a.properties, line 1, n: line 2 says it again, and counts",)
+    assert read.all_warnings() == ("a.properties, line 1, n: line 2 overrides it",)
 
 
 def test_what_nobody_asks_for_is_a_warning() -> None:

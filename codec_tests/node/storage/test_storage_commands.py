@@ -49,7 +49,7 @@ def test_format_twice_is_refused_and_leaves_formatted_directories_with_g(tmp_pat
     run("format", "-t", "tea", "-c", config, "-s")
     again = run("format", "-t", "tea", "-c", config, "-s")
     assert again.exit_code == 2
-    assert again.stderr.count("it is formatted already; with -g it is left as it is") == 3
+    assert again.stderr.count("it is already formatted; -g skips it") == 3
     left = run("format", "-t", "tea", "-c", config, "-s", "-g")
     assert [row["done"] for row in rows(left)] == ["was formatted already"] * 3
 
@@ -88,7 +88,7 @@ def test_all_that_is_wrong_with_the_settings_is_told(tmp_path: Path) -> None:
     result = run("format", "-t", "tea", "-c", config, "-s")
     assert result.exit_code == 2
     assert result.stderr.count("Error: ") == 2
-    assert f"{config}, line 2, node.id: 'x' is no number" in result.stderr
+    assert f"{config}, line 2, node.id: 'x' is not a number" in result.stderr
 
 
 def test_settings_that_are_not_there(tmp_path: Path) -> None:
@@ -126,11 +126,11 @@ def test_info_of_directories_with_problems_is_a_finding(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert [row["problems"] for row in rows(result)] == [
         [
-            "it belongs to node 2, this is 1",
+            "it belongs to node 2, not to 1",
             "it has no directory.id; a node adds one when it starts",
         ],
-        ["it is from before KRaft (version 0): kraftwire cannot take it over"],
-        ["there is no such directory"],
+        ["it is from before KRaft (version 0), which kraftwire cannot read"],
+        ["it does not exist"],
     ]
 
 

@@ -40,9 +40,9 @@ counter; `kraftwire storage format` has formatted its directories:
 
 - `settings`, `storage`, `disk`: server.properties; formatted directories; the log on disk
 - `assembly` builds a `node` from settings; `driver` performs the effects of the replica
-- `peers`, `known_peers`: connections to other nodes; `refusals`: requests that are refused
-- `state_machine`, `proposals`: committed records, and how they get there; `key_value` and
-  `observer` are state machines
+- `peers`, `known_peers`: connections to other nodes; `refusals`: requests that the node refuses
+- `proposals`: records that wait to be committed; `state_machine` applies the committed ones, and
+  `key_value` and `observer` are two machines
 - `logging_setup`, `prometheus`: log lines and metrics
 
 Above `kraftwire.raft` and `kraftwire.net`; only the command line imports this package.

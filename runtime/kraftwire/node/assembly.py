@@ -18,10 +18,13 @@ from kraftwire.raft.state.voters import ReplicaKey
 
 
 class Assembly:
-    """The parts of a node. Raise `KraftwireError` with all reasons why it must not start."""
+    """Builds the parts of a node."""
 
     def __init__(self, properties: NodeProperties) -> None:
-        """Read the directories; those without an id get one."""
+        """Read the directories, and give an id to those without one.
+
+        Raise `KraftwireError` with all reasons why the node must not start.
+        """
         self.properties = properties
         self.identity: Identity = open_directories(properties)
         self.key = ReplicaKey(
@@ -34,10 +37,10 @@ class Assembly:
 
     @contextmanager
     def open_disk(self) -> Iterator[DiskStore]:
-        """Lock all log directories and yield the store, which is closed in the end.
+        """Lock the log directories, yield the store, and close it in the end.
 
-        Raise `DirectoryInUse` if another node has one of them. That of the metadata log is locked
-        when the store recovers.
+        Raise `DirectoryInUse` if another node has locked one of them. The store itself locks the
+        directory of the metadata log when it recovers.
         """
         config, log = self.config_of({}), self.properties.log
         store = DiskStore(

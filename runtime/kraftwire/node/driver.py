@@ -1,7 +1,8 @@
 """Drives a replica: performs each effect of a step, in order, before the next input.
 
-Effects on the disk are performed here; all others go to handlers. Nothing waits except for the
-disk. Its `OSError` ends the driver: the replica must not announce what it could not keep.
+The driver writes to the disk itself, and passes all other effects to handlers. It waits only for
+the disk. An `OSError` from the disk ends the driver: the replica must not announce what it could
+not store.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ from kraftwire.raft.replica import Replica
 from kraftwire.raft.state.config import Config
 
 Handlers = Mapping[type[Any], Callable[[Any], None]]
-"""What the owner of a driver does about an effect, by its type. A handler neither waits nor fails.
+"""Functions of the driver's owner, by the type of the effect that they get. None waits or raises.
 
-A handler of `Reply` gets it with its records; one of `InstallSnapshot` runs once that is on disk.
+The one for `Reply` gets it with its records; the one for `InstallSnapshot` runs once that snapshot
+is on disk.
 """
 
 
@@ -74,12 +76,12 @@ class Driver:
         self._run()
 
     def step(self, what: Input) -> None:
-        """Pass the replica an input, after those that are still waiting."""
+        """Pass an input to the replica, after those that still wait."""
         self._inputs.append(what)
         self._run()
 
     def deadline(self) -> int | None:
-        """When the replica needs a `Tick`, by the clock."""
+        """Return when the replica needs a `Tick`, by the clock."""
         return self.replica.next_deadline()
 
     def _run(self) -> None:

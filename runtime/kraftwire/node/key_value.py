@@ -1,22 +1,21 @@
-"""An example of a state machine: keys and their values, the same on every node.
+"""A key-value store, as an example of a state machine: every node has the same keys and values.
 
-A record is one line of JSON, `["put", key, value]` or `["delete", key]`. Whoever connects to a
-node speaks lines of text:
+A record is one line of JSON, `["put", key, value]` or `["delete", key]`. A client connects to a
+node and sends lines of text:
 
     put KEY VALUE        ok OFFSET          once it is committed
     delete KEY           ok OFFSET
-    get KEY              value VALUE, or none: what this node knows, which may be late
+    get KEY              value VALUE, or none: the state of this node, which may lag
     leader               leader ID, or none
     anything else        error REASON
 
-A key is one word, a value the rest of the line. Only the leader takes changes: another node says
-`error not the leader, which is ID`. A node that knows of no leader says so; that includes a leader
-that has resigned, or that waits for all voters to be named (KIP-856). Behind `error not committed`
-nobody knows yet what became of a change; to ask for it again does no harm, since it says what the
-value is to be.
+A key is one word, a value the rest of the line. Only the leader accepts changes; another node
+answers `error not the leader, which is ID`, or that it knows no leader. A leader that has resigned,
+or that waits for all voters to be named (KIP-856), answers that too. After `error not committed`
+the change may still be committed. Sending it again is safe, since it has the whole value.
 
-A committed record that is no such change, which another leader may have written, is skipped by
-every node alike, counted and logged: to fail would end the node, and end it again at every start.
+Every node skips, counts and logs a committed record that is not such a change. Another program may
+have written it as leader, and an exception would stop the node again at each start.
 """
 
 from __future__ import annotations
@@ -40,20 +39,19 @@ _log = logging.getLogger("kraftwire.node.key_value")
 _MOST_BYTES = 64 << 10
 _MOST_CLIENTS = 1000
 _BACKLOG = 16
-"""asyncio takes so many clients before it hears of the first: far fewer than are reserved."""
+"""asyncio accepts this many clients before it calls us: far fewer than the reserved descriptors."""
 
 
 class KeyValues:
-    """A state machine; see the module."""
+    """The state machine."""
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}
         self.skipped = 0
-        """How many records, and batches that could not be opened, were left out."""
+        """The number of skipped records, and of batches that could not be read."""
         self._rate = LogRate(_log)
 
     def apply(self, batch: Batch) -> None:
-        """See `StateMachine`; a record that is no change of a key is skipped."""
         try:
             for record in batch.records:
                 self._apply(record)
@@ -71,7 +69,7 @@ class KeyValues:
             case ["delete", str(key)]:
                 self.values.pop(key, None)
             case _:
-                self._skip(record.offset, f"no change of a key: {(record.value or b'')[:40]!r}")
+                self._skip(record.offset, f"not a change of a key: {(record.value or b'')[:40]!r}")
 
     def _skip(self, offset: int, why: object) -> None:
         self.skipped += 1
@@ -89,17 +87,17 @@ class KeyValues:
 
 
 def put(key: str, value: str) -> bytes:
-    """The record that gives a key a value."""
+    """Return the record that sets a key."""
     return json.dumps(["put", key, value]).encode()
 
 
 def delete(key: str) -> bytes:
-    """The record that takes a key away."""
+    """Return the record that deletes a key."""
     return json.dumps(["delete", key]).encode()
 
 
 class KeyValueServer:
-    """Serves the lines of clients; one that says nothing for too long is closed."""
+    """Answers the lines of clients, and disconnects silent ones."""
 
     def __init__(
         self,
@@ -107,7 +105,7 @@ class KeyValueServer:
         machine: KeyValues,
         limits: Limits = Limits(),  # noqa: B008  # nobody changes it
     ) -> None:
-        """Of `limits` the times count: for the first line, between lines, to read an answer."""
+        """`limits` bound the wait for the first line and for further lines, and slow readers."""
         self._node = node
         self._machine = machine
         self._limits = limits
@@ -115,7 +113,7 @@ class KeyValueServer:
         self._rate = LogRate(_log)
 
     async def start(self, host: str, port: int) -> int:
-        """Listen; the port, which is another than 0."""
+        """Listen, and return the actual port."""
         self._server = await asyncio.start_server(
             self._serve, host, port, limit=_MOST_BYTES, backlog=_BACKLOG
         )
@@ -124,7 +122,7 @@ class KeyValueServer:
         return bound
 
     async def close(self) -> None:
-        """Take no more clients."""
+        """Stop accepting clients."""
         self._server.close()
         await self._server.wait_closed()
 
@@ -143,14 +141,14 @@ class KeyValueServer:
             writer.close()
             async with asyncio.timeout(self._limits.send_s):
                 await writer.wait_closed()
-        except (OSError, ValueError):  # it has gone or says nothing, or its line is too long
+        except (OSError, ValueError):  # disconnected, silent, or a line is too long
             pass
         finally:
             self._clients -= 1
             writer.transport.abort()
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer lines until the client has no more; raise `TimeoutError` if it is silent."""
+        """Answer lines until the client disconnects; raise `TimeoutError` if it is silent."""
         patience_s = self._limits.frame_s
         while True:
             async with asyncio.timeout(patience_s):
@@ -166,7 +164,7 @@ class KeyValueServer:
         try:
             words = line.decode().strip().split(maxsplit=2)
         except UnicodeDecodeError:
-            return "error a line is UTF-8"
+            return "error the line is not UTF-8"
         match words:
             case ["put", key, value]:
                 return await self._change(put(key, value))
@@ -178,7 +176,7 @@ class KeyValueServer:
             case ["leader"]:
                 leader = self._node.leader_id
                 return "none" if leader is None else f"leader {leader}"
-        return "error one of: put KEY VALUE, delete KEY, get KEY, leader"
+        return "error unknown command; send put KEY VALUE, delete KEY, get KEY or leader"
 
     async def _change(self, value: bytes) -> str:
         if self._node.leads is None:

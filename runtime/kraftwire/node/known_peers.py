@@ -1,8 +1,8 @@
 """The addresses of voters and bootstrap servers, for outgoing and incoming connections.
 
-Connections to them are the last to be closed, and reserved connections are for their hosts. A
-host name matches incoming connections once this node has connected to it: nothing here waits for
-name resolution.
+The node closes connections to them last, and reserves connections for clients on their hosts. It
+recognizes a client of a named host only after it has connected to that host itself, so that nothing
+here waits for name resolution.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kraftwire.raft.state.voters import VoterSet
 
 
 class KnownPeers:
-    """Reads the voter set again when it has changed."""
+    """The addresses and hosts, derived again whenever the voter set changes."""
 
     def __init__(self, bootstrap: Iterable[Address], voters: Callable[[], VoterSet]) -> None:
         self._bootstrap = frozenset(bootstrap)
@@ -23,9 +23,9 @@ class KnownPeers:
         self._seen: VoterSet | None = None
         self._addresses: frozenset[Address] = frozenset()
         self._hosts: frozenset[str] = frozenset()
-        """As IP addresses, since that is all that is known of a client."""
+        """As IP addresses if known, since a client has only that."""
         self._reached: dict[str, str] = {}
-        """The IP addresses at which host names were last reached."""
+        """The IP address at which this node last reached a host, by host name."""
 
     def is_known(self, address: Address) -> bool:
         """Whether a voter or a bootstrap server listens at an address."""
@@ -33,7 +33,7 @@ class KnownPeers:
         return address in self._addresses
 
     def is_host_known(self, host: str) -> bool:
-        """Whether a client's address is that of a voter's or a bootstrap server's host."""
+        """Whether a client's address is the host of a voter or a bootstrap server."""
         self._refresh()
         return plain_address(host) in self._hosts
 

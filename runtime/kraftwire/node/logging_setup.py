@@ -1,6 +1,6 @@
-"""Sets up the log of a node: an event per line on standard error, as text or JSON.
+"""Sets up a node's log: one event per line on standard error, as text or JSON.
 
-Code logs the event as a few words, and its details in `extra`:
+Callers log the event in a few words, and its details in `extra`:
 
     _log.info("is now", extra={"role": "Leader", "epoch": 7})
 """

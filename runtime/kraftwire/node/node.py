@@ -5,9 +5,9 @@
     end = await node.propose([b"a record"])
     await node.close()
 
-The loop itself writes to the disk: a node may announce nothing that is not durable yet, so it has
-little else to do meanwhile. If the disk or the state machine fails, the node stops, and `ended`
-has the reason.
+The node writes to the disk in the loop itself: it may not announce anything before it is durable,
+so it has little else to do meanwhile. If the disk or the state machine fails, the node stops, and
+`ended` has the exception.
 """
 
 from __future__ import annotations
@@ -59,23 +59,23 @@ class NodeSettings(NamedTuple):
     """Settings of a node, besides the config of its replica."""
 
     endpoints: tuple[Endpoint, ...] = ()
-    """Where it listens; an observer needs no endpoint."""
+    """Its listeners; an observer needs none."""
     limits: Limits = Limits()
     security: ClientSecurity = PLAINTEXT
-    """How it connects to other nodes."""
+    """For its connections to other nodes."""
     client_id: str = "kraftwire"
     principals: frozenset[str] | None = None
     """Who may change the voters; None for everybody."""
     snapshot_bytes: int = 20 << 20
-    """The node takes a snapshot when the log has grown by so much since the last one."""
+    """The node takes a snapshot when the log has grown by this much since the last one."""
     snapshot_interval_ms: int = 3_600_000
-    """It also takes one after this time, if the log has grown at all; 0 for no such limit."""
+    """It also takes one after this time if the log has grown at all; 0 disables that."""
     passes_controls: bool = False
     """Whether the state machine gets control batches too."""
 
 
 class Node:
-    """Runs a replica; see the module. Call `start` first, and `close` in the end."""
+    """Runs a replica; call `start` first, and `close` in the end."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Node:
     # -- for the owner -------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Open the store, listen, begin; raise `KraftwireError` or `OSError` if that fails."""
+        """Recover the store, listen and start; raise `KraftwireError` or `OSError` on failure."""
         check_limit()
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = self._loop.create_future()
@@ -151,7 +151,7 @@ class Node:
         self._known = known
 
     async def close(self) -> None:
-        """Hand over the leadership, stop, and close the network and the disk."""
+        """Resign as leader, stop, and close all connections."""
         if not self.ended.done():
             self._step(ShutDown())
             with suppress(Exception):
@@ -189,9 +189,9 @@ class Node:
 
     @property
     def leader_id(self) -> int | None:
-        """The id of the leader that takes proposals; None if this node knows of none.
+        """The id of the leader that accepts proposals; None if this node knows of none.
 
-        A node names itself only while it takes proposals: not once it has resigned, and not before
+        A node names itself only while it accepts proposals: not after it has resigned, nor before
         all voters are named (KIP-856). To other replicas it is still the leader of its epoch.
         """
         leader = self._driver.replica.core.leader_id
@@ -229,14 +229,14 @@ class Node:
         self._guard(lambda: self._driver.step(what))
 
     def _guard(self, work: Callable[[], object]) -> None:
-        """Do some work and set the timer again; an exception ends the node."""
+        """Call `work` and set the timer again; an exception ends the node."""
         if self.ended.done():
             return
         try:
             work()
             self._report()
             self._set_timer()
-        except Exception as error:  # noqa: BLE001  # of the disk, or a bug: it must not go on
+        except Exception as error:  # noqa: BLE001  # a failed disk, or a bug: stop
             _log.error("stopped", extra={"why": str(error) or type(error).__name__})
             self._end(error)
 
@@ -304,7 +304,7 @@ class Node:
         self._refuse_proposals()
 
     def _refuse_proposals(self) -> None:
-        self._proposals.refuse(f"node {self.config.key.id} does not lead any more")
+        self._proposals.refuse(f"node {self.config.key.id} no longer leads")
 
     # -- work that waits for its turn in the loop ------------------------------------------------
 
@@ -350,7 +350,7 @@ class Node:
 
 
 class _Clock:
-    """Ms since 1970 that never go back, even if the computer's clock is set back."""
+    """Ms since 1970; never goes back, even if the computer's clock does."""
 
     def __init__(self) -> None:
         self._begin = time.time() - time.monotonic()

@@ -1,7 +1,6 @@
-"""A state machine that follows Kafka's metadata: committed records, and the image they build.
+"""A state machine that builds the image of a Kafka cluster from its committed metadata records.
 
-The log of an observer may have uncommitted records, which may be truncated. This sees only what is
-committed.
+An observer's log may end in uncommitted records, which may be truncated; this never sees those.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from kraftwire.metadata.state.image import MetadataImage
 
 
 class MetadataObserver:
-    """A state machine that needs control batches too."""
+    """The state machine; it needs control batches too (`NodeSettings.passes_controls`)."""
 
     def __init__(self, report: ProblemHandler, listener: Callable[[MetadataRecord], None]) -> None:
-        """`report` gets what cannot be read or applied, `listener` every committed record."""
+        """`report` gets each record that cannot be read or applied, `listener` every record."""
         self.image = MetadataImage()
         self._report = report
         self._listener = listener

@@ -1,8 +1,9 @@
 """Sends requests to other nodes, over one connection per address that is opened on demand.
 
 A request that times out closes its connection, since later responses would queue behind it.
-Anybody who announces a leader can name an address, so the number of connections is bounded: a new
-one replaces the least recently used, and those of voters and bootstrap servers come last.
+Any peer that announces a leader can make this node connect to an address. So the number of
+connections is bounded: a new one replaces the least recently used, and connections to voters and
+bootstrap servers are replaced last.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from kraftwire_wire.errors import KraftwireError, UnsupportedVersion
 
 _log = logging.getLogger("kraftwire.node.peers")
 _MAX_REQUESTS = 8
-"""Open requests to one address: a replica has one, besides those it has given up."""
+"""Open requests to one address: a replica waits for one, and may have given up on others."""
 
 Take = Callable[[Response | RequestFailed], None]
 
@@ -42,8 +43,8 @@ class _Peer:
     connection: Connection | None = None
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    is_unreached: bool = False
-    """Whether the peer was last reported as unreachable."""
+    is_unreachable: bool = False
+    """Whether the last request failed, which was logged."""
 
     def leave(self) -> None:
         """Cancel the open requests and close the connection."""
@@ -128,8 +129,8 @@ class Peers:
             self._note_failure(peer, error)
             self._take(RequestFailed(effect.number))
         else:
-            if peer.is_unreached:
-                peer.is_unreached = False
+            if peer.is_unreachable:
+                peer.is_unreachable = False
                 if self._rate.allows():
                     _log.info("answers again", extra={"node": shortened(peer.address)})
             problem = announced_problem(message)
@@ -157,16 +158,16 @@ class Peers:
 
     def _note_failure(self, peer: _Peer, error: Exception) -> None:
         peer.disconnect()
-        is_news, peer.is_unreached = not peer.is_unreached, True
+        is_news, peer.is_unreachable = not peer.is_unreachable, True
         if is_news and self._rate.allows(peer.address):
             why = "no answer in time" if isinstance(error, TimeoutError) else error
             extra = {"node": shortened(peer.address), "why": shortened(why)}
             _log.warning("does not answer", extra=extra)
 
-    # -- places --------------------------------------------------------------------------------
+    # -- addresses -----------------------------------------------------------------------------
 
     def _peer(self, address: Address) -> _Peer:
-        """Return the entry of an address; it may replace that of another."""
+        """Return the entry of an address; a new one may replace the entry of another."""
         now = asyncio.get_running_loop().time()
         peer = self._peers.get(address)
         if peer is not None and len(peer.tasks) >= _MAX_REQUESTS:

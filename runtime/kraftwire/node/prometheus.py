@@ -1,6 +1,6 @@
 """Serves the metrics of a node to Prometheus over HTTP; needs the extra `prometheus`.
 
-The names are Kafka's, with underscores, after `kraft_`. The state of the replica is a label.
+A metric is named `kraft_` and Kafka's name, with underscores. The replica's state is a label.
 """
 
 from __future__ import annotations
@@ -25,10 +25,7 @@ class PrometheusServer:
     """Serves the metrics in a separate thread."""
 
     def __init__(self, node: Node, address: Address) -> None:
-        """Call this in the node's loop. Raise `OSError` if it cannot listen.
-
-        Raise `ModuleNotFoundError` without the extra.
-        """
+        """Listen. Call this in the node's loop; it raises `OSError` if it cannot listen."""
         from prometheus_client import CollectorRegistry, start_http_server
 
         self._node = node
@@ -37,7 +34,7 @@ class PrometheusServer:
         registry.register(self)
         server: Any
         server, self._thread = start_http_server(address.port, address.host, registry)
-        # Each client takes a thread and a descriptor, which others need more.
+        # Each client takes a thread and a file descriptor, which nodes need more.
         server.verify_request = lambda request, _: not is_reserved(request.fileno(), _LEFT)
         server.RequestHandlerClass = _impatient(server.RequestHandlerClass)
         self._server = server

@@ -62,10 +62,10 @@ class Proposals:
         """Return a future that gets the offset after the last value, once it is committed."""
         proposal = Proposal(values, asyncio.get_running_loop().create_future())
         if not values:
-            raise ValueError("there is nothing to propose")
+            raise ValueError("no records to propose")
         if proposal.size > self._most:
-            reason = f"{proposal.size} bytes do not fit into a batch of {self._most}"
-            raise NotCommitted(f"{reason}; propose less at once", is_lost=True)
+            reason = f"{proposal.size} bytes of records exceed the batch limit of {self._most}"
+            raise NotCommitted(f"{reason}; propose fewer at a time", is_lost=True)
         self._waiting.append(proposal)
         return proposal.done
 
@@ -92,7 +92,7 @@ class Proposals:
             if end is None:
                 reason = "the leadership was lost before the records were known to be committed"
                 proposal.fail(NotCommitted(reason, is_lost=False))
-            elif not proposal.done.done():  # otherwise the caller has gone
+            elif not proposal.done.done():  # otherwise the caller was cancelled
                 proposal.done.set_result(offset)
 
     def refuse(self, reason: str) -> None:
@@ -102,7 +102,7 @@ class Proposals:
         self._waiting.clear()
 
     def give_up(self, reason: str) -> None:
-        """Fail all proposals, those in the log included."""
+        """Fail all proposals, including those in the log."""
         self.refuse(reason)
         for proposal in (one for batch in self._in_log for one in batch):
             proposal.fail(NotCommitted(reason, is_lost=False))

@@ -1,4 +1,4 @@
-"""Requests that a node refuses, or that make claims it cannot believe, and their log lines."""
+"""Refuses requests that a client may not send, and logs refusals of the node and its replica."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kraftwire_wire.numbers import ErrorCode
 
 _log = logging.getLogger("kraftwire.node")
 _MAX_REASON = 500
-"""Characters of a reason in a log line: one about a limit says how to raise it."""
+"""Characters of a reason in a log line; long, as one about a limit says how to raise it."""
 _VOTER_CHANGES: dict[type[Message], Callable[..., Message]] = {
     AddRaftVoterRequest: AddRaftVoterResponse,
     RemoveRaftVoterRequest: RemoveRaftVoterResponse,
@@ -32,10 +32,10 @@ _VOTER_CHANGES: dict[type[Message], Callable[..., Message]] = {
 
 
 class Refusals:
-    """Checks requests before the replica sees them, and logs what was refused."""
+    """Checks requests before the replica gets them, and logs refusals at a bounded rate."""
 
     def __init__(self, principals: frozenset[str] | None) -> None:
-        """`principals` may change the voters, by the subject of a certificate; None for all."""
+        """`principals` are the certificate subjects that may change voters; None allows all."""
         self._principals = principals
         self._rate = LogRate(_log)
         self._claim_rate = LogRate(_log)
@@ -56,12 +56,11 @@ class Refusals:
         return None
 
     def log_claim(self, effect: RefusedClaim) -> None:
-        """Log that a peer claimed an epoch or an offset that cannot exist."""
+        """Log that a peer sent an epoch or an offset that cannot exist."""
         peer = effect.peer
         if self._claim_rate.allows(_host(peer)):
-            who = peer.peer if isinstance(peer, Call) else str(peer)
-            extra = {"who": shortened(who), "why": shortened(effect.reason)}
-            _log.warning("refused what cannot be", extra=extra)
+            extra = {"who": shortened(_address(peer)), "why": shortened(effect.reason)}
+            _log.warning("refused an impossible claim", extra=extra)
 
     def log_batches(self, leader_id: int | None, reason: str) -> None:
         """Log why the replica refused the leader's batches."""
@@ -70,7 +69,10 @@ class Refusals:
             _log.warning("refused batches", extra=extra)
 
 
+def _address(peer: object) -> str:
+    return peer.peer if isinstance(peer, Call) else str(peer)
+
+
 def _host(peer: object) -> str:
-    """Return a peer without its port: a client has many."""
-    text = peer.peer if isinstance(peer, Call) else str(peer)
-    return text.rpartition(":")[0]
+    """Return the address without the port: a client has many ports."""
+    return _address(peer).rpartition(":")[0]

@@ -1,8 +1,8 @@
-"""Replicated state machines, and how they get the committed records.
+"""Applies the committed records to a replicated state machine.
 
 All state of a machine comes from committed records, so every node computes the same state. A
-machine gets each batch once, in log order. When a node starts, or is so far behind that it fetched
-a snapshot from the leader, the machine first discards its state and loads that snapshot.
+machine gets each batch once, in log order. If the node has just started, or has fetched a snapshot
+because it lagged too far, the machine first replaces its state by that snapshot.
 """
 
 from __future__ import annotations
@@ -19,26 +19,27 @@ from kraftwire.raft.metadata_log.log_state import BOOTSTRAP, OffsetAndEpoch
 from kraftwire.raft.metadata_log.store import Store
 
 _MIN_BATCH_LIMIT = 128 << 20
-"""A constant, since all nodes must skip a record that one of them skips."""
+"""The least limit of a decompressed batch. A constant, so that all nodes skip the same records."""
 _MAX_BYTES = 1 << 20
-"""How much is applied before the loop runs other work, unless one batch is larger."""
+"""Bytes to apply before the loop runs other work; a single batch may be larger."""
 
 
 class StateMachine(Protocol):
-    """An exception stops the node, since its state would differ from that of the others.
+    """The state that every node replicates.
 
-    It would read the same record again after each start, and stop again. So a machine raises only
-    for its own faults. A record that it cannot read it may skip, if every node skips it alike.
+    An exception stops the node, since its state would differ from that of the others. The node
+    would stop at the same record after each start, so a machine raises only for its own faults. It
+    may skip a record that it cannot read, if every node skips that record.
     """
 
     def apply(self, batch: Batch) -> None:
         """Apply the records of a committed batch."""
 
     def load(self, batches: Iterable[Batch]) -> None:
-        """Replace the state by that of a snapshot."""
+        """Replace the state by that in a snapshot."""
 
     def snapshot(self) -> Iterable[bytes] | None:
-        """Return values of records that `load` restores the state from; None for no snapshots."""
+        """Return the values of records that `load` restores; None if it takes no snapshots."""
 
 
 class NoRecords:
@@ -78,13 +79,13 @@ class Applier:
         self.bytes_since_snapshot = 0
         """Bytes of the log that were applied since the last snapshot was loaded or taken."""
         self.last_timestamp = 0
-        """Of the last record that was applied, in ms."""
+        """The timestamp of the last record that was applied, in ms."""
 
     def load(self, snapshot: OffsetAndEpoch) -> None:
-        """Start again from a finished snapshot.
+        """Load a finished snapshot, unless it is that of a newly formatted directory.
 
-        The checkpoint of a newly formatted directory holds nothing for a state machine: Kafka's
-        first active controller writes the features it names to the log.
+        That one has nothing for a state machine: Kafka's first active controller writes its
+        features to the log.
         """
         if snapshot == BOOTSTRAP:
             return

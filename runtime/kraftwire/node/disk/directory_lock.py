@@ -1,7 +1,7 @@
 """Locks a log directory, so that no two nodes write to it.
 
-As in Kafka, it is an exclusive `fcntl` lock on the file `.lock`, which is never removed. The system
-does not apply such a lock within one process, and drops it when the process closes any handle of
+As in Kafka, it is an exclusive `fcntl` lock on the file `.lock`, which is never removed. Such a
+lock has no effect within one process, and the system drops it when the process closes any handle of
 the file. So a set remembers which directories this process has locked.
 """
 
@@ -30,7 +30,7 @@ class DirectoryInUse(KraftwireError):
 
 
 class DirectoryLock:
-    """Holds the lock until `release`."""
+    """A lock, held until `release`."""
 
     def __init__(self, directory: Path) -> None:
         """Raise `DirectoryInUse` if another node has the lock."""

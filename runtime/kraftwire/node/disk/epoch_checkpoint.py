@@ -1,12 +1,13 @@
 """The file `leader-epoch-checkpoint`: which epoch began at which offset of the log.
 
-The batches have the same epochs. Only this file says where a log begins that was cleaned within a
-segment: as in Kafka, the first entry then has that offset.
+The batches have the same epochs. But if a log was cleaned up to the middle of a segment, only this
+file shows where the log begins: as in Kafka, its first entry then has that offset.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 
@@ -27,15 +28,11 @@ class EpochCheckpoint:
     def __init__(self, directory: Path) -> None:
         """Read the file; a damaged one counts as missing, since the batches have its content."""
         self._path = directory / FILE_NAME
-        self._saved: bytes | None = None
         self._entries: list[EpochEntry] = []
-        self._is_changed = False
-        if self._path.exists():
-            self._saved = self._path.read_bytes()
-            try:
-                self._entries = decode_leader_epochs(self._saved, str(self._path))
-            except CorruptBatch:
-                self._saved = None
+        self._is_changed = True
+        with suppress(FileNotFoundError, CorruptBatch):
+            self._entries = decode_leader_epochs(self._path.read_bytes(), str(self._path))
+            self._is_changed = False
 
     @property
     def first_offset(self) -> int | None:
@@ -43,8 +40,9 @@ class EpochCheckpoint:
         return self._entries[0].start_offset if self._entries else None
 
     def replace(self, entries: Iterable[EpochEntry]) -> None:
-        self._entries = list(entries)
-        self._is_changed = True
+        entries = list(entries)
+        self._is_changed |= entries != self._entries
+        self._entries = entries
 
     def append(self, epoch: int, offset: int) -> None:
         """Add the epoch of a batch that was appended to the log."""
@@ -59,7 +57,7 @@ class EpochCheckpoint:
             self._is_changed = True
 
     def clean(self, offset: int) -> None:
-        """Let the log begin at an offset that it has records at."""
+        """Make the log begin at an offset for which it has a record."""
         before = [one for one in self._entries if one.start_offset <= offset]
         kept = self._entries[len(before) :]
         at_start = max(before, default=None, key=attrgetter("start_offset"))
@@ -69,10 +67,6 @@ class EpochCheckpoint:
 
     def save(self) -> None:
         """Make the entries durable."""
-        if not self._is_changed:
-            return
-        data = encode_leader_epochs(self._entries)
-        if data != self._saved:
-            replace_file(self._path, data)
-            self._saved = data
-        self._is_changed = False
+        if self._is_changed:
+            replace_file(self._path, encode_leader_epochs(self._entries))
+            self._is_changed = False

@@ -1,7 +1,7 @@
-"""Durable writes to files, whose errors name the file.
+"""Durable writes to files; every error names the file.
 
-A file is replaced by a new one that was written beside it, so that a crash leaves one of the two.
-The directory is synced as well: otherwise a crash could lose the name of a file that was synced.
+`replace_file` writes a new file beside the old one and renames it, so that a crash leaves one of
+the two. It syncs the directory as well: otherwise a crash could lose the name of a synced file.
 """
 
 from __future__ import annotations

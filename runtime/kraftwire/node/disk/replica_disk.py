@@ -3,17 +3,17 @@
 A Kafka controller can continue with the directory, and this store with a controller's (reference:
 Kafka 4.3, KIP-595, 630, 853). Invariants:
 
-- `recover` opens whatever a crash leaves, and has everything that was acknowledged. It cuts a torn
-  end, and completes or undoes a snapshot, an installation or a cleaning. What it returns counts as
-  flushed, so it flushes the log first.
+- `recover` can open the directory after any crash, and keeps everything that was acknowledged. It
+  cuts a torn end, and completes or undoes an unfinished snapshot, installation or cleaning. It
+  flushes the log before it returns, since what it returns counts as flushed.
 - Damage that no crash explains raises `CorruptBatch`: a replica must not continue with less than it
   has acknowledged.
 - After a failed write, all writes fail. A failed fsync may have dropped pages, and the next fsync
   would not report it.
 - The log begins at the first entry of `leader-epoch-checkpoint` if a snapshot ends there, since
-  cleaning leaves that entry at its offset. Otherwise it begins with the first segment, or with the
-  first snapshot after the start of that. Cleaning removes whole segments only, so the first one may
-  have earlier batches, which are not read.
+  cleaning moves that entry to its offset. Otherwise it begins at 0 if the first segment does, and
+  else at the first snapshot that does not end before that segment. Cleaning removes whole segments
+  only; batches of the first segment before the start of the log are not read.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Writes:
 
     def check(self) -> None:
         if self.failure is not None:
-            reason = f"nothing is written any more since a write has failed: {self.failure}"
+            reason = f"the node stopped writing after a failed write: {self.failure}"
             advice = "check the disk, then restart the node"
             raise OSError(self.failure.errno or errno.EIO, f"{reason}; {advice}")
 
@@ -87,9 +87,9 @@ class DiskStore:
         registry: Registry = kafka.registry,
         settings: DiskSettings = DEFAULTS,
     ) -> None:
-        """`directory` is `<metadata.log.dir>/__cluster_metadata-0`; it is made if missing.
+        """`directory` is `<metadata.log.dir>/__cluster_metadata-0`; `recover` makes it if missing.
 
-        `ControlState` describes `static` and `registry`.
+        See `ControlState` for `static` and `registry`.
         """
         self.directory = directory
         self._static = static
@@ -105,7 +105,7 @@ class DiskStore:
         self._epochs: EpochCheckpoint
 
     def recover(self) -> Recovered:
-        """Also raise `DirectoryInUse` if another node has the directory."""
+        """Open the directory; also raise `DirectoryInUse` if another node has locked it."""
         self.close()
         self._writes.check()
         make_directory(self.directory)
@@ -181,7 +181,7 @@ class DiskStore:
         return min(later)
 
     def _make_agree(self, log: LogState) -> None:
-        """Make the files agree with the recovered log, and open it."""
+        """Make the files match the recovered log, and open it."""
         if log.start < log.end or self._log.is_empty_at(log.start):
             self._log.open()
         else:

@@ -32,7 +32,7 @@ _WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
 @dataclass(frozen=True, kw_only=True)
 class DiskSettings:
-    """When segments end, and how large indexes are; the defaults are Kafka's."""
+    """Sizes of segments and indexes; the defaults are Kafka's."""
 
     segment_bytes: int = 1 << 30
     """`metadata.log.segment.bytes`: only a segment of a single batch may be larger."""
@@ -48,7 +48,7 @@ DEFAULTS = DiskSettings()
 
 
 class Segment:
-    """A segment: `scan` an existing one, then `open` the one to append to."""
+    """A segment. Call `scan` for an existing one, and `open` to append to it."""
 
     def __init__(self, directory: Path, base_offset: int, settings: DiskSettings) -> None:
         self.base_offset = base_offset
@@ -90,7 +90,7 @@ class Segment:
 
     def _note_first(self, header: BatchHeader) -> None:
         if header.base_offset != self.base_offset:
-            reason = f"its first batch has offset {header.base_offset}; {HOW_TO_REPLACE}"
+            reason = f"the first batch has offset {header.base_offset}; {HOW_TO_REPLACE}"
             raise CorruptBatch(str(self.path), 0, reason)
         self._first_timestamp = header.max_timestamp
 

@@ -1,7 +1,7 @@
 """The `.index` and `.timeindex` beside a segment, as Kafka has them.
 
 Those of the active segment are preallocated, and cut to their entries when the segment ends. After
-a crash they may have anything: opening the log builds them again from the batches.
+a crash they may contain anything: opening the log builds them again from the batches.
 """
 
 from __future__ import annotations

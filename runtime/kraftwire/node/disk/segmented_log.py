@@ -1,7 +1,7 @@
 """The log on disk: consecutive segments, of which the last is active.
 
-The segments never have a gap, not even after a crash. So a segment is durable before the next one
-begins. Truncation removes segments from the end, cleaning from the start.
+There is never a gap between segments, not even after a crash: a segment is durable before the next
+one begins. Truncation removes segments from the end, cleaning from the start.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SegmentedLog:
             self._scanned = segment.path
             if segment.base_offset != end:
                 raise CorruptBatch(
-                    self.file, 0, f"the segment before it ends at {end}; {HOW_TO_REPLACE}"
+                    self.file, 0, f"the previous segment ends at {end}; {HOW_TO_REPLACE}"
                 )
             yield from segment.scan(is_last=segment is self._active)
             end = segment.end
@@ -108,7 +108,9 @@ class SegmentedLog:
         """Return whole batches from an offset on, up to the end of its segment."""
         index = bisect_right(self._segments, offset, key=_base_offset) - 1
         if index < 0 or offset >= self.end:
-            raise ValueError(f"offset {offset} of a log from {self.base_offset} to {self.end}")
+            raise ValueError(
+                f"no offset {offset}: the log is from {self.base_offset} to {self.end}"
+            )
         return self._segments[index].read(offset, max_bytes)
 
     def truncate(self, offset: int) -> None:

@@ -1,7 +1,7 @@
 """The snapshots of a metadata log: `.checkpoint` files, which end in `.part` until finished.
 
 As in Kafka, a snapshot is renamed to `.deleted` before it is removed, so that a crash in between
-does not leave half of a snapshot that counts.
+cannot leave a partial snapshot that looks finished.
 """
 
 from __future__ import annotations

@@ -54,7 +54,9 @@ def parse_address(text: str, least_port: int = 1) -> Address:
     """Parse `host:port` or `[host]:port`; raise `ValueError` with advice."""
     match = _ADDRESS.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text[:80]!r} is no address; host:port is, or [host]:port for IPv6")
+        raise ValueError(
+            f"{text[:80]!r} is not an address: write host:port, or [host]:port for IPv6"
+        )
     return Address(match[1] or match[2], parse_number(match[3], least_port, _MAX_PORT))
 
 
@@ -62,23 +64,23 @@ def parse_routable(text: str) -> Address:
     """Parse the address of another node; raise `ValueError` with advice."""
     address = parse_address(text)
     if not address.host or address.host in WILDCARDS:
-        raise ValueError(f"{text!r} has no host that can be reached; write its name")
+        raise ValueError(f"{text!r} has no host that others can reach: write its name")
     return address
 
 
 def parse_endpoints(text: str, least_port: int = 0) -> tuple[NamedAddress, ...]:
-    """Parse `NAME://host:port`, separated by commas; names and addresses must differ."""
+    """Parse `NAME://host:port`, separated by commas; no name or address may repeat."""
     found: list[NamedAddress] = []
     for word in parse_words(text):
         match = _LISTENER.fullmatch(word)
         if match is None:
-            raise ValueError(f"{word[:80]!r} is no listener; NAME://host:port is")
+            raise ValueError(f"{word[:80]!r} is not a listener: write NAME://host:port")
         one = NamedAddress(match[1].upper(), parse_address(match[2], least_port))
         for other in found:
             if other.name == one.name:
-                raise ValueError(f"{one.name} is there twice")
+                raise ValueError(f"{one.name} occurs twice")
             if other.address == one.address and one.address.port:
-                raise ValueError(f"{other.name} and {one.name} have one address")
+                raise ValueError(f"{other.name} and {one.name} have the same address")
         found.append(one)
     return tuple(found)
 
@@ -105,8 +107,8 @@ def read_server_security(
 ) -> ServerSecurity | None:
     """Return the TLS of a listener; None for PLAINTEXT."""
     if protocol.has_sasl:
-        reason = f"kraftwire logs in by {protocol}, but nobody can log in to it: take SSL with"
-        reader.wrong("listener.security.protocol.map", f"{name}: {reason} ssl.client.auth=required")
+        reason = f"kraftwire accepts no logins ({protocol}): use SSL with ssl.client.auth=required"
+        reader.wrong("listener.security.protocol.map", f"{name}: {reason}")
     if protocol is not SecurityProtocol.SSL:
         return None
     _check_stores(reader, name)
@@ -120,7 +122,7 @@ def read_server_security(
 def read_client_security(
     reader: PropertyReader, name: str, protocol: SecurityProtocol
 ) -> ClientSecurity:
-    """Return how this node connects to that listener of other nodes."""
+    """Return how this node connects to the same listener of other nodes."""
     _check_stores(reader, name)
     try:
         return client_security(reader.settings(), protocol=protocol, listener=name)
@@ -134,8 +136,8 @@ def _check_stores(reader: PropertyReader, name: str) -> None:
     for key in (f"{prefix}{kind}" for prefix in prefixes(name) for kind in _STORE_TYPES):
         kind = reader.text(key)
         if kind and kind.upper() != "PEM":
-            mend = "keytool -importkeystore with -deststoretype PKCS12, then openssl pkcs12 -nodes"
-            reader.wrong(key, f"only PEM is read here, not {kind}: convert the store ({mend})")
+            fix = "keytool -importkeystore with -deststoretype PKCS12, then openssl pkcs12 -nodes"
+            reader.wrong(key, f"kraftwire reads only PEM, not {kind}: convert the store ({fix})")
 
 
 def prefixes(name: str) -> tuple[str, str]:

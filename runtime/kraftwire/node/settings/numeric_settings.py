@@ -1,4 +1,4 @@
-"""The settings of a node that are numbers: timeouts, sizes and limits."""
+"""Reads the numeric settings of a node: timeouts, sizes and limits."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _HOUR_MS = 3_600_000
 _WEEK_MS = 7 * 24 * _HOUR_MS
 _MIN_SEGMENT = 8 << 20
 _MIN_PEERS = 8
-"""More than any useful quorum has, so that voters do not lose their connections to one another."""
+"""More voters than a useful quorum has, so that they keep their connections to one another."""
 _MIN_BATCH = 1 << 20
-_RETAINED = "kraftwire.retained.snapshots says what is kept"
+_RETAINED = "kraftwire.retained.snapshots bounds what is kept"
 _NO_EFFECT = {
     "controller.quorum.election.backoff.max.ms": (
         (0, MAX_INT),
@@ -29,12 +29,12 @@ _NO_EFFECT = {
     ),
     "controller.quorum.append.linger.ms": (
         (0, MAX_INT),
-        "records are written at once, with those that wait",
+        "records are written immediately, together with others that wait",
     ),
     "metadata.max.retention.bytes": ((-1, MAX_LONG), _RETAINED),
     "metadata.max.retention.ms": ((-1, MAX_LONG), _RETAINED),
 }
-"""Settings of Kafka that are checked and otherwise ignored: their bounds, and what to know."""
+"""Kafka's settings that are checked and otherwise ignored: their bounds, and the reason."""
 
 
 def _number(key: str, default: int, least: int = 0, most: int = MAX_INT) -> Any:
@@ -43,7 +43,7 @@ def _number(key: str, default: int, least: int = 0, most: int = MAX_INT) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class QuorumProperties:
-    """Timeouts of a replica in ms, and how much it asks for; the names are those of `Config`."""
+    """Timeouts of a replica in ms, and sizes in bytes; the names are those of `Config`."""
 
     election_timeout_ms: int = _number("controller.quorum.election.timeout.ms", 1000, 1)
     fetch_timeout_ms: int = _number("controller.quorum.fetch.timeout.ms", 2000, 1)
@@ -57,12 +57,12 @@ class QuorumProperties:
         "controller.quorum.fetch.snapshot.max.bytes", 1 << 20, 1
     )
     max_batch_bytes: int = _number("kraftwire.max.batch.bytes", 8 << 20, _MIN_BATCH)
-    """The largest batch that this node writes, or decompresses."""
+    """The largest batch that this node writes or decompresses."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LogProperties:
-    """When segments end, when snapshots are taken, and how many are kept."""
+    """Sizes of segments, and intervals and number of snapshots."""
 
     segment_bytes: int = _number("metadata.log.segment.bytes", 1 << 30, _MIN_SEGMENT)
     segment_ms: int = _number("metadata.log.segment.ms", _WEEK_MS, 1, MAX_LONG)
@@ -73,7 +73,7 @@ class LogProperties:
     snapshot_interval_ms: int = _number(
         "metadata.log.max.snapshot.interval.ms", _HOUR_MS, 0, MAX_LONG
     )
-    """The longest time between a commit and the next snapshot; 0 for no such limit."""
+    """The longest time between a commit and the next snapshot; 0 disables it."""
     retained_snapshots: int = _number("kraftwire.retained.snapshots", 2, 1)
 
 
@@ -118,7 +118,7 @@ def read_limits(reader: PropertyReader) -> Limits:
         connections_per_address=reader.number(
             "max.connections.per.ip", default.connections_per_address, 1
         ),
-        # Fewer than max.connections: a new client needs one that is not reserved.
+        # Fewer than max.connections, so that new clients can get one that is not reserved.
         reserved_connections=reader.value(
             "kraftwire.reserved.connections",
             lambda text: parse_number(text, 0, connections - 1),
@@ -131,7 +131,7 @@ def read_limits(reader: PropertyReader) -> Limits:
 
 
 def warn_of_no_effect(reader: PropertyReader) -> None:
-    """Check Kafka's settings that change nothing here, and warn of each."""
+    """Check Kafka's settings that have no effect here, and warn of each."""
     for key, (bounds, reason) in _NO_EFFECT.items():
         if reader.has(key):
             reader.number(key, 0, *bounds)

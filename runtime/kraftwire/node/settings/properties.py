@@ -1,13 +1,13 @@
-"""`server.properties`: all settings of a node, typed and checked.
+"""Reads all settings of a node from `server.properties`.
 
     properties = read_properties(Path("server.properties"))
     key = ReplicaKey(properties.node_id, directory_id)
     config = replica_config(properties, key, cluster_id)
 
 A node is a controller: a voter, or an observer that can become one. Without a controller listener
-in `listeners`, it is an observer that does not serve requests. Names and defaults are Kafka's; our
-own settings begin with `kraftwire.`. Unlike in Kafka, `log.dirs` is required, and a listener
-without a host is on loopback only.
+in `listeners`, it is an observer that does not serve requests. Names and defaults are Kafka's;
+additional settings begin with `kraftwire.`. Unlike in Kafka, `log.dirs` is required, and a listener
+without a host listens on loopback only.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from kraftwire.raft.state.config import Config, Membership
 from kraftwire.raft.state.voters import Listener, ReplicaKey
 
 _FETCH_SPREAD = 10
-"""A follower waits up to a tenth longer than its fetch timeout, at random."""
+"""A follower waits up to a tenth of its fetch timeout longer, at random."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class NodeProperties(StorageProperties):
 
 
 def read_properties(path: Path) -> NodeProperties:
-    """Read a file; raise `OSError`, or `InvalidProperties` with everything that is wrong."""
+    """Read a file; raise `OSError`, or `InvalidProperties` with all mistakes."""
     return parse_properties(path.read_bytes(), str(path))
 
 
@@ -141,22 +141,22 @@ def advertised_listeners(
 
 def _check_role(reader: PropertyReader, storage: StorageProperties) -> None:
     if Role.CONTROLLER not in storage.roles:
-        reader.wrong("process.roles", "kraftwire is no broker: controller is what it can be")
+        reader.wrong("process.roles", "kraftwire is not a broker: set controller")
     elif Role.BROKER in storage.roles:
-        reader.warn("process.roles", "kraftwire is no broker: it is only the controller of this")
+        reader.warn("process.roles", "kraftwire is not a broker: it acts only as controller")
     is_voter = bool(storage.voters.of_id(storage.node_id))
     if is_voter and not storage.listeners:
-        reader.wrong("listeners", f"voter {storage.node_id} must have {storage.default_listener}")
+        reader.wrong("listeners", f"voter {storage.node_id} needs {storage.default_listener}")
     if len(storage.voters) and storage.listeners and not is_voter:
         reader.wrong("controller.quorum.voters", f"node.id {storage.node_id} is not among them")
     if storage.listeners and storage.listeners[0].name != storage.default_listener:
-        reader.wrong("listeners", f"{storage.default_listener}, the default one, is not there")
+        reader.wrong("listeners", f"{storage.default_listener}, the default one, is missing")
 
 
 def _read_protocols(
     reader: PropertyReader, storage: StorageProperties
 ) -> dict[str, SecurityProtocol]:
-    """Return the protocol of each controller listener; PLAINTEXT without a map."""
+    """Return the protocol of each controller listener; by default PLAINTEXT."""
     given = read_protocols(reader)
     found = {}
     for name in storage.controller_listener_names:
@@ -178,12 +178,13 @@ def _read_endpoints(
 
 
 def _parse_principals(text: str) -> frozenset[str]:
-    """Parse `User:CN=...`, separated by semicolons as in `super.users`: names have commas."""
+    """Parse `User:CN=...`, separated by semicolons as in `super.users`, since names have commas."""
     found = []
     for word in filter(None, (part.strip() for part in text.split(";"))):
         kind, colon, name = word.partition(":")
         if kind != "User" or not colon or not name:
-            raise ValueError(f"{word[:80]!r} is no principal; User:CN=... is, with ; between two")
+            reason = "write User:CN=..., separated by semicolons"
+            raise ValueError(f"{word[:80]!r} is not a principal: {reason}")
         found.append(name)
     return frozenset(found)
 

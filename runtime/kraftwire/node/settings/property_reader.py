@@ -1,8 +1,8 @@
-"""Typed values of a Java properties file, with the line of each mistake.
+"""Reads typed values from a Java properties file, and collects mistakes with their lines.
 
-A caller reads all values and then calls `check`, so that people see all mistakes together. A wrong
-value counts as its default until then. An entry that was never read gives a warning: Kafka's files
-have many settings that kraftwire does not use.
+A caller reads all values and then calls `check`, so that users see all mistakes together. Until
+then, an invalid value is replaced by its default. An entry that nobody read causes a warning:
+Kafka's files have many settings that kraftwire does not use.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PropertyReader:
         for entry in read_entries(data):
             before = self._entries.get(entry.key)
             if before is not None:
-                self.warn(entry.key, f"line {entry.line} says it again, and counts")
+                self.warn(entry.key, f"line {entry.line} overrides it")
             self._entries[entry.key] = entry
 
     def has(self, key: str) -> bool:
@@ -94,7 +94,7 @@ class PropertyReader:
         return self.value(key, lambda text: parse_number(text, least, most), default)
 
     def flag(self, key: str, default: bool) -> bool:
-        """Return the value of `true` or `false`."""
+        """Return True for `true`, and False for `false`."""
         return self.value(key, _parse_flag, default)
 
     def words(self, key: str) -> tuple[str, ...]:
@@ -136,9 +136,9 @@ def parse_number(text: str, least: int = 0, most: int = MAX_INT) -> int:
     """Parse an integer within bounds; raise `ValueError` with the bounds."""
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 20):
-        raise ValueError(f"{text[:60]!r} is no number; {least} to {most} is allowed")
+        raise ValueError(f"{text[:60]!r} is not a number from {least} to {most}")
     if not least <= int(text) <= most:
-        raise ValueError(f"{text} is not allowed; {least} to {most} is")
+        raise ValueError(f"{text} is out of range ({least} to {most})")
     return int(text)
 
 
@@ -148,13 +148,13 @@ def parse_words(text: str) -> tuple[str, ...]:
     if words == ("",):
         return ()
     if "" in words:
-        raise ValueError(f"nothing stands between two commas of {text[:60]!r}")
+        raise ValueError(f"{text[:60]!r} has an empty item between commas")
     return words
 
 
 def _parse_flag(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise ValueError(f"{text[:60]!r} is not allowed; true or false is")
+        raise ValueError(f"{text[:60]!r} is neither true nor false")
     return text.lower() == "true"
 
 
@@ -163,4 +163,4 @@ def _parse_choice(text: str, kind: type[E]) -> E:
         if one.value.lower() == text.lower():
             return one
     allowed = ", ".join(one.value for one in kind)
-    raise ValueError(f"{text[:60]!r} is not allowed; one of {allowed} is")
+    raise ValueError(f"{text[:60]!r} is not one of {allowed}")

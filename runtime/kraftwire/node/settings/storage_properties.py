@@ -1,6 +1,6 @@
-"""The settings of directories and of the quorum: what formatting needs.
+"""Reads the settings of directories and of the quorum, which formatting needs.
 
-It reads the files of brokers too, since their directories are formatted in the same way.
+It accepts the files of brokers too, since their directories are formatted in the same way.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ class StorageProperties:
 
 
 def read_storage_properties(path: Path) -> StorageProperties:
-    """Read a file; raise `OSError`, or `InvalidProperties` with everything that is wrong.
+    """Read a file; raise `OSError`, or `InvalidProperties` with all mistakes.
 
-    All other settings are ignored, without a warning.
+    It ignores all other settings without a warning.
     """
     reader = PropertyReader(path.read_bytes(), str(path))
     properties = read_storage(reader)
@@ -83,9 +83,9 @@ def read_storage_properties(path: Path) -> StorageProperties:
 
 
 def read_storage(reader: PropertyReader) -> StorageProperties:
-    """Read the settings from a reader, which collects the mistakes."""
-    node_id = reader.required("node.id", parse_number, 0, "the number of this node")
-    why = "controller, where this node is one"
+    """Read the settings from a reader; the caller checks it for mistakes."""
+    node_id = reader.required("node.id", parse_number, 0, "set the number of this node")
+    why = "set controller if this node is one"
     roles = reader.required("process.roles", _parse_roles, frozenset({Role.CONTROLLER}), why)
     log_dirs = _read_log_dirs(reader)
     metadata_log_dir = reader.text("metadata.log.dir")
@@ -96,7 +96,7 @@ def read_storage(reader: PropertyReader) -> StorageProperties:
     bootstrap = reader.value("controller.quorum.bootstrap.servers", _parse_servers, ())
     if not reader.text("controller.quorum.voters") and not bootstrap:
         key = "controller.quorum.bootstrap.servers"
-        reader.wrong(key, "it is missing, and so is controller.quorum.voters: whom is it to ask?")
+        reader.wrong(key, "it is missing, and so is controller.quorum.voters: set one of them")
     return StorageProperties(
         file=reader.file,
         node_id=node_id,
@@ -113,19 +113,19 @@ def read_storage(reader: PropertyReader) -> StorageProperties:
 def _parse_roles(text: str) -> frozenset[Role]:
     words = parse_words(text)
     if any(word not in tuple(Role) for word in words) or len(set(words)) < len(words):
-        raise ValueError(f"{text[:60]!r} is not allowed; controller, broker or both are")
+        raise ValueError(f"{text[:60]!r} is not controller, broker or both")
     return frozenset(map(Role, words))
 
 
 def _read_log_dirs(reader: PropertyReader) -> tuple[Path, ...]:
     key = "log.dirs" if reader.has("log.dirs") or not reader.has("log.dir") else "log.dir"
-    why = "directories for data (Kafka would take /tmp/kafka-logs)"
+    why = "set the directories for data (Kafka would use /tmp/kafka-logs)"
     words = reader.required(key, parse_words, (".",), why)
     return tuple(dict.fromkeys(map(Path, words)))
 
 
 def _read_controller_listeners(reader: PropertyReader) -> tuple[str, ...]:
-    why = "the names of the listeners that controllers have, such as CONTROLLER"
+    why = "set the names of the controllers' listeners, such as CONTROLLER"
     names = reader.required("controller.listener.names", parse_words, ("CONTROLLER",), why)
     return tuple(dict.fromkeys(name.upper() for name in names))
 
@@ -134,14 +134,14 @@ def _parse_voters(text: str, listener: str) -> VoterSet:
     """Parse `id@host:port`, separated by commas."""
     voters = []
     for word in parse_words(text):
-        number, at, place = word.partition("@")
+        number, at, rest = word.partition("@")
         if not at:
-            raise ValueError(f"{word[:80]!r} is no voter; id@host:port is")
-        address = parse_routable(place)
+            raise ValueError(f"{word[:80]!r} is not a voter: write id@host:port")
+        address = parse_routable(rest)
         key = ReplicaKey(parse_number(number))
         voters.append(Voter(key, (Listener(listener, address.host, address.port),)))
     if len({voter.id for voter in voters}) < len(voters):
-        raise ValueError("an id is there twice")
+        raise ValueError("an id occurs twice")
     return VoterSet(voters)
 
 
@@ -167,21 +167,21 @@ def _read_listeners(
     found = []
     for name in names:
         if name in bound:
-            told = advertised.get(name) or _default_advertised(
+            announced = advertised.get(name) or _default_advertised(
                 bound[name], own if name == names[0] else ()
             )
             host = bound[name].host or DEFAULT_HOST
             if not bound[name].host:
-                reason = f"{name} names no host, and is on {host} alone; 0.0.0.0 is every address"
+                reason = f"{name} has no host, so it is on {host} only; 0.0.0.0 is every address"
                 reader.warn("listeners", reason)
-            found.append(ListenerAt(name, Address(host, bound[name].port), told))
+            found.append(ListenerAt(name, Address(host, bound[name].port), announced))
     return tuple(found)
 
 
 def _default_advertised(bound: Address, own: tuple[Voter, ...]) -> Address:
-    """Return the advertised address of a listener that has none in the settings, as Kafka does.
+    """Return the default of an advertised address, as Kafka does.
 
-    Instead of a wildcard or an empty host, it is that of this node in `controller.quorum.voters`.
+    For a wildcard or an empty host, it is this node's address in `controller.quorum.voters`.
     """
     if bound.host and bound.host != WILDCARDS[0]:
         return bound

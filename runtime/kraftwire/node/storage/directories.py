@@ -1,11 +1,11 @@
-"""The identity of a node's directories: `meta.properties` in each of them.
+"""Reads and checks the identity of a node's directories: `meta.properties` in each of them.
 
 Every directory has an id (KIP-858), and that of the metadata log is part of a voter's identity
-(KIP-853). So a node refuses a directory that has lost the file until somebody formats it: a voter
-with an empty directory and its old id could vote twice. A directory that was formatted before such
-ids existed gets one when the node starts.
+(KIP-853). So a node refuses a directory without the file until somebody formats it: a voter with an
+empty directory and its old id could vote twice. A directory that was formatted before such ids
+existed gets one when the node starts.
 
-Version 0 of the file predates KRaft; the drafts call the id `storage.id` (KIP-856).
+Version 0 of the file predates KRaft. KIP-856 calls the id `storage.id`.
 """
 
 from __future__ import annotations
@@ -61,25 +61,25 @@ class LogDirectory(NamedTuple):
     path: Path
     meta: MetaProperties | None = None
     problem: str | None = None
-    """Why it cannot be used, except that it is not formatted."""
+    """Why it cannot be used; None also for a directory that is not formatted."""
 
     @property
     def directory_id(self) -> UUID | None:
-        """The id; None if there is none."""
+        """The id; None if it has none."""
         text = self.meta.directory_id if self.meta is not None else None
         return None if text is None or self.problem is not None else parse_uuid(text)
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The identity of a node, as its directories have it."""
+    """The identity that a node's directories give it."""
 
     cluster_id: str
     directory_ids: Mapping[Path, UUID]
 
 
 def random_id() -> UUID:
-    """Return a new id whose string does not begin with a dash, which looks like an option."""
+    """Return a new id whose string does not begin with a dash, as an option does."""
     while True:
         value = uuid4()
         if not is_reserved(value) and not format_uuid(value).startswith("-"):
@@ -92,13 +92,13 @@ def is_reserved(value: UUID) -> bool:
 
 
 def read_directory(path: Path) -> LogDirectory:
-    """Read the `meta.properties` of a directory; its `problem` has what is wrong."""
+    """Read the `meta.properties` of a directory; `problem` has the reason if that fails."""
     try:
         data = (path / FILE_NAME).read_bytes()
     except FileNotFoundError:
         return LogDirectory(path)
     except NotADirectoryError:
-        return LogDirectory(path, problem="it is a file, or lies in one: it must be a directory")
+        return LogDirectory(path, problem="it is a file, or in one: name a directory")
     except OSError as error:
         return LogDirectory(path, problem=f"{FILE_NAME} cannot be read: {error.strerror}")
     try:
@@ -110,9 +110,9 @@ def read_directory(path: Path) -> LogDirectory:
 
 def _problem_of(meta: MetaProperties) -> str | None:
     if meta.version == 0:
-        return "it is from before KRaft (version 0): kraftwire cannot take it over"
+        return "it is from before KRaft (version 0), which kraftwire cannot read"
     if meta.version != VERSION:
-        return f"version {meta.version} is not known, only {VERSION}"
+        return f"version {meta.version} is unknown; kraftwire reads version {VERSION}"
     missing = "cluster.id" if meta.cluster_id is None else "node.id"
     if meta.cluster_id is None or meta.node_id is None:
         return f"{FILE_NAME} has no {missing}"
@@ -121,8 +121,8 @@ def _problem_of(meta: MetaProperties) -> str | None:
     try:
         value = parse_uuid(meta.directory_id)
     except ValueError:
-        return f"directory.id {meta.directory_id[:40]!r} is no id"
-    return f"directory.id {meta.directory_id} is a reserved one" if is_reserved(value) else None
+        return f"directory.id {meta.directory_id[:40]!r} is not an id"
+    return f"directory.id {meta.directory_id} is reserved" if is_reserved(value) else None
 
 
 def problems_of(directories: Iterable[LogDirectory], node_id: int) -> list[Problem]:
@@ -137,21 +137,23 @@ def problems_of(directories: Iterable[LogDirectory], node_id: int) -> list[Probl
             continue
         first = first or meta
         if meta.cluster_id != first.cluster_id:
-            clusters = f"{meta.cluster_id}, others to {first.cluster_id}"
+            clusters = f"{meta.cluster_id}, others belong to {first.cluster_id}"
             found.append(Problem(path, f"it belongs to cluster {clusters}"))
         if meta.node_id != node_id:
-            found.append(Problem(path, f"it belongs to node {meta.node_id}, this is {node_id}"))
+            found.append(Problem(path, f"it belongs to node {meta.node_id}, not to {node_id}"))
         if meta.directory_id is not None:
             other = by_id.setdefault(parse_uuid(meta.directory_id), path)
             if other != path:
-                found.append(Problem(path, f"it has the directory.id of {other}, as copies have"))
+                found.append(
+                    Problem(path, f"it has the same directory.id as {other}: is it a copy?")
+                )
     return found
 
 
 def open_directories(properties: StorageProperties) -> Identity:
-    """Return the identity of a node; raise `UnusableDirectories` with all reasons against a start.
+    """Return the identity of a node; raise `UnusableDirectories` with all problems.
 
-    A directory without an id gets one, which is durable when this returns.
+    Give an id to a directory without one; it is durable when this returns.
     """
     found = [read_directory(path) for path in properties.directories]
     problems = problems_of(found, properties.node_id)
@@ -169,11 +171,11 @@ def open_directories(properties: StorageProperties) -> Identity:
 
 def what_is_missing(path: Path) -> str:
     """Describe a directory without `meta.properties`."""
-    return f"it has no {FILE_NAME}" if path.is_dir() else "there is no such directory"
+    return f"it has no {FILE_NAME}" if path.is_dir() else "it does not exist"
 
 
 def _advice(path: Path, clusters: set[str | None], config: str) -> str:
-    """Return what to do about a directory that is not formatted."""
+    """Return how to format a directory."""
     cluster = next((one for one in clusters if one), "CLUSTER_ID")
     options = f"-t {cluster} -c {config}{' -g -N' if clusters else ''}"
     return f"{what_is_missing(path)}; if it is new: kraftwire storage format {options}"

@@ -26,7 +26,7 @@ _RELEASES = {
     "4.3": range(1),
     "4.4": range(3),
 }
-"""Releases and the numbers of their metadata versions, whose levels count up from the first."""
+"""The numbers of each release's metadata versions; over all releases, levels count up by one."""
 
 
 class MetadataVersion(NamedTuple):
@@ -48,7 +48,7 @@ _FEATURES = {
     "streams.version": {1: "4.2-IV1"},
     "transaction.version": {1: "4.0-IV2", 2: "4.0-IV2"},
 }
-"""The metadata version since which a level is the default."""
+"""The metadata version from which on a level is the default."""
 
 _NEEDS = {("eligible.leader.replicas.version", 1): "4.0-IV1"}
 """The metadata version that a level requires."""
@@ -60,7 +60,7 @@ def parse_metadata_version(text: str) -> MetadataVersion:
         return _BY_NAME[text]
     release = ".".join(text.split(".")[:2])
     if release not in _RELEASES:
-        raise ValueError(f"release {text[:40]!r} is not known; {', '.join(_RELEASES)} are")
+        raise ValueError(f"unknown release {text[:40]!r}: it is not one of {', '.join(_RELEASES)}")
     return _BY_NAME[f"{release}-IV{_RELEASES[release][-1]}"]
 
 
@@ -71,7 +71,9 @@ def feature_levels(version: MetadataVersion, chosen: Mapping[str, int]) -> dict[
     """
     for name, level in chosen.items():
         if name not in _FEATURES:
-            raise ValueError(f"feature {name[:60]!r} is not known; {', '.join(_FEATURES)} are")
+            raise ValueError(
+                f"unknown feature {name[:60]!r}: it is not one of {', '.join(_FEATURES)}"
+            )
         _check(version, name, level)
     levels = {METADATA_VERSION: version.level}
     for name, since in _FEATURES.items():
@@ -83,7 +85,7 @@ def feature_levels(version: MetadataVersion, chosen: Mapping[str, int]) -> dict[
 def _check(version: MetadataVersion, name: str, level: int) -> None:
     most = max(_FEATURES[name])
     if not 0 <= level <= most:
-        raise ValueError(f"{name} has no level {level}; 0 to {most} are there")
+        raise ValueError(f"{name} has no level {level}, only 0 to {most}")
     needed = _NEEDS.get((name, level))
     if needed is not None and version < _BY_NAME[needed]:
         raise ValueError(f"{name} {level} needs release {needed}, later than {version.name}")

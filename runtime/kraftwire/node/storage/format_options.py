@@ -1,4 +1,4 @@
-"""Options of a format, and what they mean for a node: its first voters and features."""
+"""The options of `storage format`, and the first voters and features that they result in."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class FormatRefused(KraftwireError):
 
 @dataclass(frozen=True, kw_only=True)
 class FormatOptions:
-    """The options of the command line."""
+    """The options."""
 
     cluster_id: str
     initial_controllers: VoterSet = NO_VOTERS
     """The first voters."""
     no_initial_controllers: bool = False
-    """Whether the controller may start without known voters."""
+    """Whether the controller may start without knowing voters."""
     ignore_formatted: bool = False
     """Whether to leave formatted directories as they are instead of failing."""
     release: MetadataVersion | None = NEWEST
@@ -43,7 +43,7 @@ def parse_cluster_id(text: str) -> str:
     """Return a string of visible ASCII characters, as in Kafka; raise `ValueError` otherwise."""
     if not text or not all("!" <= char <= "~" for char in text):
         raise ValueError(
-            f"{text[:60]!r} is no cluster id; kraftwire storage random-uuid prints one"
+            f"{text[:60]!r} is not a cluster id; kraftwire storage random-uuid prints one"
         )
     return text
 
@@ -55,21 +55,21 @@ def parse_initial_controllers(text: str, listener: str) -> VoterSet:
         number, at, rest = word.partition("@")
         place, colon, directory = rest.rpartition(":")
         if not at or not colon:
-            raise ValueError(f"{word[:80]!r} is no controller; id@host:port:directory-id is")
+            raise ValueError(f"{word[:80]!r} is not a controller: write id@host:port:directory-id")
         try:
             directory_id = parse_uuid(directory)
         except ValueError:
-            raise ValueError(f"{directory[:40]!r} of {word[:80]!r} is no directory id") from None
+            raise ValueError(f"{directory[:40]!r} of {word[:80]!r} is not a directory id") from None
         if is_reserved(directory_id):
             raise ValueError(
-                f"{directory} is a reserved id; kraftwire storage random-uuid has more"
+                f"{directory} is a reserved id; kraftwire storage random-uuid prints another"
             )
         host, port = parse_routable(place)
         key = ReplicaKey(parse_number(number), directory_id)
         voters.append(_voter(key, listener, _as_java_prints(host), port))
     for kind in ({voter.id for voter in voters}, {voter.key.directory_id for voter in voters}):
         if len(kind) < len(voters):
-            raise ValueError("an id, or a directory id, is there twice")
+            raise ValueError("an id or a directory id occurs twice")
     return VoterSet(voters)
 
 
@@ -88,7 +88,7 @@ def _as_java_prints(host: str) -> str:
 def standalone_voters(properties: StorageProperties) -> VoterSet:
     """Return this controller as the only voter, with a new directory id if it has none."""
     if Role.CONTROLLER not in properties.roles:
-        raise FormatRefused("--standalone is for a controller, which process.roles does not say")
+        raise FormatRefused("--standalone is for controllers: add controller to process.roles")
     if not properties.listeners or not properties.listeners[0].advertised.port:
         name = properties.default_listener
         raise FormatRefused(f"--standalone needs a listener {name} with a port that others know")
@@ -103,19 +103,19 @@ def _voter(key: ReplicaKey, listener: str, host: str, port: int) -> Voter:
 
 
 def first_kraft_version(properties: StorageProperties) -> int:
-    """Return the newest version; 0 if the settings have static voters."""
+    """Return the newest `kraft.version`; 0 if the settings have static voters."""
     return 0 if len(properties.voters) else KRAFT_VERSIONS[-1]
 
 
 def check_voters(properties: StorageProperties, options: FormatOptions) -> None:
-    """Raise `FormatRefused` if the voters are missing or contradictory."""
+    """Raise `FormatRefused` if there are no voters, or both static and other ones."""
     if len(properties.voters) and len(options.initial_controllers):
-        reason = "it has controller.quorum.voters, which never change: take them out, and set"
+        reason = "it has controller.quorum.voters, which never change: remove that, and set"
         raise FormatRefused(f"{properties.file}: {reason} controller.quorum.bootstrap.servers")
     known = len(properties.voters) or len(options.initial_controllers)
     if not known and not options.no_initial_controllers and Role.CONTROLLER in properties.roles:
-        reason = "who votes? Say --standalone, --initial-controllers or --no-initial-controllers"
-        raise FormatRefused(f"{properties.file}: there is no controller.quorum.voters: {reason}")
+        reason = "give --standalone, --initial-controllers or --no-initial-controllers"
+        raise FormatRefused(f"{properties.file}: it has no controller.quorum.voters: {reason}")
 
 
 def first_levels(properties: StorageProperties, options: FormatOptions) -> dict[str, int]:
@@ -131,5 +131,5 @@ def first_levels(properties: StorageProperties, options: FormatOptions) -> dict[
         except ValueError as error:
             raise FormatRefused(str(error)) from None
     if chosen:
-        raise FormatRefused("features are those of a release of Kafka, and there is none")
+        raise FormatRefused("features need a release of Kafka: give one, or no features")
     return {}

@@ -3,11 +3,11 @@
     plan = plan_format(properties, FormatOptions(cluster_id=...), now_ms)     # changes nothing
     write_format(plan)
 
-`meta.properties` is the last file of each directory, and that of the metadata log comes last of
-all, so an interrupted format leaves nothing that counts as formatted. A failed one removes what it
-has written. Where Kafka's controller finds its first features depends on the release: until 4.3 in
-a `bootstrap.checkpoint` in every directory, since 4.4 in the checkpoint of offset 0 of the metadata
-log. Controllers of 4.4 read both, earlier ones only the first.
+`meta.properties` is written last, and that of the metadata log's directory last of all, so an
+interrupted format leaves nothing that counts as formatted. A failed one removes its files. Up to
+release 4.3, Kafka's controller finds its first features in a `bootstrap.checkpoint` in every
+directory; since 4.4 they are in the checkpoint of offset 0 of the metadata log. A controller of 4.4
+reads both, an earlier one only the first.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def plan_format(properties: StorageProperties, options: FormatOptions, now: int)
     problems = [*problems_of(found, properties.node_id), *_problems(found, properties, options)]
     if problems:
         raise UnusableDirectories(problems)
-    # That of the metadata log comes last.
+    # The directory of the metadata log comes last.
     missing = sorted(
         (one.path for one in found if one.meta is None),
         key=lambda path: path == properties.metadata_log_dir,
@@ -113,7 +113,7 @@ def _meta(path: Path, properties: StorageProperties, options: FormatOptions) -> 
 
 
 def _own_directory_id(properties: StorageProperties, options: FormatOptions) -> str | None:
-    """Return the directory id of this node among the first voters."""
+    """Return this node's directory id if it is one of the first voters."""
     own = options.initial_controllers.of_id(properties.node_id)
     return format_uuid(own[0].key.directory_id) if own else None
 
@@ -141,7 +141,7 @@ def _files(
 def _problems(
     found: list[LogDirectory], properties: StorageProperties, options: FormatOptions
 ) -> Iterator[Problem]:
-    """Why directories cannot be formatted, or be left as they are."""
+    """Yield why directories cannot be formatted, or left as they are."""
     for path, meta, problem in found:
         if problem is not None:
             continue
@@ -154,32 +154,32 @@ def _problems(
                 has = (
                     f"directory.id {meta.directory_id}" if meta.directory_id else "no directory.id"
                 )
-                reason = reason or f"it has {has}, but voter {properties.node_id} is to have {own}"
+                reason = reason or f"it has {has}, but voter {properties.node_id} needs {own}"
         if reason is not None:
             yield Problem(path, reason)
 
 
 def _contradiction(meta: MetaProperties, options: FormatOptions) -> str | None:
-    """Why a formatted directory cannot be left as it is."""
+    """Return why a formatted directory cannot be left as it is."""
     if meta.cluster_id != options.cluster_id:
         return f"it belongs to cluster {meta.cluster_id}, not to {options.cluster_id}"
     if not options.ignore_formatted:
-        return "it is formatted already; with -g it is left as it is"
+        return "it is already formatted; -g skips it"
     return None
 
 
 def _obstacle(path: Path) -> str | None:
-    """Why a directory without `meta.properties` cannot be formatted."""
+    """Return why a directory without `meta.properties` cannot be formatted."""
     if not path.is_dir():
         if not path.parent.is_dir():
-            return f"{path.parent} is not there: make it, or mount it, first"
+            return f"{path.parent} does not exist: make it, or mount it, first"
         return None if os.access(path.parent, os.W_OK) else f"{path.parent} cannot be written to"
     if not os.access(path, os.W_OK | os.X_OK):
         return "it cannot be written to"
     log = path / LOG_NAME
     if log.is_dir() and {one.name for one in log.iterdir()} - _LEFT_OVER:
-        lost = f"it has a {LOG_NAME}, but no {FILE_NAME}: put that back, or move the log away"
-        return f"{lost}; a node that goes on from it under a new id could lose what was committed"
+        lost = f"it has a {LOG_NAME}, but no {FILE_NAME}: restore that, or move the log away"
+        return f"{lost}; a node that continues it under a new id could lose committed records"
     return None
 
 
@@ -195,7 +195,7 @@ def _make_directory(path: Path, written: list[Path]) -> None:
 
 @contextmanager
 def _undo_on_failure() -> Iterator[list[Path]]:
-    """Yield a list for new paths, which an error removes."""
+    """Yield a list for new paths; remove them if an exception is raised."""
     written: list[Path] = []
     try:
         yield written

@@ -1,7 +1,7 @@
-"""The checkpoints of a newly formatted directory.
+"""Builds the checkpoints of a newly formatted directory.
 
-The checkpoint of offset 0 comes before the metadata log; it has the first voters if they are not
-static. `bootstrap.checkpoint` tells the controllers of Kafka up to 4.3 their first features.
+The checkpoint of offset 0 precedes the metadata log; it has the first voters if they are not
+static. `bootstrap.checkpoint` has the first features for Kafka's controllers up to 4.3.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _EPOCH = 0
 def first_checkpoint(
     voters: VoterSet, kraft_version: int, levels: Mapping[str, int], now: int
 ) -> bytes:
-    """Return the checkpoint of offset 0, with the voters and features that are given."""
-    said: list[tuple[int, Message, int]] = []
+    """Return the checkpoint of offset 0, with these voters and features."""
+    controls: list[tuple[int, Message, int]] = []
     if kraft_version:
         version = KRaftVersionRecord(kraft_version=kraft_version)
-        said.append((ControlType.KRAFT_VERSION, version, 0))
+        controls.append((ControlType.KRAFT_VERSION, version, 0))
     if len(voters):
-        said.append((ControlType.KRAFT_VOTERS, encode_voters(voters), 0))
-    return _checkpoint(said, levels, now, last_contained_log_timestamp=now)
+        controls.append((ControlType.KRAFT_VOTERS, encode_voters(voters), 0))
+    return _checkpoint(controls, levels, now, last_contained_log_timestamp=now)
 
 
 def bootstrap_checkpoint(levels: Mapping[str, int], now: int) -> bytes:
@@ -37,14 +37,14 @@ def bootstrap_checkpoint(levels: Mapping[str, int], now: int) -> bytes:
 
 
 def _checkpoint(
-    said: list[tuple[int, Message, int]],
+    controls: list[tuple[int, Message, int]],
     levels: Mapping[str, int],
     now: int,
     last_contained_log_timestamp: int,
 ) -> bytes:
     header = SnapshotHeaderRecord(last_contained_log_timestamp=last_contained_log_timestamp)
     writer = SnapshotWriter(_EPOCH)
-    writer.control([(ControlType.SNAPSHOT_HEADER, header, 0), *said], now)
+    writer.control([(ControlType.SNAPSHOT_HEADER, header, 0), *controls], now)
     features = [
         FeatureLevelRecord(name=name, feature_level=level) for name, level in levels.items()
     ]
