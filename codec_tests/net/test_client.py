@@ -157,7 +157,7 @@ async def test_an_older_server_is_asked_again_in_a_version_it_knows() -> None:
 
 @in_loop
 async def test_a_response_that_nobody_asked_for_closes_the_connection() -> None:
-    await _refuses(lambda frame: add_size(bytes(8)), "nobody asked")
+    await _refuses(lambda frame: add_size(bytes(8)), "was not sent")
 
 
 @in_loop
@@ -222,7 +222,7 @@ async def test_large_answers_come_whole() -> None:
 @in_loop
 async def test_the_limit_of_responses_is_the_callers() -> None:
     async with serving() as server, connected(server, max_bytes=10_000) as connection:
-        with pytest.raises(ConnectionError, match="at most 10000"):
+        with pytest.raises(ConnectionError, match="limit is 10000"):
             await connection.ask(FetchRequest(max_bytes=20_000))
 
 

@@ -47,7 +47,7 @@ def test_names_are_escaped() -> None:
 def test_a_server_that_does_not_know_the_password_is_found_out() -> None:
     scram = login()
     scram.final(CHALLENGE)
-    with pytest.raises(AuthenticationFailed, match="does not know the password"):
+    with pytest.raises(AuthenticationFailed, match="did not prove that it knows the password"):
         scram.verify(b"v=" + bytes(OUTCOME[2:]).swapcase())
 
 

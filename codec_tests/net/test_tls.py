@@ -224,7 +224,7 @@ def test_a_file_without_certificates_is_told(tmp_path: Path) -> None:
 
 def test_a_key_that_is_another_certificates_is_told(authority: Authority) -> None:
     tls = Tls(certificates=authority.issue("one"), key=authority.issue("two"))
-    with pytest.raises(BadSecurity, match=r"two\.pem: no key that fits .*one\.pem"):
+    with pytest.raises(BadSecurity, match=r"two\.pem: no key that matches .*one\.pem"):
         _ = ServerSecurity(tls=tls).context
 
 

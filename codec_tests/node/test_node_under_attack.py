@@ -158,4 +158,4 @@ def test_a_node_does_not_start_with_too_few_descriptors(tmp_path: Path) -> None:
         assert one.process.wait(30) == 2
     finally:
         one.stop()
-    assert "may open 100 files, and a node needs 128: raise the limit (ulimit -n)" in one.said
+    assert "may open 100 files, but a node needs 128: raise the limit (ulimit -n)" in one.said

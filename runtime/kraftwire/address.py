@@ -1,4 +1,4 @@
-"""Addresses of servers, and what is wrong with malformed ones."""
+"""Addresses of servers, and why a malformed one cannot be used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Address(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the address is this machine's own; of names, only localhost is known to be."""
+        """Whether the address is on this machine; localhost is the only name that counts."""
         if self.host == "localhost":
             return True
         try:
@@ -31,7 +31,7 @@ class Address(NamedTuple):
 
     @property
     def problem(self) -> str | None:
-        """Why nobody can connect to the address; None if it is well-formed."""
+        """Why the address cannot be connected to; None if it is well-formed."""
         reason = host_problem(self.host)
         if reason is None and not 0 < self.port <= _MAX_PORT:
             reason = f"port {self.port} is not between 1 and {_MAX_PORT}"
@@ -43,9 +43,9 @@ class Address(NamedTuple):
 
 
 def host_problem(host: str) -> str | None:
-    """Return why a host cannot be looked up, None if it is well-formed.
+    """Return why a host cannot be looked up; None if it is well-formed.
 
-    System calls that look hosts up raise `ValueError` for some of these, not `OSError`.
+    For some of these the system's lookup raises `ValueError` instead of `OSError`.
     """
     shown = ascii(host[:_SHOWN])
     if not host:
@@ -57,5 +57,5 @@ def host_problem(host: str) -> str | None:
     except UnicodeError:
         return f"host {shown} is not a host name: its labels have 1 to 63 characters"
     if not _NAME.fullmatch(name):
-        return f"host {shown} has characters that no host name has"
+        return f"host {shown} has characters that a host name cannot have"
     return None

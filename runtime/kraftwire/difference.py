@@ -1,4 +1,4 @@
-"""How two messages differ: field by field, with paths, and at which byte.
+"""Compares two messages field by field, and finds the first byte that differs.
 
 `as_tree` turns a message into dicts, lists and plain values; `differences` compares two trees
 leaf by leaf. Rules:
@@ -6,11 +6,11 @@ leaf by leaf. Rules:
 - paths are those of errors: `topics[2].partitions[0].error_code`;
 - record batches are decoded, so that a difference names the record's key, value or header; the
   CRC and the lengths of a batch are left out, since they follow from the rest;
-- an ignored path is `Message.field.field` without indexes, and includes what is below it;
+- an ignored path is `Message.field.field` without indexes, and includes the fields below it;
   `*` matches any text in either half (`*.throttle_time_ms`).
 
-`path_at` finds the field of a byte by decoding the bytes before it: the error names the field
-that lacks the byte.
+`path_at` finds the field of a byte by decoding only the bytes before it: the error names the field
+that lacks bytes.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from kraftwire_wire.message import Message, Struct
 
 _INDEX = re.compile(r"\[\d+\]")
 _MAX_SHOWN = 60
-_FOLLOWS = frozenset({"position", "length", "crc"})
+_DERIVED = frozenset({"position", "length", "crc"})
 
 
 class _Absent:
-    """Type of `ABSENT`, the value of a path that one side does not have."""
+    """The type of `ABSENT`, the value of a path that one side lacks."""
 
     def __repr__(self) -> str:
         return "(absent)"
@@ -39,7 +39,7 @@ ABSENT = _Absent()
 
 
 class Difference(NamedTuple):
-    """A path at which two messages differ, and both values."""
+    """A path, and the two values that differ there."""
 
     path: str
     actual: object
@@ -71,12 +71,12 @@ def as_tree(value: object, version: int | None = None) -> Any:
 def differences(
     actual: object, expected: object, *, name: str = "", ignore: Collection[str] = ()
 ) -> list[Difference]:
-    """Return where two trees differ, in the order of the fields; `name` is the message's."""
+    """Return the differences of two trees, in the order of fields; `name` is the message's."""
     patterns = [split_pattern(text) for text in ignore]
     return [
-        found
-        for found in _compare(actual, expected, "")
-        if not any(is_ignored(name, found.path, pattern) for pattern in patterns)
+        one
+        for one in _compare(actual, expected, "")
+        if not any(is_ignored(name, one.path, pattern) for pattern in patterns)
     ]
 
 
@@ -98,7 +98,7 @@ def is_ignored(name: str, path: str, pattern: tuple[str, str]) -> bool:
 
 
 def first_difference(actual: bytes, expected: bytes) -> int | None:
-    """Return the offset at which bytes differ or one side ends; None if they are equal."""
+    """Return the first offset at which bytes differ or one side ends; None if they are equal."""
     if actual == expected:
         return None
     pairs = enumerate(zip(actual, expected, strict=False))
@@ -106,9 +106,9 @@ def first_difference(actual: bytes, expected: bytes) -> int | None:
 
 
 def path_at(message: type[Message], version: int, data: bytes, offset: int) -> str:
-    """Return the path of the field that a byte belongs to; empty after the last field.
+    """Return the path of the field that has the byte; empty after the last field.
 
-    The first byte of a list's element belongs to the list.
+    The first byte of a list's element counts as the list's.
     """
     try:
         message.decode(data[:offset], version)
@@ -153,7 +153,7 @@ def _are_same(actual: object, expected: object) -> bool:
 
 
 def _open_records(data: bytes) -> Any:
-    """Return batches as trees; the bytes themselves if they are not batches, or too large."""
+    """Return record batches as trees, or the bytes if they are not batches or are too large."""
     from kraftwire.log.batches.batch import decode_batch
     from kraftwire.log.batches.large_records import RecordBudget
     from kraftwire.log.errors import CorruptBatch
@@ -164,7 +164,7 @@ def _open_records(data: bytes) -> Any:
     try:
         while position < len(data):
             batch = decode_batch(data, position)
-            tree = {k: v for k, v in batch.header._asdict().items() if k not in _FOLLOWS}
+            tree = {k: v for k, v in batch.header._asdict().items() if k not in _DERIVED}
             tree["records"] = [
                 {**record._asdict(), "headers": [list(pair) for pair in record.headers]}
                 for record in budget.hold(batch)

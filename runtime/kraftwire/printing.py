@@ -1,14 +1,16 @@
-"""Text for people: foreign strings made harmless for terminals and logs, and names of keys."""
+"""Makes untrusted text safe for terminals and logs, and names for JSON keys."""
 
 from __future__ import annotations
+
+from functools import cache
 
 _MAX_SHOWN = 200
 
 
 def printable(text: str) -> str:
-    """Return the text on one line, with everything a terminal would act on escaped.
+    """Return the text with every character escaped that a terminal would act on.
 
-    Newlines are escaped too: a file name must not be able to fake a line of output.
+    Newlines are escaped too, so that a file name cannot fake a line of output.
     """
     if text.isprintable():
         return text
@@ -16,18 +18,19 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """Return lines of text, each printable."""
+    """Return the text with `printable` applied to each line."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 def shortened(value: object, most: int = _MAX_SHOWN) -> str:
-    """Return a value as ASCII for logs; a longer one is cut and its length added."""
+    """Return a value as ASCII for logs; cut a long one and add its length."""
     text = str(value)
     shown = printable(text[:most]).encode("ascii", "backslashreplace").decode()
     return shown if len(text) <= most else f"{shown}... ({len(text)} characters)"
 
 
+@cache
 def camel_case(name: str) -> str:
-    """Return `likeThis` for `like_this`, as Kafka's specs and the keys of JSON are written."""
+    """Return `likeThis` for `like_this`: Kafka's specs and JSON keys are written so."""
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))

@@ -1,12 +1,12 @@
-"""Secrets in messages: which fields have them, and messages without them.
+"""Replaces secrets in messages by a placeholder.
 
-`SECRETS` is the one table. Its fields are secret always, or if they are the value of a sensitive
-setting: the setting is named like Kafka's settings of type PASSWORD, or the broker marks it as
-sensitive.
+`SECRETS` is the one table of secret fields. A field is secret always, or if it is the value of a
+sensitive setting: one that the broker marks as sensitive, or whose name is like those of Kafka's
+settings of type PASSWORD.
 
 `redact` replaces secrets in the JSON form of a message, `redact_fields` in the message itself,
-which can still be encoded. Null and empty values stay. Secrets in the records of topics, and in
-what producers and members of groups write, have no schema and are not found.
+which can still be encoded. Null and empty values stay. Secrets in records of topics, and in data
+that group members write, have no schema, so they are not found.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from copy import deepcopy
 from typing import Any, Literal, NamedTuple
 
 from kraftwire.printing import camel_case
-from kraftwire_wire.message import Message, Struct
+from kraftwire_wire.message import Message
 
 REDACTED = "(redacted)"
 REDACTED_BYTES = REDACTED.encode()
@@ -88,8 +88,8 @@ def redact(name: str, message: dict[str, Any]) -> dict[str, Any]:
     if name not in SECRETS:
         return message
     copy = deepcopy(message)
-    for found in _find(_Json(), copy, name):
-        found.holder[found.key] = REDACTED
+    for secret in _find(copy, name):
+        secret.holder[camel_case(secret.name)] = REDACTED
     return copy
 
 
@@ -99,17 +99,17 @@ def redact_fields(message: Message) -> list[str]:
     Secrets within record batches and embedded requests are not found.
     """
     paths = []
-    for found in _find(_Attributes(), message, type(message).__name__):
-        is_bytes = isinstance(getattr(found.holder, found.key), bytes)
-        setattr(found.holder, found.key, REDACTED_BYTES if is_bytes else REDACTED)
-        paths.append(found.path)
+    for secret in _find(message, type(message).__name__):
+        is_bytes = isinstance(getattr(secret.holder, secret.name), bytes)
+        setattr(secret.holder, secret.name, REDACTED_BYTES if is_bytes else REDACTED)
+        paths.append(secret.path)
     return paths
 
 
 def secret_texts(message: Message) -> list[str]:
     """Return the secrets of a message that are strings, the longest first."""
-    found = _find(_Attributes(), message, type(message).__name__)
-    values = {getattr(one.holder, one.key) for one in found}
+    found = _find(message, type(message).__name__)
+    values = {getattr(one.holder, one.name) for one in found}
     return sorted((one for one in values if isinstance(one, str)), key=len, reverse=True)
 
 
@@ -118,54 +118,39 @@ def is_secret_setting(name: str) -> bool:
     return _SECRET_SETTING.search(name) is not None
 
 
-class _Attributes:
-    """Access to the fields of a message."""
-
-    def key(self, name: str) -> str:
-        return name
-
-    def get(self, holder: Struct, key: str) -> Any:
-        return getattr(holder, key, None)
-
-
-class _Json:
-    """Access to the fields of a JSON form."""
-
-    def key(self, name: str) -> str:
-        return camel_case(name)
-
-    def get(self, holder: dict[str, Any], key: str) -> Any:
-        return holder.get(key)
-
-
 class _SecretValue(NamedTuple):
-    """A secret: the object that has it, its key there, and its path."""
+    """A secret: the struct or JSON object that has it, its attribute's name, and its path."""
 
     holder: Any
-    key: str
+    name: str
     path: str
 
 
-def _find(form: _Attributes | _Json, message: Any, name: str) -> Iterator[_SecretValue]:
+def _get(holder: Any, name: str) -> Any:
+    """Return a field of a struct, or of its JSON form; None if it has none."""
+    if isinstance(holder, dict):
+        return holder.get(camel_case(name))
+    return getattr(holder, name, None)
+
+
+def _find(message: Any, name: str) -> Iterator[_SecretValue]:
     for secret in SECRETS.get(name, ()):
-        *steps, last = map(form.key, secret.path.split("."))
-        for holders, path in _walk(form, message, steps):
-            value = form.get(holders[-1], last)
+        *steps, last = secret.path.split(".")
+        for holders, path in _walk(message, steps):
+            value = _get(holders[-1], last)
             if not value or value in (REDACTED, REDACTED_BYTES):
                 continue
-            if secret.when == "always" or _is_sensitive(form, holders):
+            if secret.when == "always" or _is_sensitive(holders):
                 yield _SecretValue(holders[-1], last, path + last)
 
 
-def _walk(
-    form: _Attributes | _Json, message: Any, steps: list[str]
-) -> Iterator[tuple[list[Any], str]]:
-    """Yield the structs at the end of a path, each after the structs that contain it."""
+def _walk(message: Any, steps: list[str]) -> list[tuple[list[Any], str]]:
+    """Return the structs at the end of a path, each after the structs that contain it."""
     found: list[tuple[list[Any], str]] = [([message], "")]
     for step in steps:
         deeper = []
         for holders, path in found:
-            value = form.get(holders[-1], step)
+            value = _get(holders[-1], step)
             if isinstance(value, list):
                 deeper += [
                     ([*holders, item], f"{path}{step}[{at}].") for at, item in enumerate(value)
@@ -173,13 +158,12 @@ def _walk(
             elif value is not None:
                 deeper.append(([*holders, value], f"{path}{step}."))
         found = deeper
-    yield from found
+    return found
 
 
-def _is_sensitive(form: _Attributes | _Json, holders: list[Any]) -> bool:
-    """Whether a setting, or a setting of which it is a synonym, is sensitive."""
-    flag = form.key("is_sensitive")
-    if any(form.get(holder, flag) for holder in holders):
+def _is_sensitive(holders: list[Any]) -> bool:
+    """Whether the setting, or the one that it is a synonym of, is sensitive."""
+    if any(_get(holder, "is_sensitive") for holder in holders):
         return True
-    name = form.get(holders[-1], "name") or form.get(holders[-1], "key")
+    name = _get(holders[-1], "name") or _get(holders[-1], "key")
     return isinstance(name, str) and is_secret_setting(name)

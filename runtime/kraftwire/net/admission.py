@@ -1,11 +1,12 @@
-"""Bounds the connections of a server: in all, per address, and with some reserved for known peers.
+"""Bounds a server's connections: in total, per address, and with some reserved for trusted clients.
 
 A client is trusted if TLS has authenticated it or if the server knows its host. Other clients never
-get reserved connections. When there are too many, a new connection replaces one of the same address
-if that has its maximum, and otherwise one of the address with most connections. Those that have not
-sent a valid request go first, the oldest before the others; then those that have been idle longest.
-If none of these is left, a trusted client replaces a busy untrusted one, and any other is refused.
-So half-open connections only replace each other, and a busy replica keeps its connection.
+get reserved connections. When a limit is reached, a new connection replaces an old one: of the same
+address if that has its maximum, and otherwise of the address with most connections. Connections
+that have not sent a valid request go first, the oldest before the others; then those that have been
+idle longest. If only busy ones are left, a trusted client replaces an untrusted one, and any other
+client is refused. So half-open connections only replace each other, and a busy replica keeps its
+connection.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from kraftwire.net.complaints import Reason
 from kraftwire.net.limits import Limits
 
 _SITE_BITS = 64
-"""An IPv6 host can use any address of its network."""
+"""The bits of an IPv6 network: a host in it can use any of its addresses."""
 
 
 class Guest(Protocol):
-    """What `Admission` needs to know of a connection."""
+    """A connection, as far as `Admission` needs to know it."""
 
     address: str
     is_proven: bool
@@ -56,7 +57,7 @@ class Admission:
         self._sites: dict[str, set[Guest]] = {}
         self._count = 0
         self._most = limits.connections
-        """The current limit; scarce file descriptors lower it."""
+        """The current limit, which is lower while file descriptors are scarce."""
         self._is_empty = asyncio.Event()
         self._is_empty.set()
 
@@ -68,7 +69,7 @@ class Admission:
         return iter([guest for guests in self._sites.values() for guest in guests])
 
     def admit(self, guest: Guest, *, is_scarce: bool = False) -> bool:
-        """Add a new connection, which may replace another; False if it is refused.
+        """Add a new connection, which may replace another; return False if it is refused.
 
         `is_scarce` means that file descriptors have run out. The limit then stays at the current
         number until half of the connections are closed: a connection that is replaced frees a low

@@ -18,7 +18,7 @@ class Line(Protocol):
 
 
 class Call:
-    """A request and its sender; the first `answer` or `disconnect` counts."""
+    """A request and its sender. Only the first `answer` or `disconnect` has an effect."""
 
     __slots__ = ("_header", "_line", "listener", "message", "peer", "principal")
 
@@ -57,14 +57,14 @@ class Call:
 
     @property
     def is_open(self) -> bool:
-        """Whether a response would be sent."""
+        """Whether `answer` would send a response."""
         return self._line is not None
 
     def answer(self, response: Message, version: int | None = None) -> None:
         """Send the response without waiting.
 
-        Do nothing if the connection is closed or the request was answered. If the response cannot
-        be encoded in that version, raise `KraftwireError` and close the connection.
+        Do nothing if the connection is closed or the request has been answered. If the response
+        cannot be encoded in that version, close the connection and raise `KraftwireError`.
         """
         line, self._line = self._line, None
         if line is None:

@@ -1,11 +1,11 @@
-"""Client connections: over TCP or TLS, logged in, with the versions that both ends speak.
+"""Client connections over TCP or TLS, which log in and use versions that both ends speak.
 
     connection = await Connection.open("localhost", 9092)
     response = await connection.ask(ApiVersionsRequest())
 
-Requests are pipelined, and responses are matched by correlation id. Callers bound the time with
-`asyncio.timeout`; a response that comes later is dropped. An invalid stream closes the connection,
-and every open request raises `ConnectionError`.
+Requests are pipelined, and responses are matched by correlation id. A caller that sets a time limit
+uses `asyncio.timeout`; a later response is dropped. Invalid data closes the connection, and every
+open request raises `ConnectionError`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _LAST_ID = 2**31 - 1
 _ID_BYTES = 4
 
 
-class _Question(NamedTuple):
-    """A request without a response yet."""
+class _OpenRequest(NamedTuple):
+    """A request that has no response yet."""
 
     header: Any
     name: str
@@ -61,7 +61,7 @@ class Connection(FrameProtocol):
         self._max_bytes = max_bytes
         self._max_batch_bytes = max_batch_bytes
         self._number = 0
-        self._open: dict[int, _Question] = {}
+        self._open: dict[int, _OpenRequest] = {}
         """By correlation id."""
         self._why_closed = "the connection is closed"
         self._writable = asyncio.Event()
@@ -81,8 +81,8 @@ class Connection(FrameProtocol):
         """Connect, ask which versions the server speaks, and log in.
 
         Raise `OSError` if the connection fails, `BadAddress` for an invalid address,
-        `AuthenticationFailed` if the login fails, and other `KraftwireError`s if the server cannot
-        be used. `max_bytes` bounds responses of APIs that have no lower limit of their own
+        `AuthenticationFailed` if the login fails, and other `KraftwireError`s if the server's
+        answers are unusable. `max_bytes` bounds responses of APIs without a lower limit
         (`answers`). `max_batch_bytes` is the largest batch in a Fetch response.
         """
         problem = Address(host, port).problem
@@ -125,7 +125,7 @@ class Connection(FrameProtocol):
     async def ask(self, message: Message, version: int | None = None) -> Message:
         """Send a request, in the newest version by default, and return the response.
 
-        Raise `ConnectionError` if the connection is lost before, and `DecodeError` if the response
+        Raise `ConnectionError` if the connection is lost first, and `DecodeError` if the response
         is invalid.
         """
         if version is None:
@@ -141,7 +141,7 @@ class Connection(FrameProtocol):
         )
         waiting = asyncio.get_running_loop().create_future()
         most = max_answer_bytes(message, self._max_bytes, self._max_batch_bytes)
-        self._open[number] = _Question(header, type(message).__name__, most, waiting)
+        self._open[number] = _OpenRequest(header, type(message).__name__, most, waiting)
         head = header.encode(message.header_version(encoded.version))
         self.transport.write(add_size(head + encoded.body))
         return cast(Message, await waiting)
@@ -157,7 +157,7 @@ class Connection(FrameProtocol):
             if self._number not in self._open:
                 return self._number
 
-    # -- before the first question -------------------------------------------------------------
+    # -- before the first request --------------------------------------------------------------
 
     async def _ask_versions(self) -> dict[int, range]:
         request = api_versions_request()
@@ -176,39 +176,39 @@ class Connection(FrameProtocol):
         try:
             await log_in(self.ask, security.sasl)
         except NoCommonVersion:
-            raise AuthenticationFailed(f"{self.peer} takes no logins (SASL)") from None
+            raise AuthenticationFailed(f"{self.peer} does not accept logins (SASL)") from None
 
-    # -- what comes ----------------------------------------------------------------------------
+    # -- responses -----------------------------------------------------------------------------
 
     def frame_begins(self, size: int) -> bool:
-        """Check the size; the first bytes will tell which response it is."""
-        longest = max((question.most for question in self._open.values()), default=0)
+        """Check the size; which response it is becomes known with its first bytes."""
+        longest = max((request.most for request in self._open.values()), default=0)
         if _ID_BYTES <= size <= longest:
             return True
         if not self._open:
-            self._fail(f"it sent {size} bytes, and nothing was asked")
+            self._fail(f"it sent {size} bytes without a request")
         else:
-            asked = ", ".join(sorted({question.name for question in self._open.values()}))
-            self._fail(f"it answered {asked} with {size} bytes; at most {longest} are read")
+            asked = ", ".join(sorted({request.name for request in self._open.values()}))
+            self._fail(f"it answered {asked} with {size} bytes; the limit is {longest}")
         return False
 
     def frame_received(self, frame: bytes) -> None:
-        """Pass a response on to the caller that waits for it."""
+        """Pass a response to the caller that waits for it."""
         number = int.from_bytes(frame[:_ID_BYTES], signed=True)
-        question = self._open.get(number)
-        if question is None:
-            self._fail(f"it answered request {number}, which nobody asked")
+        request = self._open.get(number)
+        if request is None:
+            self._fail(f"it answered request {number}, which was not sent")
             return
-        if len(frame) > question.most:
-            reason = f"it answered {question.name} with {len(frame)} bytes"
-            self._fail(f"{reason}; at most {question.most} are read")
+        if len(frame) > request.most:
+            reason = f"it answered {request.name} with {len(frame)} bytes"
+            self._fail(f"{reason}; the limit is {request.most}")
             return
         del self._open[number]
-        waiting = question.waiting
-        if waiting.done():  # the caller has gone
+        waiting = request.waiting
+        if waiting.done():  # the caller was cancelled
             return
         try:
-            _, message = registry.decode_response(frame, question.header)
+            _, message = registry.decode_response(frame, request.header)
         except KraftwireError as error:
             error.add_note(f"in a response of {self.peer}")
             waiting.set_exception(error)
@@ -225,14 +225,14 @@ class Connection(FrameProtocol):
         self.abort()
 
     def _end(self, reason: str) -> None:
-        """Fail the open requests with the first reason that was given."""
+        """Fail the open requests; if there were several reasons, with the first."""
         waiting, self._open = self._open, {}
         self._writable.set()
         if not self._gone.is_set() and self._why_closed == "the connection is closed":
             self._why_closed = reason
-        for question in waiting.values():
-            if not question.waiting.done():
-                question.waiting.set_exception(ConnectionError(f"{self.peer}: {self._why_closed}"))
+        for request in waiting.values():
+            if not request.waiting.done():
+                request.waiting.set_exception(ConnectionError(f"{self.peer}: {self._why_closed}"))
 
     # -- asyncio -------------------------------------------------------------------------------
 

@@ -19,13 +19,13 @@ class Reason(StrEnum):
     """Why the server closed a connection."""
 
     SIZE = "the size of a frame"
-    NO_ROOM = "no room for long requests"
+    NO_ROOM = "too many long requests"
     UNDECODABLE = "not a request"
-    UNKNOWN_API = "an API that is not spoken here"
-    UNKNOWN_VERSION = "a version that is not spoken here"
-    HALF_FRAME = "no whole request in time"
+    UNKNOWN_API = "an unsupported API"
+    UNKNOWN_VERSION = "an unsupported version"
+    HALF_FRAME = "no complete request in time"
     IDLE = "idle"
-    SLOW_READER = "answers are not read"
+    SLOW_READER = "it does not read responses"
     HANDSHAKE = "the TLS handshake"
     FLOOD = "too many connections"
 
@@ -43,7 +43,7 @@ class Complaints:
         self._rate = LogRate(logger, clock)
 
     def add(self, address: str, peer: str, reason: Reason, detail: object) -> None:
-        """Count and log a connection that was closed; `address` is the peer without its port."""
+        """Count and log a closed connection; `address` is the peer without its port."""
         self.counts[reason] += 1
         extra = {"peer": peer, "reason": reason.name.lower()}
         if reason in _QUIET:

@@ -1,7 +1,7 @@
-"""File descriptors that clients never get: a node that cannot open its files has to stop.
+"""Reserves file descriptors for the node: if it cannot open its files, it has to stop.
 
-A new file or socket gets the lowest free descriptor, so the descriptor of an accepted socket tells
-how many are in use.
+A new file or socket gets the lowest free descriptor, so the descriptor of an accepted socket shows
+about how many are in use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class TooFewDescriptors(KraftwireError):
 
 
 def limit() -> int | None:
-    """Return how many files this process may open; None for any number."""
+    """Return how many files this process may open; None if there is no limit."""
     if resource is None:
         return None
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -34,7 +34,7 @@ def limit() -> int | None:
 def is_reserved(descriptor: int, more: int = 0) -> bool:
     """Whether an accepted socket has a descriptor that must stay free for files and nodes.
 
-    A less important listener leaves `more` descriptors, but may always use a quarter of all.
+    A less important listener keeps `more` descriptors free, but may always use a quarter of all.
     """
     most = limit()
     return most is not None and descriptor >= most - min(RESERVED + more, most * 3 // 4)
@@ -44,5 +44,5 @@ def check_limit() -> None:
     """Raise `TooFewDescriptors` if the limit of open files is lower than what a node needs."""
     most = limit()
     if most is not None and most < LEAST:
-        reason = f"this process may open {most} files, and a node needs {LEAST}"
+        reason = f"this process may open {most} files, but a node needs {LEAST}"
         raise TooFewDescriptors(f"{reason}: raise the limit (ulimit -n)")

@@ -18,7 +18,7 @@ class AuthenticationFailed(KraftwireError):
 
 
 class NoCommonVersion(UnsupportedVersion):
-    """Both ends speak no common version that can encode the message."""
+    """The two ends have no common version that can encode the message."""
 
     def __init__(self, name: str, ours: range, theirs: range | None, reason: str = "") -> None:
         """`theirs` is None if the peer does not know the API."""
@@ -29,6 +29,6 @@ class NoCommonVersion(UnsupportedVersion):
     def __str__(self) -> str:
         if self.theirs is None:
             return f"the peer does not speak {self.name}"
-        both = f"the peer speaks {self.name} {format_versions(self.theirs)}"
-        both = f"{both}, this end {format_versions(self.valid)}"
+        theirs, ours = format_versions(self.theirs), format_versions(self.valid)
+        both = f"the peer speaks {self.name} {theirs}, this end {ours}"
         return f"{both}; {self.reason}" if self.reason else both

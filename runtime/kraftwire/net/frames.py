@@ -1,8 +1,8 @@
 """Splits the stream of a connection into frames: an int32 size, and that many bytes.
 
-The socket reads into the buffer of a frame, and a frame takes memory as its bytes arrive, not as
-its size claims. While a frame is in progress, only the size of the next one is read: so a peer that
-disconnects is noticed, and one that keeps sending takes no memory.
+The socket reads directly into the buffer of a frame, which grows as bytes arrive, whatever its size
+claims. On `hold`, only the size of the next frame is read: so the end of the connection is noticed,
+and a peer that keeps sending takes no memory.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class FrameProtocol(asyncio.BufferedProtocol):
         self._buffer = bytearray(INT32.size)
         self._filled = 0
         self._size: int | None = None
-        """Bytes of the current frame after this chunk; None between frames."""
+        """How many bytes of the current frame come after this chunk; None between frames."""
         self._is_held = False
 
-    # -- what the ends say -----------------------------------------------------------------
+    # -- for subclasses --------------------------------------------------------------------
 
     def frame_begins(self, size: int) -> bool:
         """Accept a frame by its size; return False after closing the connection."""

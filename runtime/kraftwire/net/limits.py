@@ -1,8 +1,8 @@
 """Limits of a server for its clients: bytes, connections and time.
 
-Decoding a request takes up to sixty times its size and blocks the loop, so the limits are far below
-Kafka's `socket.request.max.bytes` of 100 MiB. That allows for produce requests; those of a quorum
-have a few hundred bytes.
+Decoding a request takes memory of up to sixty times its size and blocks the loop. So the limits are
+far below Kafka's `socket.request.max.bytes` of 100 MiB, which allows for produce requests; requests
+of a quorum have a few hundred bytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bound the log lines that peers can cause, so that a flood of requests does not flood the log.
+"""Bounds the log lines that peers can cause, so that a flood of requests does not flood the log.
 
 rate = LogRate(_log)
 if rate.allows((address, reason)):
@@ -18,10 +18,10 @@ _REMEMBERED = 1024
 
 
 class LogRate:
-    """Allow 30 lines a minute in all, and one a minute about each subject."""
+    """Allows 30 lines a minute in total, and one a minute about each subject."""
 
     def __init__(self, logger: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
-        """`logger` is told how many lines a period left out, when the next one begins."""
+        """When a period begins, `logger` gets the number of lines left out in the last one."""
         self._logger = logger
         self._clock = clock
         self._last: OrderedDict[Hashable, float] = OrderedDict()
@@ -31,7 +31,7 @@ class LogRate:
         self._left_out = 0
 
     def allows(self, subject: Hashable = None) -> bool:
-        """Whether a line may be written now; without a subject it only counts among all lines."""
+        """Whether a line may be written now; without a subject, only the total counts."""
         now = self._clock()
         if now - self._period >= _PERIOD_S:
             left_out, self._left_out = self._left_out, 0

@@ -1,8 +1,8 @@
-"""The name of a certificate's subject, as Kafka prints it: `CN=node,O=company` (RFC 2253).
+"""Formats the subject of a certificate as Kafka does: `CN=node,O=company` (RFC 2253).
 
-Kafka's TLS principals are what Java prints, so Kafka's lists of principals work here. The name is
-decoded from the certificate's bytes: Python's parsed form lacks the number and the encoded value of
-an unusual attribute, which Java prints.
+Kafka's TLS principals are the names that Java prints, so Kafka's lists of principals work here. The
+name is decoded from the certificate's bytes: Java prints the number and the encoded value of an
+unusual attribute, which Python's parsed form lacks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KEYWORDS = {
 }
 _SEQUENCE, _SET, _OID, _VERSION = 0x30, 0x31, 0x06, 0xA0
 _TEXTS = frozenset({0x0C, 0x13, 0x14, 0x16, 0x1E})
-"""String types that Java prints as text; it reads all of them as UTF-8."""
+"""The string types that Java prints as text; it decodes all of them as UTF-8."""
 _ESCAPED = frozenset(',=+<>#;"\\')
 _LONG = 0x80
 
@@ -44,7 +44,7 @@ def subject_of(certificate: bytes) -> str:
     if fields and fields[0].tag == _VERSION:
         fields = fields[1:]
     if len(fields) < 5:  # number, signature, issuer, validity, subject
-        raise DecodeError("no certificate has so few fields", "subject")
+        raise DecodeError("the certificate has too few fields", "subject")
     names = _values(fields[4].content)
     return ",".join(
         "+".join(_attribute(one) for one in _values(name.content)) for name in reversed(names)
@@ -54,7 +54,7 @@ def subject_of(certificate: bytes) -> str:
 def _attribute(attribute: _Value) -> str:
     parts = _values(attribute.content)
     if len(parts) != 2 or parts[0].tag != _OID:
-        raise DecodeError("an attribute is a number and a value", "subject")
+        raise DecodeError("an attribute is not a number and a value", "subject")
     number, value = _number(parts[0].content), parts[1]
     keyword = _KEYWORDS.get(number)
     if keyword is None or value.tag not in _TEXTS:

@@ -1,4 +1,4 @@
-"""The login of a client: SaslHandshake, then SaslAuthenticate requests (KIP-43, KIP-152)."""
+"""Logs a client in: SaslHandshake, then SaslAuthenticate requests (KIP-43, KIP-152)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ async def log_in(ask: Ask, sasl: Sasl) -> None:
     offered = cast(SaslHandshakeResponse, handshake)
     if offered.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
         theirs = ", ".join(map(repr, offered.mechanisms)) or "none"
-        reason = f"the server has no {sasl.mechanism}; its mechanisms are {theirs}"
+        reason = f"the server does not support {sasl.mechanism}; it supports {theirs}"
         raise AuthenticationFailed(f"sasl.mechanism: {reason}")
-    _check(offered.error_code, "the server takes no login here")
+    _check(offered.error_code, "the server does not accept a login here")
     if sasl.mechanism is Mechanism.PLAIN:
         await _authenticate(ask, b"\0".join((b"", sasl.username.encode(), sasl.password.encode())))
         return

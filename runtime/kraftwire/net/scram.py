@@ -1,7 +1,7 @@
-"""SCRAM (RFC 5802, RFC 7677) as a client, without input and output.
+"""The client's side of SCRAM (RFC 5802, RFC 7677), without I/O.
 
 The client sends `first` and `final`; `verify` checks the server's proof that it knows the password
-too. Kafka has no channel binding, and uses names and passwords as UTF-8 without SASLprep.
+too. Kafka has no channel binding, and encodes names and passwords as UTF-8 without SASLprep.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Scram:
     def __init__(
         self, mechanism: Mechanism, username: str, password: str, nonce: str | None = None
     ) -> None:
-        """`nonce` is random unless a test gives it."""
+        """`nonce` is random by default; tests pass one."""
         self._hash = _HASHES[mechanism]
         self._password = password.encode()
         self._nonce = secrets.token_urlsafe(24) if nonce is None else nonce
         name = username.replace("=", "=3D").replace(",", "=2C")
         self._first = f"n={name},r={self._nonce}".encode()
-        self._proven = b""
+        self._expected_proof = b""
 
     def first(self) -> bytes:
         """Return the first message: a name and a nonce."""
@@ -44,14 +44,14 @@ class Scram:
         found = _attributes(challenge)
         nonce = found.get("r", "")
         if not nonce.startswith(self._nonce) or len(nonce) == len(self._nonce):
-            raise AuthenticationFailed("SCRAM: the server answered another login's nonce")
+            raise AuthenticationFailed("SCRAM: the server's nonce does not begin with ours")
         salted = self._salted(found)
         binding = base64.b64encode(_NO_BINDING)
         without_proof = b"c=" + binding + b",r=" + nonce.encode()
-        said = b",".join((self._first, challenge, without_proof))
+        exchanged = b",".join((self._first, challenge, without_proof))
         client_key = self._hmac(salted, b"Client Key")
-        signature = self._hmac(hashlib.new(self._hash, client_key).digest(), said)
-        self._proven = self._hmac(self._hmac(salted, b"Server Key"), said)
+        signature = self._hmac(hashlib.new(self._hash, client_key).digest(), exchanged)
+        self._expected_proof = self._hmac(self._hmac(salted, b"Server Key"), exchanged)
         proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
         return without_proof + b",p=" + base64.b64encode(proof)
 
@@ -59,16 +59,17 @@ class Scram:
         """Check the server's last message; raise `AuthenticationFailed` if its proof is wrong."""
         found = _attributes(outcome)
         if "e" in found:
-            raise AuthenticationFailed(f"SCRAM: the server says {found['e']!r}")
-        if not self._proven or not hmac.compare_digest(_decoded(found, "v"), self._proven):
-            raise AuthenticationFailed("SCRAM: the server does not know the password itself")
+            raise AuthenticationFailed(f"SCRAM: the server refused with {found['e']!r}")
+        expected = self._expected_proof
+        if not expected or not hmac.compare_digest(_decoded(found, "v"), expected):
+            raise AuthenticationFailed("SCRAM: the server did not prove that it knows the password")
 
     def _salted(self, found: dict[str, str]) -> bytes:
         text = found.get("i", "")
         iterations = int(text) if text.isdecimal() and len(text) < 10 else 0
         if iterations not in _ITERATIONS:
-            reason = f"{text[:20]!r} iterations; {_ITERATIONS[0]} to {_ITERATIONS[-1]} are taken"
-            raise AuthenticationFailed(f"SCRAM: {reason}")
+            allowed = f"{_ITERATIONS[0]} to {_ITERATIONS[-1]}"
+            raise AuthenticationFailed(f"SCRAM: {text[:20]!r} iterations are not {allowed}")
         salt = _decoded(found, "s")
         return hashlib.pbkdf2_hmac(self._hash, self._password, salt, iterations)
 
@@ -81,9 +82,9 @@ def _attributes(message: bytes) -> dict[str, str]:
     try:
         parts = message.decode().split(",")
     except UnicodeDecodeError:
-        raise AuthenticationFailed("SCRAM: the server's message is no text") from None
+        raise AuthenticationFailed("SCRAM: the server's message is not UTF-8") from None
     if any(part[1:2] != "=" for part in parts) or parts[0].startswith("m="):
-        raise AuthenticationFailed(f"SCRAM: the server's message is {parts[0][:40]!r}...")
+        raise AuthenticationFailed(f"SCRAM: invalid message of the server: {parts[0][:40]!r}...")
     return {part[0]: part[2:] for part in reversed(parts)}
 
 

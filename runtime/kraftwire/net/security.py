@@ -1,7 +1,7 @@
 """Security of connections: TLS with PEM files on both sides, SASL for clients.
 
-Files are read when a context is first used. An encrypted key needs its password here: nothing
-prompts at a terminal.
+Files are read when a context is first used. An encrypted key needs `key_password`: nothing prompts
+at a terminal.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class ServerSecurity:
         if self.tls.certificates is None:
             raise BadSecurity("a listener with TLS needs a certificate and its key")
         if self.client_auth is not ClientAuth.NONE and self.tls.authorities is None:
-            reason = "certificates of clients are asked for, and no authority to check them with"
+            reason = "no authorities to verify the certificates of clients"
             raise BadSecurity(f"{reason}: set ssl.truststore.location")
         context = _context(self.tls, ssl.Purpose.CLIENT_AUTH)
         context.verify_mode = {
@@ -110,7 +110,7 @@ def _context(tls: Tls, purpose: ssl.Purpose) -> ssl.SSLContext:
             context.load_cert_chain(tls.certificates, tls.key, tls.key_password or "")
         except (ssl.SSLError, ValueError) as error:
             key = tls.key or tls.certificates
-            raise BadSecurity(f"{key}: no key that fits {tls.certificates} ({error})") from None
+            raise BadSecurity(f"{key}: no key that matches {tls.certificates} ({error})") from None
     return context
 
 
@@ -118,14 +118,14 @@ def _trusting(authorities: Path | None, purpose: ssl.Purpose) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(purpose, cafile=authorities)
     except ssl.SSLError as error:
-        raise BadSecurity(f"{authorities}: no certificates of authorities ({error})") from None
+        raise BadSecurity(f"{authorities}: not certificates of authorities ({error})") from None
 
 
 def _check_pem(path: Path) -> None:
-    """Raise `BadSecurity`, with advice, for a key store of Java."""
+    """Raise `BadSecurity` if a file is not PEM; it may be a Java key store."""
     with path.open("rb") as file:
         start = file.read(1 << 20)
     if b"-----BEGIN " not in start:
-        mend = f"keytool -importkeystore -srckeystore {path.name} -destkeystore x.p12"
-        mend = f"{mend} -deststoretype PKCS12, and openssl pkcs12 -in x.p12 -out x.pem -nodes"
-        raise BadSecurity(f"{path}: not PEM; a Java key store becomes PEM with {mend}")
+        fix = f"keytool -importkeystore -srckeystore {path.name} -destkeystore x.p12"
+        fix = f"{fix} -deststoretype PKCS12, then openssl pkcs12 -in x.p12 -out x.pem -nodes"
+        raise BadSecurity(f"{path}: not PEM; convert a Java key store with {fix}")

@@ -1,7 +1,7 @@
-"""Listeners: accept connections and pass valid requests to a handler, one at a time each.
+"""Listeners: accept connections and pass valid requests to a handler, one per connection at a time.
 
 Whatever peers send, the server continues and stays within its `Limits`. An invalid or unsupported
-request closes its connection, and is counted and logged (`complaints`). Nothing here blocks on a
+request closes its connection, which is counted and logged (`complaints`). Nothing here blocks on a
 peer.
 """
 
@@ -34,7 +34,7 @@ _ABORTED_S = 1.0
 
 
 class Endpoint(NamedTuple):
-    """A listener: its name, where it listens (port 0 picks one), TLS or PLAINTEXT."""
+    """A listener: its name, its address (port 0 picks a free one), and TLS or None."""
 
     name: str
     host: str
@@ -56,9 +56,9 @@ class Server:
     ) -> None:
         """`apis` has the supported versions by API key.
 
-        `handle` gets every request and must not block; the answer may come later. `on_lost` gets a
-        request whose connection closed before the answer. `is_known` returns whether an address is
-        that of a host which may use a reserved connection (`admission`).
+        `handle` gets every request and must not block; it may answer later. `on_lost` gets a
+        request whose connection closed before the answer. `is_known` returns whether the host at an
+        address may use a reserved connection (`admission`).
         """
         self.ports: dict[str, int] = {}
         """The ports of listeners, by name."""
@@ -85,7 +85,7 @@ class Server:
         try:
             for endpoint in self._endpoints:
                 if endpoint.security is not None:
-                    _ = endpoint.security.context  # its files are read now, not by the first peer
+                    _ = endpoint.security.context  # read its files now, not for the first peer
                 await self._listen(endpoint)
         except BaseException:
             await self.close()
@@ -142,7 +142,7 @@ class Server:
         _logger.info("listener %s listens on %s:%d, %s", endpoint.name, host, port, protocol)
         if endpoint.security is None and not Address(host, port).is_loopback:
             reason = (
-                "anybody who can reach it can read and change everything; use SSL with client auth"
+                "anyone who can connect can read and change everything; use SSL with client auth"
             )
             _logger.warning("listener %s is PLAINTEXT on %s: %s", endpoint.name, host, reason)
 
@@ -152,7 +152,7 @@ class Server:
             try:
                 accepted, address = await loop.sock_accept(listening)
             except OSError as error:
-                if not isinstance(error, ConnectionError):  # of this peer only
+                if not isinstance(error, ConnectionError):  # which is about this peer only
                     if self._rate.allows(endpoint.name):
                         _logger.error(
                             "listener %s cannot accept connections: %s", endpoint.name, error
@@ -168,9 +168,9 @@ class Server:
         served = ServerConnection(self._service, endpoint.name, host, peer)
         is_scarce = is_reserved(accepted.fileno())
         if not self._service.admission.admit(served, is_scarce=is_scarce):
-            reason = "the newest is refused"
+            reason = "the new one is refused"
             if is_scarce:
-                reason += ", since the rest of the open files is reserved (raise ulimit -n)"
+                reason += ", since the remaining file descriptors are reserved (raise ulimit -n)"
             self._complaints.add(host, peer, Reason.FLOOD, reason)
             accepted.close()
             return

@@ -1,8 +1,8 @@
 """Server connections: each request is answered before the next is read, as in Kafka.
 
-That is the back-pressure. One timer bounds the current phase: the first request, the rest of a
-request, the pause before the next, the client reading a response. No timer runs while a request is
-handled.
+That is the back-pressure. One timer bounds the current phase: waiting for the first request, for
+the rest of a request, for the next one, or for the client to read a response. No timer runs while a
+request is handled.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from struct import Struct as Form
 from typing import Any
 
@@ -29,34 +30,28 @@ _KEY_AND_VERSION = Form(">hh")
 _LEAST_BYTES = 8
 """A request header has at least an API key, a version and a correlation id."""
 _UNSENT_BYTES = 64 << 10
-"""The next request waits while more of an answer is unsent."""
+"""The next request waits while more bytes of a response are unsent."""
 
 
+@dataclass
 class Service:
-    """What the connections of a server share."""
+    """The state that all connections of a server share."""
 
-    def __init__(
-        self,
-        apis: Mapping[int, range],
-        handle: Callable[[Call], None],
-        on_lost: Callable[[Call], None] | None,
-        limits: Limits,
-        complaints: Complaints,
-        is_known: Callable[[str], bool],
-    ) -> None:
-        self.is_known = is_known
-        """Whether an address belongs to a known host."""
-        self.apis = apis
-        self.handle = handle
-        self.on_lost = on_lost
-        self.limits = limits
-        self.complaints = complaints
-        self.admission = Admission(limits)
-        self.is_closing = False
-        self.held_bytes = 0
-        """Total size of the long requests that are open."""
-        self.stuck: dict[ServerConnection, None] = {}
-        """Connections with a full write buffer, the oldest first."""
+    apis: Mapping[int, range]
+    handle: Callable[[Call], None]
+    on_lost: Callable[[Call], None] | None
+    limits: Limits
+    complaints: Complaints
+    is_known: Callable[[str], bool]
+    """Whether an address belongs to a known host."""
+    is_closing: bool = False
+    held_bytes: int = 0
+    """The total size of the long requests that are open."""
+    stuck: dict[ServerConnection, None] = field(default_factory=dict)
+    """Connections with a full write buffer, the oldest first."""
+
+    def __post_init__(self) -> None:
+        self.admission = Admission(self.limits)
 
     def bound_unsent(self) -> None:
         """Drop the slowest readers while unsent responses exceed the limit."""
@@ -90,18 +85,18 @@ class ServerConnection(FrameProtocol):
         self._is_known = service.is_known(address)
         self._call: Call | None = None
         self._held_bytes = 0
-        self._reads = False
-        """Whether a request is being read."""
+        self._is_reading = False
+        """Whether a request has arrived in part."""
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def is_idle(self) -> bool:
         """Whether it has no open request or response."""
-        return self._call is None and self not in self._service.stuck and not self._reads
+        return self._call is None and self not in self._service.stuck and not self._is_reading
 
     @property
     def is_trusted(self) -> bool:
-        """Whether TLS has authenticated the client, or its host was known when it came."""
+        """Whether TLS has authenticated the client, or its host was known when it connected."""
         return self._is_known or self._principal is not None
 
     @property
@@ -109,7 +104,7 @@ class ServerConnection(FrameProtocol):
         """Bytes of responses that are not sent yet."""
         return 0 if self.transport is None else self.transport.get_write_buffer_size()
 
-    # -- the end of it -------------------------------------------------------------------------
+    # -- the end -------------------------------------------------------------------------------
 
     def drop(self, reason: Reason, detail: object) -> None:
         """Close the connection, and count and log the reason."""
@@ -125,7 +120,7 @@ class ServerConnection(FrameProtocol):
             self.arrival.cancel()
 
     def leave(self) -> None:
-        """Close the connection after the open request, since the server closes."""
+        """Close the connection, or let `_next` close it after the open request."""
         if self.transport is None:
             self.hang_up()
         elif self._call is None and self not in self._service.stuck:
@@ -133,7 +128,7 @@ class ServerConnection(FrameProtocol):
 
     def lost(self, error: Exception | None) -> None:
         self._stop_waiting()
-        self._let_go()
+        self._release_held_bytes()
         self._service.admission.remove(self)
         self._service.stuck.pop(self, None)
         call, self._call = self._call, None
@@ -157,14 +152,14 @@ class ServerConnection(FrameProtocol):
                 return False
             self._held_bytes = size
             self._service.held_bytes += size
-        self._reads = True
-        if self.is_proven:  # until then the timer of the connection goes on
+        self._is_reading = True
+        if self.is_proven:  # otherwise the timer since the connection was made goes on
             self._wait(limits.frame_s, Reason.HALF_FRAME)
         return True
 
     def frame_received(self, frame: bytes) -> None:
         """Pass a request to the handler, and read no other until it is answered."""
-        self._reads = False
+        self._is_reading = False
         self._stop_waiting()
         key, version = _KEY_AND_VERSION.unpack_from(frame)
         spoken = self._service.apis.get(key)
@@ -213,7 +208,7 @@ class ServerConnection(FrameProtocol):
     def reply(self, header: Any, response: Message) -> None:
         frame = add_size(registry.encode_response(header, response))
         self._call = None
-        self._let_go()
+        self._release_held_bytes()
         if self.transport is None:
             return
         self.transport.write(frame)
@@ -236,7 +231,7 @@ class ServerConnection(FrameProtocol):
             self._wait(limits.frame_s, Reason.HALF_FRAME)
         self.release()
 
-    def _let_go(self) -> None:
+    def _release_held_bytes(self) -> None:
         """Release the memory of a long request."""
         self._service.held_bytes -= self._held_bytes
         self._held_bytes = 0

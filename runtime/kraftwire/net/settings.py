@@ -1,8 +1,8 @@
 """Reads security settings from Kafka's properties.
 
-The settings of a listener (`listener.name.NAME.ssl...`) override those of all listeners. Keys and
-certificates are PEM files. In Kafka's words, the key store has the key and the certificate of this
-end, and the trust store has those of authorities.
+The settings of one listener (`listener.name.NAME.ssl...`) override those of all listeners. Keys and
+certificates are PEM files. In Kafka's words, the key store has the key and certificate of this end,
+and the trust store has the certificates of authorities.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def client_security(
 ) -> ClientSecurity:
     """Return how to connect; raise `BadSecurity` that names an invalid setting.
 
-    Servers connect to one another with the protocol and the name of their listener.
+    A server that connects to others passes the protocol and the name of its listener.
     """
     named = _ListenerSettings(settings, listener)
     chosen = protocol or named.get("security.protocol") or "PLAINTEXT"
@@ -64,7 +64,7 @@ def server_security(settings: Mapping[str, str], listener: str = "") -> ServerSe
         raise BadSecurity(f"ssl.client.auth: {auth!r} is not one of {', '.join(ClientAuth)}")
     tls = _tls(named)
     if tls.certificates is None:
-        raise BadSecurity("ssl.keystore.location: a listener with SSL needs it, a PEM file")
+        raise BadSecurity("ssl.keystore.location: a listener with SSL needs it; name a PEM file")
     return ServerSecurity(tls=tls, client_auth=ClientAuth(auth))
 
 
@@ -85,7 +85,7 @@ class _ListenerSettings:
 def _tls(settings: _ListenerSettings) -> Tls:
     for name in _INLINE:
         if settings.get(name):
-            raise BadSecurity(f"{name}: PEM within settings is not read; put it in a file")
+            raise BadSecurity(f"{name}: PEM text as a setting is not supported; put it in a file")
     keys, trusted = settings.get("ssl.keystore.location"), settings.get("ssl.truststore.location")
     password = settings.get("ssl.key.password") or settings.get("ssl.keystore.password")
     return Tls(
@@ -108,5 +108,5 @@ def _sasl(settings: _ListenerSettings) -> Sasl:
         for match in _CREDENTIAL.finditer(jaas)
     }
     if "username" not in found or "password" not in found:
-        raise BadSecurity('sasl.jaas.config: it needs username="..." and password="..."')
+        raise BadSecurity('sasl.jaas.config: username="..." or password="..." is missing')
     return Sasl(Mechanism(named), found["username"], found["password"])

@@ -42,13 +42,13 @@ def spoken_versions(response: ApiVersionsResponse) -> dict[int, range]:
 
 
 def retry_version(response: ApiVersionsResponse) -> int:
-    """Return the version for a second ApiVersions, after the first was unsupported (KIP-511)."""
+    """Return the version for another ApiVersions, if the first was not supported (KIP-511)."""
     theirs = spoken_versions(response).get(ApiKey.API_VERSIONS, range(1))
     return _common(ApiVersionsRequest, theirs)[-1]
 
 
 def encode_newest(message: Message, spoken: Mapping[int, range]) -> Encoded:
-    """Encode in the newest version of the peer that can hold the message."""
+    """Encode a message in the newest common version that has all of its fields."""
     theirs = spoken.get(message.API_KEY) if message.API_KEY is not None else None
     reason = ""
     for version in reversed(_common(type(message), theirs)):

@@ -1,4 +1,4 @@
-"""Administers a quorum as a client: `admin` describes it and changes voters, `status` has results.
+"""Administers a quorum as a client: `admin` describes it and changes voters; `status` has types.
 
-Above `kraftwire.net`; of `kraftwire.raft` it knows only the types of voters.
+Above `kraftwire.net`; from `kraftwire.raft` it imports only the types of voters.
 """

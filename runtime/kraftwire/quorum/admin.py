@@ -3,10 +3,10 @@
     quorum = await describe_quorum([Address("localhost", 9093)])
     await remove_voter([Address("localhost", 9093)], ReplicaKey(3, lost_directory))
 
-The servers are controllers, of which only the leader answers, or brokers, which forward. They are
-asked one after another; if a controller names another leader, that one comes next. The search waits
-for an election, and fails immediately if no server can be reached. A change that was sent and not
-answered is never sent again: ask `describe_quorum` whether it was made.
+The servers are controllers, of which only the leader answers, or brokers, which forward requests.
+They are asked one after another; if a controller names another leader, that one is asked next. The
+search waits for an election, and fails immediately if it can reach no server. A change that was
+sent but not answered is never sent again: ask `describe_quorum` whether it was made.
 """
 
 from __future__ import annotations
@@ -81,22 +81,22 @@ class Refused(KraftwireError):
 class NoLeader(KraftwireError):
     """No server leads, or knows a leader that can be reached."""
 
-    def __init__(self, when: str, said: dict[Address, str]) -> None:
-        super().__init__(when, said)
+    def __init__(self, when: str, outcomes: dict[Address, str]) -> None:
+        """`outcomes` has the answer or error of each server."""
+        super().__init__(when, outcomes)
         self.when = when
-        self.said = said
-        """The outcome by server."""
+        self.outcomes = outcomes
 
     def __str__(self) -> str:
         each = "; ".join(
-            f"{host}:{port}: {what.removeprefix(f'{host}:{port}: ')}"
-            for (host, port), what in self.said.items()
+            f"{host}:{port}: {outcome.removeprefix(f'{host}:{port}: ')}"
+            for (host, port), outcome in self.outcomes.items()
         )
         return f"no leader {self.when}: {each}"
 
 
 class OutcomeUnknown(KraftwireError):
-    """A change was sent, and no answer came: describe the quorum to see whether it was made."""
+    """A change was sent, but not answered: describe the quorum to see whether it was made."""
 
 
 async def describe_quorum(
@@ -105,7 +105,7 @@ async def describe_quorum(
     security: ClientSecurity = PLAINTEXT,
     timeout_s: float = TIMEOUT_S,
 ) -> Quorum:
-    """Ask the leader; raise `NoLeader`, `Refused`, or what `Connection.open` raises."""
+    """Return the quorum's state; raise `NoLeader`, `Refused`, or what `Connection.open` raises."""
 
     async def describe(connection: Connection) -> Quorum:
         async with asyncio.timeout(_PATIENCE_S):
@@ -129,10 +129,10 @@ async def add_voter(
     security: ClientSecurity = PLAINTEXT,
     timeout_s: float = TIMEOUT_S,
 ) -> None:
-    """Add an observer that has caught up to the voters; it is one when this returns.
+    """Make an observer that has caught up a voter; the change is committed when this returns.
 
-    `listeners` must include the one that replicas use. Raise what `describe_quorum` raises, and
-    `OutcomeUnknown`. The quorum refuses the `cluster_id` of another cluster.
+    `listeners` must include the one that replicas use. The quorum refuses the `cluster_id` of
+    another cluster. Raise what `describe_quorum` raises, and `OutcomeUnknown`.
     """
     request = AddRaftVoterRequest(
         cluster_id=cluster_id,
@@ -172,7 +172,7 @@ async def _change(
 
     async def change(connection: Connection) -> None:
         nonlocal asked
-        connection.version_for(request)  # raises before anything is sent
+        connection.version_for(request)  # raises before the change may have been sent
         asked = connection.peer
         try:
             answer = await connection.ask(request)
@@ -194,7 +194,7 @@ async def _change(
 
 
 class _NotTheLeader(Exception):
-    """This server is not the leader; another one may be, or become it."""
+    """This server is not the leader; another may be the leader, or become it."""
 
 
 class _LeaderSearch:
@@ -206,12 +206,12 @@ class _LeaderSearch:
         self._servers = servers
         self._security = security
         self._timeout_s = timeout_s
-        self._said: dict[Address, str] = {}
+        self._outcomes: dict[Address, str] = {}
         self._next: deque[Address] = deque()
 
     async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """Return the result of `work`, which raises `_NotTheLeader` to get another connection."""
-        _ = self._security.context  # fail for invalid files before asking a server
+        _ = self._security.context  # fail for invalid files before connecting
         try:
             async with asyncio.timeout(self._timeout_s):
                 while True:
@@ -220,7 +220,7 @@ class _LeaderSearch:
                         return found[0]
                     await asyncio.sleep(_PAUSE_S)
         except TimeoutError:
-            raise NoLeader(f"within {self._timeout_s:g} s", self._said) from None
+            raise NoLeader(f"within {self._timeout_s:g} s", self._outcomes) from None
 
     async def _round(self, work: Callable[[Connection], Awaitable[T]]) -> list[T]:
         """Ask every server once; return an empty list to try all again."""
@@ -232,19 +232,19 @@ class _LeaderSearch:
             if address in done:
                 continue
             done.add(address)
-            self._said.setdefault(address, "no answer yet")
+            self._outcomes.setdefault(address, "no answer yet")
             try:
                 return [await self._ask(address, work)]
             except _NotTheLeader as error:
                 is_waiting = True
-                self._said[address] = str(error)
+                self._outcomes[address] = str(error)
             except TimeoutError:
                 is_waiting = True  # it may only be busy
-                self._said[address] = f"no answer within {_PATIENCE_S:g} s"
+                self._outcomes[address] = f"no answer within {_PATIENCE_S:g} s"
             except (OSError, NoCommonVersion, DecodeError) as error:
-                self._said[address] = _why(error)
+                self._outcomes[address] = _why(error)
         if not is_waiting:
-            raise NoLeader("was found", self._said)
+            raise NoLeader("was found", self._outcomes)
         return []
 
     async def _ask(self, address: Address, work: Callable[[Connection], Awaitable[T]]) -> T:
@@ -261,7 +261,10 @@ class _LeaderSearch:
             await connection.close()
 
     async def _ask_who_leads(self, connection: Connection) -> None:
-        """Ask the leader next, if this server names one; `_NotTheLeader` if nobody can reach it."""
+        """Ask the leader next, if this server names one.
+
+        Raise `_NotTheLeader` if the address of that leader is invalid.
+        """
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 self._next.extendleft(await _who_leads(connection))
@@ -272,14 +275,14 @@ class _LeaderSearch:
 
 
 def _why(error: Exception) -> str:
-    """Return the reason, in the words of the system if it has any."""
+    """Return the reason; for an error of the system, its own text."""
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and error.errno:
         return os.strerror(error.errno)
     return str(error)
 
 
 async def _who_leads(connection: Connection) -> list[Address]:
-    """Return where a controller believes the leader to be (KIP-919)."""
+    """Return the address of the leader that a controller knows (KIP-919), if it knows one."""
     is_broker = ApiKey.VOTE not in connection.spoken
     if is_broker or ApiKey.DESCRIBE_CLUSTER not in connection.spoken:
         return []  # a broker finds the leader itself
@@ -323,7 +326,7 @@ def _partition(response: DescribeQuorumResponse) -> DescribeQuorumResponse.Parti
     _check(response.error_code, response.error_message)
     partitions = [one for topic in response.topics for one in topic.partitions]
     if len(partitions) != 1:
-        raise DecodeError(f"{len(partitions)} partitions, where one was asked for", "topics")
+        raise DecodeError(f"{len(partitions)} partitions, but one was requested", "topics")
     (partition,) = partitions
     _check(partition.error_code, partition.error_message)
     return partition

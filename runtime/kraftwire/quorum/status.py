@@ -41,7 +41,7 @@ class Quorum:
     def leader(self) -> ReplicaStatus | None:
         """The leader; it is an observer while it removes itself."""
         same_id = [one for one in self.voters + self.observers if one.replica_id == self.leader_id]
-        # Its lost disk may still be listed, with a smaller offset.
+        # The leader's lost disk may still be listed, with a smaller offset.
         return max(same_id, key=lambda one: one.log_end_offset or 0, default=None)
 
     @property
@@ -58,7 +58,7 @@ def quorum_of(
     """Return the quorum that a response without errors describes."""
     replicas = [*partition.current_voters, *partition.observers]
     ends = [one.log_end_offset for one in replicas if one.replica_id == partition.leader_id]
-    end = _known(max(ends, default=-1))  # its lost disk may still be listed
+    end = _known(max(ends, default=-1))  # the leader's lost disk may still be listed
     listeners = {
         node.node_id: tuple(Listener(one.name, one.host, one.port) for one in node.listeners)
         for node in response.nodes
