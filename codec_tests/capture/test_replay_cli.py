@@ -78,7 +78,7 @@ def test_what_was_not_recorded_is_a_finding(tmp_path: Path) -> None:
     assert "\x1b" not in found["expected"]
     assert err.splitlines() == [
         "0 requests answered, 1 not recorded",
-        "nobody asked for: 1 DeleteTopics, 1 Metadata",
+        "recorded but not requested: 1 DeleteTopics, 1 Metadata",
     ]
 
 

@@ -141,7 +141,7 @@ def test_a_data_source_that_spark_cannot_use(java: Path, monkeypatch: pytest.Mon
     importlib.import_module("pyspark_kraftwire")
     with monkeypatch.context() as patch:
         patch.setattr(pkgutil, "iter_modules", lambda: iter(()))
-        path = "Spark finds no pyspark_kraftwire along sys.path: put its folder into PYTHONPATH"
+        path = "Spark finds no pyspark_kraftwire on sys.path: add its folder to PYTHONPATH"
         assert spark_remark() == path
     monkeypatch.setitem(sys.modules, "pyspark_kraftwire", None)
     assert "pyspark_kraftwire" in spark_remark()

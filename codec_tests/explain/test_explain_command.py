@@ -174,7 +174,7 @@ def test_a_stored_file_and_places_in_it() -> None:
         (["--request", "-", "-o", "json", "--out", "x"], "goes with -o html"),
         (["--record", "group", "-"], "have keys"),
         (["--record", "nothing", "-"], "knows no records"),
-        (["-"], "needs its name"),
+        (["-"], "name the stored file"),
         ([str(BROKER)], "is a directory"),
         ([str(BROKER / "meta.properties")], "is text"),
         (["there-is-no-such-file.log"], "No such file"),

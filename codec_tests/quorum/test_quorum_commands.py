@@ -195,7 +195,7 @@ def test_a_dry_run_changes_nothing_and_finds_what_is_in_the_way() -> None:
             return [ids[0], str(number), ids[2], directory]
 
         assert "is a voter with" in run(*add, *with_ids(3, IDS[3])).stderr
-        assert "does not observe" in run(*add, *with_ids(8, IDS[3])).stderr
+        assert "is not an observer" in run(*add, *with_ids(8, IDS[3])).stderr
         assert run(*add, *with_ids(8, IDS[3])).exit_code == 1
         assert "there is no voter 3" in run(*remove, *with_ids(3, IDS[3])).stderr
         result = done(*remove, *with_ids(3, IDS[2]))
@@ -237,7 +237,7 @@ BAD = {
     "exclude each other": ("describe", "--status", "--replication", "--bootstrap-server", "a:1"),
     "is not an id": ("remove-controller", "--controller-id", "1", "--directory-id", "x"),
     "is not a listener": ("add-controller", "--listener", "host:1"),
-    "which controller?": ("add-controller", "--bootstrap-server", "a:1"),
+    "identify the controller": ("add-controller", "--bootstrap-server", "a:1"),
     "No such file": ("describe", "--bootstrap-server", "a:1", "--command-config", "/nowhere"),
 }
 

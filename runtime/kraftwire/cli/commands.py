@@ -1,4 +1,4 @@
-"""The table of all commands. The generator's are in it like all others, imported when called."""
+"""The table of all commands, those of the generator included. Each is imported when called."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ _NOT_COMPILED = "the native engine is not compiled: install kraftwire with a C c
 _LEAST_JAVA = 17
 """Oldest Java that Spark 4 supports."""
 _DATA_SOURCE = "pyspark_kraftwire"
-"""By name: it is in the layer above this one, and its dependencies may be missing."""
+"""Imported by its name: it is in a higher layer, and its dependencies may be missing."""
 _NEEDED = ("click", "rich", "construct", "cramjam", "crc32c")
 
 
 class _Checkup(NamedTuple):
-    """What was found of one requirement, and what it is for or how to get it."""
+    """A requirement, the version found, and its purpose or how to get it."""
 
     what: str
     found: str | None
@@ -96,9 +96,9 @@ def _columns() -> tuple[str | None, str]:
 
 
 def _spark(java: str | None, java_is_of: str) -> tuple[str | None, str]:
-    """Return what Spark would run on, and a remark; if it cannot run, None and the cure.
+    """Return the versions that Spark would run on, and a remark; None and advice if it cannot run.
 
-    `java` is the version that Spark's Java prints.
+    `java` is what Spark's Java prints as its version.
     """
     pyspark = _version("pyspark")
     if pyspark is None or _version("pyarrow") is None:
@@ -109,27 +109,27 @@ def _spark(java: str | None, java_is_of: str) -> tuple[str | None, str]:
         return None, why
     found = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', java or "")
     if found is None or int(found[2]) < _LEAST_JAVA:
-        there = f"Java {found[1]} of {java_is_of}" if found else "no Java"
-        return None, f"{there}, and Spark needs {_LEAST_JAVA} or newer: {_java_cure()}"
+        present = f"Java {found[1]} of {java_is_of}" if found else "no Java"
+        return None, f"{present}, and Spark needs {_LEAST_JAVA} or newer: {_java_advice()}"
     return f"pyspark {pyspark}, Java {found[1]} of {java_is_of}", _workers()
 
 
 def _no_data_source(pyspark: str) -> str | None:
-    """Return why Spark would not find the format `kraftwire`, None if it would."""
+    """Return why Spark would not find the format `kraftwire`; None if it would."""
     if int(pyspark.partition(".")[0]) < 4:
         return f"pyspark {pyspark} has no data sources in Python: pip install 'kraftwire[spark]'"
     try:
         importlib.import_module(_DATA_SOURCE)
     except ImportError as error:
         return str(error)
-    # Spark looks along sys.path and asks no hooks, which is how some editable installs work.
+    # Spark searches sys.path without the import hooks that some editable installs rely on.
     if all(module.name != _DATA_SOURCE for module in pkgutil.iter_modules()):
-        return f"Spark finds no {_DATA_SOURCE} along sys.path: put its folder into PYTHONPATH"
+        return f"Spark finds no {_DATA_SOURCE} on sys.path: add its folder to PYTHONPATH"
     return None
 
 
-def _java_cure() -> str:
-    """Return how to give Spark a Java; `make setup` may have put one into the environment."""
+def _java_advice() -> str:
+    """Return how to get a Java for Spark; `make setup` may have put one into the environment."""
     home = Path(sys.prefix) / "java"
     if (home / "bin" / "java").exists():
         return f"export JAVA_HOME={home}"
@@ -147,7 +147,7 @@ def _workers() -> str:
 
 
 def _version(package: str) -> str | None:
-    """Return the version of what is imported as `package`; None if it is not installed."""
+    """Return the version of the package that is imported as `package`; None if not installed."""
     version = _distribution_version(package)
     if version is not None:
         return version
@@ -169,7 +169,7 @@ def _first_line(program: str, option: str) -> str | None:
     if found is None:
         return None
     try:
-        done = subprocess.run(  # noqa: S603 - the compiler and the java that would be used
+        done = subprocess.run(  # noqa: S603 - the user's own compiler and Java
             [found, option],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -180,6 +180,6 @@ def _first_line(program: str, option: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return f"{found} does not answer"
-    # Java says first which options it took from the environment.
+    # Java first prints which options it took from the environment.
     lines = [line for line in done.stdout.splitlines() if not line.startswith("Picked up ")]
     return (lines[0].strip() if lines else "") or found

@@ -1,4 +1,4 @@
-"""The command `simulate`: many runs of replicas with faults, and the rules that broke."""
+"""The command `simulate`: runs clusters of replicas with faults, and reports broken rules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REPORT_EVERY_S = 10.0
 
 
 class _RunResult(NamedTuple):
-    """A summary of a run, which comes from another process."""
+    """A summary of a run; another process sends it."""
 
     seed: int
     voters: int
@@ -45,9 +45,9 @@ class _RunResult(NamedTuple):
 @click.option("--seeds", default=100, show_default=True, type=click.IntRange(1), metavar="N")
 @click.option("--start", default=0, show_default=True, type=click.IntRange(0), metavar="S")
 @click.option("--events", default=EVENTS, show_default=True, type=click.IntRange(1), metavar="N")
-@click.option("--hours", type=float, metavar="H", help="Run new seeds for so long.")
+@click.option("--hours", type=float, metavar="H", help="Run new seeds for this long.")
 @click.option("--codecs/--no-codecs", default=True, help="Encode and decode every message.")
-@click.option("--stranger", is_flag=True, help="A stranger sends requests of any kind, too.")
+@click.option("--stranger", is_flag=True, help="Let a stranger send requests of any kind.")
 @click.option("--jobs", default=os.cpu_count() or 1, type=click.IntRange(1), metavar="N")
 @click.option(
     "--transcripts",
@@ -74,12 +74,12 @@ def simulate(
 ) -> None:
     """Run clusters of replicas while messages are lost, repeated, reordered, and nodes crash.
 
-    Every seed is a cluster, its clients and its faults, and gives the same run each time. The
-    rules of Raft and KRaft are checked after every event, and in the quiet at the end the
-    cluster must recover. Each seed that breaks a rule gets a row; totals go to standard error.
+    A seed determines a cluster, its clients and its faults, so each run of it is the same. The
+    rules of Raft and KRaft are checked after every event, and once the faults end the cluster
+    must recover. Each seed that breaks a rule gets a row; totals go to standard error.
     Instead of seeds, REPLAYED is a transcript to replay and print.
 
-    Exit codes: 0 every rule held, 1 one did not, 2 could not do it.
+    Exit codes: 0 every rule held, 1 a rule was broken, 2 could not do it.
 
     \b
     Examples:
@@ -103,14 +103,14 @@ def simulate(
         transcripts=transcripts,
         pictures=pictures,
     )
-    seeds_ = count(start) if hours is not None else iter(range(start, start + seeds))
+    numbers = count(start) if hours is not None else iter(range(start, start + seeds))
     until = None if hours is None else time.monotonic() + hours * 3600
-    broken = _print_results(_results(one, seeds_, jobs, until), wants_json(output))
+    broken = _print_results(_results(one, numbers, jobs, until), wants_json(output))
     exit_with_findings(broken)
 
 
 def _replay(path: Path) -> None:
-    # A file that is not text is refused as a transcript, by its first line.
+    # Without "replace", a binary file would be an error of decoding, not of its first line.
     kept = parse_transcript(path.read_text(encoding="utf-8", errors="replace"), str(path))
     text = format_transcript(kept.title, kept.scenario, kept.steps, in_quiet=kept.in_quiet)
     click.echo(text, nl=False)
@@ -143,7 +143,7 @@ def _run(
 
 
 def _write_shortest(run: Run, path: Path, *, codecs: bool) -> int:
-    assert run.violation is not None, "only what is broken is shrunk"
+    assert run.violation is not None, "only a broken run is shrunk"
     steps = shrink(run, codecs=codecs)
     path.parent.mkdir(parents=True, exist_ok=True)
     title = f"seed {run.scenario.seed}: {run.violation.rule}"

@@ -1,9 +1,9 @@
-"""How commands end if something is in the way: one line on standard error, an exit code.
+"""Ends commands that fail with a line on standard error and an exit code.
 
-Exit codes: 0 done; 1 findings: something is wrong with the data; 2 could not do it: something
-is wrong with the command, its files or the installation; 130 interrupted; 141 the reader of
-standard output went away. Commands raise whatever they ran into, and `reporting_failures`,
-around every command, turns it into these.
+Exit codes: 0 done; 1 findings: something is wrong with the data; 2 could not do it: something is
+wrong with the command, its files or the installation; 130 interrupted; 141 the reader of standard
+output has disconnected. Commands let exceptions pass; `reporting_failures`, around every command,
+turns them into these.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ EXTRAS = {
 
 
 class Failure(click.ClickException):
-    """Base of both; it makes each line of the message printable, so that it can quote anything."""
+    """The base class. Its message may quote anything: each line is made printable."""
 
     def __init__(self, *lines: str) -> None:
         super().__init__("\n".join(map(printable, lines)))
@@ -47,7 +47,7 @@ class Finding(Failure):
 
 
 class CouldNotDoIt(Failure):
-    """A command could not do what it was asked for; the message says why."""
+    """A command could not do its work; the message has the reason."""
 
     exit_code = EXIT_FAILURE
 
@@ -78,7 +78,7 @@ def reporting_failures() -> Iterator[None]:
         with printable_usage_errors():
             yield
         if sys.stdout is not None:
-            sys.stdout.flush()  # at exit, a reader that went away would cause a traceback
+            sys.stdout.flush()  # at exit, a closed pipe would cause a traceback
     except FieldError as error:
         raise Finding(str(error)) from None
     except KraftwireError as error:
@@ -95,8 +95,8 @@ def reporting_failures() -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:
             raise
-        cure = f"pip install 'kraftwire[{EXTRAS[package]}]'"
-        raise CouldNotDoIt(f"{_command_name()} needs {package}: {cure}") from None
+        install = f"pip install 'kraftwire[{EXTRAS[package]}]'"
+        raise CouldNotDoIt(f"{_command_name()} needs {package}: {install}") from None
 
 
 def _command_name() -> str:
@@ -107,7 +107,7 @@ def _command_name() -> str:
 
 
 def _discard_output() -> None:
-    """Let Python's flush at exit succeed although nobody reads the output."""
+    """Redirect standard output, so that Python's flush at exit succeeds."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, sys.stdout.fileno())
     os.close(devnull)

@@ -1,4 +1,4 @@
-"""Findings: what is wrong with the data that a command read."""
+"""Findings: problems of the data that a command reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Findings:
         self.count = 0
 
     def add(self, finding: object) -> None:
-        """Print a finding: a text or an exception."""
+        """Print a finding: a string or an exception."""
         self.count += 1
         print_note(str(finding))
 

@@ -1,7 +1,6 @@
 """Groups of commands that import a command when it is called.
 
-So `--help` needs no command's module, and a command can need an extra that the others do
-not.
+So `--help` imports no command, and a command can need an extra that others do not need.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class LazyCommand(NamedTuple):
 
 
 class LazyGroup(click.Group):
-    """A group of commands and further groups; see the module's docstring."""
+    """A group of commands and further groups."""
 
     def __init__(
         self,
@@ -54,7 +53,7 @@ class LazyGroup(click.Group):
         try:
             command: click.Command = getattr(import_module(module), attribute)
         except ModuleNotFoundError:
-            if ctx.resilient_parsing:  # shell completion: no place to print an error
+            if ctx.resilient_parsing:  # shell completion, which must not print an error
                 return None
             ctx.invoked_subcommand = cmd_name  # for the error message; click sets it too late
             raise
@@ -90,8 +89,10 @@ class LazyGroup(click.Group):
         """Run the command, and report failures of all commands."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")  # of what the encoding lacks
-        if sys.stdin is None:  # closed (`<&-`), which reads like an empty file
+                stream.reconfigure(
+                    errors="backslashreplace"
+                )  # for characters that the encoding lacks
+        if sys.stdin is None:  # closed (`<&-`): read it as an empty file
             sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
         with reporting_failures():
             return super().invoke(ctx)

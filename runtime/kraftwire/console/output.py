@@ -1,10 +1,11 @@
-"""What commands print: tables for people, JSON Lines for programs.
+"""Prints the output of commands: tables for people, JSON Lines for programs.
 
-Rules, the same for every command:
+Rules for every command:
+
 - data goes to standard output, everything else to standard error;
-- a terminal gets a table and anything else JSON Lines, unless `-o json|table` says which;
-- text from untrusted bytes reaches a terminal only through `printable`, which `print_table`
-  applies to every cell and `print_note` to its line; `print_json` writes ASCII alone.
+- a terminal gets a table and anything else JSON Lines, unless `-o json|table` is given;
+- untrusted text reaches a terminal only through `printable`, which `print_table` applies to every
+  cell and `print_note` to its line; `print_json` writes only ASCII.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _LEAST_FOLDED = 10
 """A folded column narrower than this is harder to read than lines."""
 
 _MAX_PADDED_WIDTH = 60
-"""A cell of 30,000 characters in one row must not put as many spaces into all others."""
+"""The widest padding: one cell of 30,000 characters must not make all other rows as long."""
 
 
 def output_choice(*choices: str) -> Callable[[F], F]:
@@ -65,7 +66,7 @@ def on_terminal() -> bool:
 
 
 def flush_output() -> None:
-    """Send what was printed now, to a program that reads it from a pipe."""
+    """Flush standard output, for a program that reads it from a pipe."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
@@ -76,7 +77,7 @@ def print_note(text: str) -> None:
 
 
 def print_json(obj: object) -> None:
-    """Print a line of JSON, which may stay in the buffer of standard output."""
+    """Print a line of JSON, without flushing it."""
     # json leaves DEL, the one ASCII control character above space, as it is.
     line = _encode(obj).replace("\x7f", "\\u007f")
     if sys.stdout is not None:
@@ -117,7 +118,7 @@ def print_rows(
     *,
     folded: Collection[str] | None = None,
 ) -> None:
-    """Print rows as JSON Lines or as a table: each row comes as an object and as cells.
+    """Print rows as JSON Lines or as a table; each row is a pair of an object and cells.
 
     `output` is the value of `-o`.
     """
@@ -129,9 +130,9 @@ def print_rows(
 
 
 def pick_fields(obj: object, names: str) -> dict[str, Any]:
-    """Return some attributes as a JSON object; its keys are their names in camel case.
+    """Return attributes as a JSON object with their names in camel case.
 
-    `names` has spaces between the names.
+    `names` is a string with spaces between the names.
     """
     return {key: getattr(obj, name) for key, name in _keys_of(names)}
 
@@ -146,7 +147,7 @@ def without_empty(
     rows: Sequence[Sequence[object]],
     optional: Collection[str] | None = None,
 ) -> tuple[list[str], list[list[object]]]:
-    """Return columns and rows without the empty columns; `optional` (default: all) may go."""
+    """Return columns and rows without the empty columns, if in `optional` (default: all)."""
     kept = [
         at
         for at, column in enumerate(columns)
@@ -157,7 +158,7 @@ def without_empty(
 
 
 class PiecewiseTable:
-    """A table of any length: widths need rows, so it is printed 1000 rows at a time."""
+    """A table of any length, printed 1000 rows at a time: widths depend on the rows."""
 
     def __init__(self, columns: Sequence[str], folded: Collection[str] | None = None) -> None:
         self._columns = columns
@@ -165,13 +166,13 @@ class PiecewiseTable:
         self._rows: list[Sequence[object]] = []
 
     def add(self, row: Sequence[object]) -> None:
-        """Add a row, which `flush` prints at the latest."""
+        """Add a row, and print the table so far if it has 1000."""
         self._rows.append(row)
         if len(self._rows) >= _ROWS_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
-        """Print the rows that were not printed yet."""
+        """Print the rows that are not printed yet."""
         if self._rows:
             print_table(self._columns, self._rows, folded=self._folded)
         self._rows = []

@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from kraftwire.console.output import on_terminal
 
 _LONG_WORK = 64 << 20
-"""Bytes; less is done before anybody has read a bar."""
+"""Bytes; with less, the work is done before anybody can read the bar."""
 
 
 @contextmanager
 def progress(total: int, label: str, *, prints: bool = False) -> Iterator[Callable[[int], None]]:
     """Show a bar while standard error is a terminal; yield a function that adds bytes done.
 
-    `total` is in bytes. Commands that print as they go pass `prints`: a bar would tear their
+    `total` is in bytes. Commands that print meanwhile pass `prints`: a bar would break up their
     lines if standard output is a terminal too.
     """
     hidden = total < _LONG_WORK or (prints and on_terminal())

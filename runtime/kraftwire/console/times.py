@@ -1,4 +1,4 @@
-"""Timestamps as people read and write them. Kafka counts in milliseconds since 1970, UTC."""
+"""Parses and formats timestamps. Kafka's are in milliseconds since 1970, UTC."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_MILLISECONDS = 253_402_300_799_999
 def parse_time(text: str) -> int:
     """Parse milliseconds, or a date with a time, which is UTC unless it has a zone.
 
-    Raises `ValueError` for anything else.
+    Raise `ValueError` for anything else.
     """
     if text.removeprefix("-").isdecimal() and len(text) < 20:
         return int(text)

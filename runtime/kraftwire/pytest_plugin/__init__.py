@@ -1,9 +1,9 @@
 """The pytest plugin: recorded brokers, messages compared by fields, and snapshots of messages.
 
-pytest loads it wherever kraftwire is installed. Until a test uses one of its fixtures, it imports
-nothing else of kraftwire.
+pytest loads it wherever kraftwire is installed. It imports the rest of kraftwire only when a test
+uses one of its fixtures.
 
-    kafka_cassette        a broker replayed from a file, which is first recorded from a real one
+    kafka_cassette        a broker that is recorded to a file once, and then replayed from it
     message_snapshot      a message as JSON, with its bytes, in files beside the test
     assert_same_message   two messages compared field by field
 """
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--kafka-snapshot-update",
         action="store_true",
-        help="Replace message snapshots by what the tests make now.",
+        help="Replace message snapshots by the current messages.",
     )
     parser.addini("kafka_bootstrap", "The default of --kafka-bootstrap.", default="")
 
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note whether a test passed: only then is its recording kept."""
+    """Remember whether a test passed: only then is its recording kept."""
     report = yield
     if report.when == "setup":
         item.stash[_PASSED] = False  # reset, since a plugin may run the test again
@@ -73,7 +73,7 @@ def kafka_cassette(request: pytest.FixtureRequest) -> Iterator[KafkaCassette]:
 
     The file is `cassettes/<module>/<test>.jsonl` beside the test's. If it does not exist, or with
     `--kafka-record`, the test runs against the broker of `--kafka-bootstrap`, and its traffic is
-    kept if it passes. In a replay, the test fails if a request was not recorded.
+    kept if the test passes. A replay fails the test if it sends a request that was not recorded.
     """
     from kraftwire.pytest_plugin.cassettes import open_cassette
 
@@ -96,7 +96,7 @@ def assert_same_message(
 ) -> None:
     """Fail if two messages differ, with every path and both values.
 
-    Either may be a message, a dict, or bytes. For bytes, pass the class as `message`, and the
+    Each may be a message, a dict, or bytes. For bytes, pass the class as `message`, and the
     `version`; the error names the first byte that differs, with its field. `ignore` lists fields
     that may differ, as `Message.path` without indexes.
     """

@@ -1,4 +1,4 @@
-"""The fixture `kafka_cassette`: what it records, and how it replays."""
+"""The fixture `kafka_cassette`: records the traffic of a test, and replays it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RECORDED_BY = "kraftwire's pytest plugin"
 
 @dataclass
 class KafkaCassette:
-    """What a test gets.
+    """The value of the fixture: a replayed or a recorded broker.
 
     Fields:
         bootstrap: where to connect, as `host:port`.
@@ -45,7 +45,7 @@ class KafkaCassette:
 
 @contextmanager
 def open_cassette(item: pytest.Item, has_passed: Callable[[], bool]) -> Iterator[KafkaCassette]:
-    """Replay a test's cassette, or record it if the test passes, which `has_passed` tells."""
+    """Replay a test's cassette, or record it and keep it if `has_passed` returns True."""
     name, ignore = _marked(item)
     path = file_of(item, "cassettes", name, ".jsonl")
     if path.is_file() and not item.config.getoption("--kafka-record"):

@@ -1,4 +1,4 @@
-"""How `assert_same_message` compares, and the message of its error."""
+"""Compares messages for `assert_same_message`, and words its error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def explain_difference(
     version: int | None,
     ignore: Collection[str],
 ) -> str | None:
-    """Return how two messages differ, None if only ignored fields do."""
+    """Return how two messages differ; None if only ignored fields do."""
     kind = message or next(
         (type(one) for one in (actual, expected) if isinstance(one, Message)), None
     )

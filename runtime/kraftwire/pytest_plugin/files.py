@@ -1,4 +1,4 @@
-"""The files of a test, in a folder beside it, by module and test."""
+"""Names and writes the files of a test, in a folder beside it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def file_of(item: pytest.Item, folder: str, name: str | None, suffix: str) -> Pa
 
 
 def safe_name(text: str) -> str:
-    """Return a name for a file; if it had to be changed, a digest keeps it unique."""
+    """Return a name for a file; if it differs from the text, a digest keeps it unique."""
     name = _UNSAFE.sub("-", text).strip("-.")
     if name == text and len(name) <= _MAX_NAME:
         return name
@@ -29,9 +29,9 @@ def safe_name(text: str) -> str:
 
 
 def replace_file(path: Path, data: Iterable[bytes]) -> None:
-    """Write a file, whole or not at all, even if others write it at the same time.
+    """Replace a file atomically, even if others write it at the same time.
 
-    Fails the test if the file cannot be written.
+    Fail the test if the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def replace_file(path: Path, data: Iterable[bytes]) -> None:
 
 
 def shown(path: Path) -> str:
-    """Return the last parts of a path, which do not depend on where the tests are."""
+    """Return the last parts of a path, which are the same wherever the tests are."""
     return "/".join(path.parts[-3:])
 
 

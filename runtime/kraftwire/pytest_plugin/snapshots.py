@@ -1,6 +1,6 @@
-"""Snapshots of messages: JSON for people, and beside it the bytes.
+"""The fixture `message_snapshot`: messages as JSON for people, and as bytes beside it.
 
-Both are compared: the JSON shows what changed, and the bytes show changes of the encoding alone.
+Both are compared: the JSON shows changes of fields, the bytes changes of the encoding alone.
 """
 
 from __future__ import annotations

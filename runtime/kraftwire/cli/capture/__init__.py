@@ -1,1 +1,1 @@
-"""Commands for recorded traffic: `recording` opens it, `frame_output` prints frames."""
+"""Commands for recorded traffic: `recording` opens it, `frame_format` prints frames."""

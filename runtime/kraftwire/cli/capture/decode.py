@@ -1,10 +1,10 @@
-"""`capture decode`: the frames of a cassette or a packet capture, one row each.
+"""`capture decode`: prints the frames of a cassette or a packet capture, one row each.
 
-After the frames, standard error gets counts: frames decoded and encoded back to the same bytes,
-and what of a packet capture was not read and why. A frame that cannot be decoded, or does not
-encode back to the same bytes, is a finding, and so are missing bytes: decoding goes on, and the
-exit code is 1. Requests are read as a broker reads them (see `pairing`); what is unusual about a
-frame is a note, not a finding.
+After the frames, standard error gets counts: frames that were decoded and encoded back to the same
+bytes, and which parts of a packet capture were not read and why. A frame that cannot be decoded, or
+does not encode back to the same bytes, is a finding, and so are missing bytes: decoding goes on,
+and the exit code is 1. Requests are read as a broker reads them (see `pairing`). An unusual frame
+gets a note, which is not a finding.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def decode(
 
 
 class _FrameSummary:
-    """Counts the printed frames by what they are."""
+    """Counts of the printed frames, by kind and result."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -145,7 +145,7 @@ class _FrameSummary:
 
     @property
     def has_findings(self) -> bool:
-        """Whether something was wrong with a frame."""
+        """Whether a frame was not encoded back to the same bytes."""
         return self._counts["encoded back"] < self._counts["frame"]
 
     def lines(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Decoded frames as JSON, as rows of a table, and in full."""
+"""Formats decoded frames: as JSON, as rows of a table, or in full."""
 
 from __future__ import annotations
 

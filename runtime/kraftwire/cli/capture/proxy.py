@@ -1,7 +1,7 @@
-"""`capture proxy`: traffic between clients and a cluster, recorded until it is interrupted.
+"""`capture proxy`: records the traffic between clients and a cluster until it is interrupted.
 
-The first line on standard output is where clients bootstrap, unless the cassette itself goes
-there. Problems go to standard error when they occur, each wording once.
+The first line on standard output is the address for clients, unless the cassette itself goes there.
+Problems go to standard error when they occur, each text once.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def proxy(
     if append and out == _STDOUT:
         raise click.UsageError("--append needs a file")
     security = read_security(upstream_config)
-    _ = security.context  # raises if a file of it is wrong, before a cassette is created
+    _ = security.context  # raises for invalid files before a cassette is created
     _warn(listen, no_redact)
     recorder = _Recorder(out, lambda: _open(out, append, force))
     server = Proxy(
@@ -205,5 +205,5 @@ def _warn(listen: Address, no_redact: bool) -> None:
     if no_redact:
         print_note("warning: secrets are recorded (--no-redact)")
     if not listen.is_loopback:
-        reach = "anybody who reaches it reaches the cluster, in plaintext"
+        reach = "anyone who can connect to it can reach the cluster, in plaintext"
         print_note(f"warning: {listen.host} is not loopback: {reach}")

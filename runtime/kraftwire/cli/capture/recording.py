@@ -1,7 +1,7 @@
-"""The recordings that `capture` commands read: cassettes and packet captures.
+"""Opens the recordings that `capture` commands read: cassettes and packet captures.
 
-The first bytes tell which a file is. libpcap needs the path of a file, so input from a pipe is
-copied to a temporary file first.
+The first bytes of a file show which of them it is. libpcap needs the path of a file, so input from
+a pipe is copied to a temporary file first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Recording:
         return iter(self.frames)
 
     def summary(self) -> Iterator[str]:
-        """Yield what was read of a packet capture, and what was lost."""
+        """Yield the totals and the losses of a packet capture."""
         traffic = self.frames
         if self.pcap is None or not isinstance(traffic, Traffic):
             return
@@ -92,7 +92,7 @@ def open_recording(path: str, registry: Registry) -> Iterator[Recording]:
 
 
 def _check_cassette(magic: bytes, name: str) -> None:
-    """Refuse a file that is not a recording at all, before the reader complains about JSON."""
+    """Refuse a file that is no recording, with a better message than the reader's about JSON."""
     if not magic:
         raise CouldNotDoIt(f"{name} is empty")
     if not magic.lstrip().startswith(b"{"):

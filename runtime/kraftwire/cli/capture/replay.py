@@ -1,8 +1,8 @@
-"""`capture replay`: a recording served as a broker, until it is interrupted.
+"""`capture replay`: serves a recording as a broker would, until it is interrupted.
 
-The first line on standard output is where clients bootstrap. Every request that was not
-recorded is a finding, printed when it arrives. At the end, standard error gets the number of
-answers and what nobody asked for. The exit code is 1 if there were findings.
+The first line on standard output is the address for clients. Every request that was not recorded is
+a finding, printed when it arrives. At the end, standard error gets the number of answers, and the
+recorded requests that did not come. The exit code is 1 if there were findings.
 """
 
 from __future__ import annotations
@@ -169,4 +169,4 @@ def _summarize(core: Replay) -> None:
     print_note(f"{count_of(core.answered, 'request')} answered, {core.missed} not recorded")
     unused = describe_unused(core.tape.unused())
     if unused:
-        print_note(f"nobody asked for: {unused}")
+        print_note(f"recorded but not requested: {unused}")

@@ -1,7 +1,7 @@
-"""The command `explain`: bytes as an annotated hex view, row by row.
+"""The command `explain`: prints bytes as an annotated hex view, row by row.
 
-Every byte is in a row with its field, type and value. An error has a row of its own after
-everything that could be read, and the exit code is 1.
+Every byte is in a row with its field, type and value. An error has its own row after everything
+that could be read, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from kraftwire.cli.messages.bytes_options import bytes_options, choose_way
 from kraftwire.cli.messages.message_lookup import load_registry
 from kraftwire.cli.options.stored import limit_option, log_option, refuse_input_as_output
 from kraftwire.console.failures import CouldNotDoIt, exit_with_findings
-from kraftwire.console.output import on_terminal, output_choice
+from kraftwire.console.output import on_terminal, output_choice, print_note
 from kraftwire.explain.rows import ByteRow, RowReport, Scope
-from kraftwire.printing import printable
 from kraftwire_wire.errors import count_of
 
 _MOST_ON_TERMINAL = 1_000
 _MOST_IN_PAGE = 20_000
 _MAX_BATCH_BYTES = 16 << 20
-"""The default: a row takes many times the memory of the bytes that it explains."""
+"""The default, which is low: a row takes many times the memory of its bytes."""
 _ERRORS_SHOWN = 5
 
 
@@ -47,7 +46,7 @@ _ERRORS_SHOWN = 5
     "--most",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Print at most so many rows; 0 for all. Errors always show.",
+    help="Print at most N rows; 0 for all. Errors are always printed.",
 )
 @click.option("--full", is_flag=True, help="Print all bytes of long values.")
 @output_choice("json", "table", "text", "html")
@@ -95,11 +94,11 @@ def explain(
 def _view(
     form: str, out: Path | None, options: ExplainOptions, pages: list[TextIO], *, full: bool
 ) -> View:
-    """Return what prints the rows; `pages` gets the file to close."""
+    """Return the view for a form; append a file that it opens to `pages`, to be closed."""
     if form == "json":
         return JsonView()
     if form != "html":
-        return TextView(full=full, coloured=False if form == "text" else None)
+        return TextView(full=full, coloured=form == "table" and on_terminal())
 
     def open_page() -> TextIO:
         if out is None:
@@ -130,7 +129,7 @@ def _most(most: int | None, form: str) -> int:
 
 
 class _Limited:
-    """Passes on so many rows, and all rows with problems."""
+    """Passes the first `most` rows on, and all rows with problems."""
 
     def __init__(self, view: View, most: int) -> None:
         self.view = view
@@ -149,10 +148,10 @@ class _Limited:
 def _report(report: RowReport, left_out: int) -> None:
     """Print how many rows were left out, and the errors; set the exit code if there are any."""
     if left_out:
-        click.echo(f"{count_of(left_out, 'row')} left out; --most 0 shows all", err=True)
+        print_note(f"{count_of(left_out, 'row')} left out; --most 0 shows all")
     findings = report.findings
     for error in findings[:_ERRORS_SHOWN]:
-        click.echo(f"Error: {printable(str(error))}", err=True)
+        print_note(f"Error: {error}")
     if len(findings) > _ERRORS_SHOWN:
-        click.echo(f"and {count_of(len(findings) - _ERRORS_SHOWN, 'more error')}", err=True)
+        print_note(f"and {count_of(len(findings) - _ERRORS_SHOWN, 'more error')}")
     exit_with_findings(findings)

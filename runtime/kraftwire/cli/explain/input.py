@@ -1,7 +1,7 @@
-"""The bytes that `explain` is asked to explain, named in one of several ways.
+"""Finds the bytes to explain, which options name in one of several ways.
 
-Each way becomes a function that makes the rows in a scope. If bytes can be read in two ways,
-with and without a length prefix, the first one without an error is used.
+Each way becomes a function that adds rows to a scope. If bytes can be read with and without a
+length prefix, the first reading without an error is used.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ExplainOptions(BytesOptions):
 
     @property
     def files(self) -> list[str]:
-        """Names of the existing files among the inputs."""
+        """The names of the existing files among the inputs."""
         opened = (self.request, self.response, self.batch, self.key, self.value)
         names = [str(file.name) for file in opened if file is not None]
         names += [self.path] if self.path is not None else []
@@ -78,7 +78,7 @@ class ExplainOptions(BytesOptions):
 
 
 def find_explain(options: ExplainOptions, registry: Registry) -> Explain:
-    """Return the function that makes the rows; raise here if the options are wrong."""
+    """Return the function that adds the rows; raise immediately if the options are wrong."""
     return _EXPLAINERS[choose_way(options, WAYS)](options, registry)
 
 
@@ -153,7 +153,7 @@ def _batch(options: ExplainOptions, registry: Registry) -> Explain:
     assert options.batch is not None
     data = options.read(options.batch)
     if not data:
-        raise CouldNotDoIt("there are no bytes to explain")
+        raise CouldNotDoIt("the input is empty")
     reader = BatchExplainer(registry, options.log, options.limit)
     return lambda scope: reader.run(scope, data)
 
@@ -167,7 +167,7 @@ def _record(options: ExplainOptions, registry: Registry) -> Explain:
         parts = [("value", options.read_argument())]
     else:
         if options.value and not options.key and options.id is None:
-            raise click.UsageError("--value needs --key or --id, which tell what it is")
+            raise click.UsageError("--value needs --key or --id, which identify its type")
         if options.id is not None:
             registry.record(log, options.id)
             opener.begin(options.id)
@@ -186,7 +186,9 @@ def _record(options: ExplainOptions, registry: Registry) -> Explain:
 def _file(options: ExplainOptions, registry: Registry) -> Explain:
     assert options.path is not None
     if options.path == "-":
-        raise CouldNotDoIt("a stored file needs its name; read record batches with --batch -")
+        raise CouldNotDoIt(
+            "name the stored file; only record batches can come from a pipe, with --batch -"
+        )
     if options.position is not None and options.offset is not None:
         raise click.UsageError("--position and --offset do not go together")
     path = Path(options.path)
@@ -197,7 +199,7 @@ def _file(options: ExplainOptions, registry: Registry) -> Explain:
     if file.kind not in EXPLAINABLE:
         raise CouldNotDoIt(f"{path} is text ({file.kind.value}); try: kraftwire log dump {path}")
     if not path.stat().st_size:
-        print_note(f"{path} is empty: there is nothing to explain")
+        print_note(f"{path} is empty")
     reader = BatchExplainer(registry, options.log or log_of_topic(file.topic), options.limit)
     return lambda scope: explain_file(
         reader, file, scope, position=options.position, offset=options.offset

@@ -1,4 +1,4 @@
-"""The rows of `explain` as one HTML page, which loads no other file and works without its script.
+"""Writes the rows of `explain` as one HTML page without other files, which needs no script to work.
 
 Nested rows fold. Pointing at a row marks its bytes, and pointing at bytes marks their row;
 without the script, bytes are links to their rows. All text from the input is escaped, and a
@@ -17,7 +17,7 @@ from kraftwire.explain.rows import ByteRow
 from kraftwire.printing import printable
 
 _BYTES_SHOWN = 512
-"""How many bytes of one value the page has, unless `full`."""
+"""How many bytes of one value the page shows, unless `full`."""
 
 _HEAD = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
@@ -48,11 +48,10 @@ class HtmlView:
         self._write_waiting(row.depth)
         self._waiting = row
 
-    def finish(self, note: str = "") -> None:
+    def finish(self) -> None:
         self._write_waiting(-1)
         page = self._start()
         page.write("</details>\n" * len(self._depths))
-        page.write(f"<p>{escape(note)}</p>" if note else "")
         page.write("</section><aside>\n")
         for view, spans in self._hex.items():
             page.write(f"<h2>{escape(printable(view)) or 'bytes'}</h2><div class=hex>\n")

@@ -1,7 +1,7 @@
-"""The rows of `explain` as JSON, and as the lines of a table.
+"""Prints the rows of `explain` as JSON, or as the lines of a table.
 
-Lines are printed while the bytes are read, so the columns have fixed widths: a longer cell moves
-the rest of its line.
+Lines are printed while the bytes are read, so columns have fixed widths: a longer cell shifts the
+rest of its line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from kraftwire.cli.messages.named_numbers import with_name
-from kraftwire.console.output import on_terminal, print_json
+from kraftwire.console.output import print_json
 from kraftwire.console.times import format_time
 from kraftwire.explain.rows import ByteRow
 from kraftwire.printing import printable
@@ -23,7 +23,7 @@ from kraftwire_wire.errors import count_of
 from kraftwire_wire.uuids import format_uuid
 
 _BYTES_SHOWN = 8
-"""How many bytes a line has; longer ranges get fewer, and the number of the rest."""
+"""How many bytes a line has; a longer range shows fewer, and how many follow."""
 _BYTES_BEFORE_MORE = 5
 _TEXT_SHOWN = 200
 _INDENT = "  "
@@ -79,7 +79,7 @@ def _kind(row: ByteRow) -> str:
 
 
 def _range_text(row: ByteRow) -> str:
-    """Return the first and the last byte; nothing for a row without bytes of its own."""
+    """Return the first and the last byte; empty for a row without its own bytes."""
     if not row.is_leaf and row.start == row.end:
         return ""
     if row.end - row.start <= 1:
@@ -137,7 +137,7 @@ def _bytes_text(value: bytes) -> str:
 
 
 def json_row(row: ByteRow) -> dict[str, Any]:
-    """Return the row as JSON, without what it does not have."""
+    """Return the row as JSON, without empty values."""
     obj: dict[str, Any] = {"start": row.start}
     if row.is_leaf or row.end != row.start:
         obj["end"] = row.end
@@ -180,13 +180,13 @@ class JsonView:
 
 
 class TextView:
-    """A line for each row, coloured on a terminal."""
+    """A line for each row."""
 
-    def __init__(self, *, full: bool, coloured: bool | None = None) -> None:
-        # With `full`, a row shows all its bytes, on more lines.
+    def __init__(self, *, full: bool, coloured: bool) -> None:
+        """With `full`, a row shows all its bytes, on several lines."""
         self._full = full
         self._console: Any = None
-        if on_terminal() if coloured is None else coloured:
+        if coloured:
             from rich.console import Console
 
             self._console = Console(soft_wrap=True, highlight=False)

@@ -1,4 +1,4 @@
 """Commands for consumer groups, from their coordinators' logs, without a broker.
 
-`reading` has what both commands share, `group_format` turns groups into JSON and texts.
+`reading` replays the logs for both commands, `group_format` formats groups as JSON and text.
 """

@@ -1,6 +1,6 @@
-"""Groups and their events as the JSON objects and the texts that `groups show` and `history` print.
+"""Formats groups and their events as the JSON and text that `groups show` and `history` print.
 
-Topics have a name and an id; one that the logs do not tell is null.
+Topics have a name and an id; one that the logs do not have is null.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 
 class GroupFormat:
-    """Formats groups; `names` maps ids to names of topics, and may grow meanwhile."""
+    """Formats groups; `names` has the names of topics by id, and may grow meanwhile."""
 
     def __init__(self, names: Mapping[UUID, str]) -> None:
         self.names = names
@@ -88,7 +88,6 @@ class GroupFormat:
         return obj
 
     def event_json(self, event: GroupEvent) -> Json:
-        """Return something that happened."""
         change = event.change
         obj: Json = {
             "log": event.topic,
@@ -110,21 +109,21 @@ class GroupFormat:
         return obj
 
     def topic_json(self, name: str | None, topic_id: UUID | None) -> Json:
-        """Return the name and the id of a topic, of which one may be unknown."""
+        """Return the name and the id of a topic; one of them may be unknown."""
         return {"topic": self.topic_name(name, topic_id), "topicId": _id(topic_id)}
 
     def topic_name(self, name: str | None, topic_id: UUID | None) -> str | None:
-        """Return the name of a topic, None if it is unknown."""
+        """Return the name of a topic; None if it is unknown."""
         if name is None and topic_id is not None:
             return self.names.get(topic_id)
         return name
 
     def topic_text(self, name: str | None, topic_id: UUID | None) -> str | None:
-        """Return the name of a topic, its id if the name is unknown."""
+        """Return the name of a topic, or its id if the name is unknown."""
         return self.topic_name(name, topic_id) or _id(topic_id)
 
     def part_json(self, part: GroupPart, kind: GroupType) -> Json:
-        """Return one part of a group; `kind` tells what its members' states mean."""
+        """Return one part of a group; the meaning of its members' states depends on `kind`."""
         match part:
             case CommittedOffset():
                 return _offset(part)
@@ -210,7 +209,7 @@ class GroupFormat:
 
 
 def member_state(kind: GroupType, state: int | None) -> str | None:
-    """Return the name of a member's state, None if it has none."""
+    """Return the name of a member's state; None if it has none."""
     return None if state is None else MEMBER_STATES[kind].get(state)
 
 
@@ -266,7 +265,7 @@ def _share_partition(part: SharePartition) -> Json:
 
 
 def _present(obj: Json) -> Json:
-    """Leave out what is empty, as most of it is in most groups."""
+    """Leave out empty values: most groups have few others."""
     return {name: value for name, value in obj.items() if value not in (None, [], {})}
 
 

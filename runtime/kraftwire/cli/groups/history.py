@@ -1,4 +1,4 @@
-"""The command `groups history`: everything that happened to groups, in order."""
+"""The command `groups history`: prints every change of groups, in order."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def history(
     """Print what happened to groups: a table on a terminal, JSON Lines when piped.
 
     PATH is as for `kraftwire groups show`. The order is that of the log, partition after
-    partition; a group is in one of them. Offsets committed in a transaction count from its end,
-    and those of an aborted transaction never. Compaction removes all but the newest records, so
-    expect gaps in the past.
+    partition; a group is in one of them. Offsets committed in a transaction appear when it
+    ends, and not if it is aborted. Compaction removes all but the newest records, so expect
+    gaps in the past.
 
     Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
 

@@ -1,4 +1,4 @@
-"""How the commands of `groups` read the logs: their options, replay, groups that do not exist."""
+"""Replays the logs for the commands of `groups`, and checks that named groups exist."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def replay(
     *,
     prints: bool = False,
 ) -> Iterator[GroupEvent]:
-    """Apply the logs to `into` and yield the events; add what cannot be read to the findings.
+    """Apply the logs to `into` and yield the events; add unreadable records to the findings.
 
     `label` and `prints` are for `progress`.
     """

@@ -1,4 +1,4 @@
-"""The command `groups show`: the groups at the end of their logs, or at a time."""
+"""The command `groups show`: prints groups at the end of their logs, or at a time."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The command `log dump`: everything in Kafka's files, record by record.
+"""The command `log dump`: prints the content of Kafka's files, record by record.
 
-Of directories, the segments in use are printed; a file named on the command line is always
-printed. Damage does not end the dump: file, position and reason go to standard error, the dump
-goes on after the damage, and the exit code is 1.
+For a directory it prints the segments in use; a file named on the command line is always printed.
+After damage it prints file, position and reason on standard error and goes on, and the exit code
+is 1.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class DumpOptions:
 )
 @log_option
 @click.option(
-    "--all", "all_files", is_flag=True, help="Of directories, print every file of Kafka's."
+    "--all", "all_files", is_flag=True, help="For directories, print every file of Kafka's."
 )
 @click.option("--redact", is_flag=True, help="Leave out secrets: SCRAM, tokens, passwords.")
 @click.option("--redact-payloads", is_flag=True, help="Leave out secrets and all untyped bytes.")
@@ -100,10 +100,10 @@ class DumpOptions:
 @output_choice("json", "table", "parquet")
 @click.option("--out", type=click.Path(path_type=Path), help="The file for -o parquet.")
 def dump(paths: tuple[Path, ...], output: str | None, out: Path | None, **given: Any) -> None:
-    """Print what Kafka's files hold: a table on a terminal, JSON Lines when piped.
+    """Print the content of Kafka's files: a table on a terminal, JSON Lines when piped.
 
     PATH is a data directory, a partition directory, or a file: a segment, an index, a
-    snapshot, a checkpoint. The path tells what records mean: those of __cluster_metadata,
+    snapshot, a checkpoint. The topic comes from the path: records of __cluster_metadata,
     __consumer_offsets and Kafka's other internal topics are decoded and printed as messages.
 
     Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
@@ -244,7 +244,7 @@ class _Dump:
             self._findings.add(error)
             return
         schema = self._options.log or log_of_topic(file.topic)
-        # Without a topic, the bytes may be those of messages with secrets.
+        # Without a topic, the bytes may be messages with secrets.
         has_schema = schema is not None or file.topic is None or batch.header.is_control
         for record in records:
             typed = None

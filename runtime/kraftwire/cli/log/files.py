@@ -1,4 +1,4 @@
-"""The small files of a data directory as JSON objects: indexes, checkpoints, snapshots."""
+"""Reads the small files of a data directory as JSON objects: indexes, checkpoints, snapshots."""
 
 from __future__ import annotations
 

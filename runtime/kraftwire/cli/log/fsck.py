@@ -1,4 +1,4 @@
-"""The command `log fsck`: every file of Kafka's checked against itself and its neighbours."""
+"""The command `log fsck`: checks every file of Kafka's, and compares it with the others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ID_FIELDS = "directory cluster_id node_id directory_id topic topic_id"
 @limit_option
 @output_option
 def fsck(paths: tuple[Path, ...], limit: int, output: str | None) -> None:
-    """Check what Kafka stored: findings as a table on a terminal, JSON Lines when piped.
+    """Check Kafka's files: findings as a table on a terminal, JSON Lines when piped.
 
     Reads every batch: CRC, records, offsets and leader epochs that go up. Compares each index
     with its segment, producer snapshots and checkpoints with the batches, and the ids of
@@ -80,7 +80,7 @@ def _print_tables(identities: list[DirectoryIdentity], findings: list[Finding]) 
 
 
 def _id_rows(identities: list[DirectoryIdentity]) -> list[tuple[str, str, str]]:
-    """Every id once: clusters, then directories, then topics, and where each was found."""
+    """Return every id and where it was found: of clusters, then directories, then topics."""
     ids = [("cluster", row.cluster_id, row.directory) for row in identities]
     ids += [
         (f"directory of node {row.node_id}", row.directory_id, row.directory) for row in identities

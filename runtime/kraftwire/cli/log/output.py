@@ -1,4 +1,4 @@
-"""Where `log dump` prints: JSON Lines, tables piece by piece, or a Parquet file."""
+"""The outputs of `log dump`: JSON Lines, tables printed in pieces, or a Parquet file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROWS_AT_ONCE = 1000
 
 
 class DumpOutput:
-    """Receives what `log dump` reads; each output prints the part that it can."""
+    """Gets everything that `log dump` reads; each output prints the kinds that it can."""
 
     def record(self, file: LogFile, batch: Batch, record: Record, content: RecordContent) -> None:
         """Print a record."""
@@ -37,7 +37,7 @@ class DumpOutput:
         """Print what is still buffered."""
 
     def give_up(self) -> None:
-        """Leave no file behind that looks complete."""
+        """End after a failure, without a file that looks complete."""
 
 
 @contextmanager

@@ -1,8 +1,8 @@
-"""Batches and records as the JSON objects that `log dump` prints.
+"""Formats batches and records as the JSON objects that `log dump` prints.
 
-Bytes are base64, hex or text; text of bytes that are not UTF-8 keeps every byte, as the
-single surrogates of Python's surrogateescape. Headers are a list of pairs, since their
-order and repetition mean something.
+Bytes are base64, hex or text; in text, bytes that are not UTF-8 are kept as the lone surrogates of
+Python's surrogateescape. Headers are a list of pairs, since their order matters and keys may
+repeat.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BYTES_FORMS = ("base64", "hex", "utf8")
 
 
 class RecordContent(NamedTuple):
-    """A record's message, if it could be decoded, and whether records of its log have any."""
+    """A record's message, if it could be decoded, and whether records of its log are messages."""
 
     typed: TypedRecord | None = None
     has_schema: bool = False
@@ -113,7 +113,7 @@ class RecordFormat:
 
 
 def timestamp_type(header: BatchHeader) -> str:
-    """Return whose clock the timestamps of a batch are from, in Kafka's words."""
+    """Return the type of a batch's timestamps by Kafka's name."""
     if header.magic == 0:
         return "NoTimestampType"
     return "LogAppendTime" if header.has_log_append_time else "CreateTime"
@@ -145,7 +145,7 @@ def _redacted(value: bytes | None) -> str | None:
 
 
 def _place(file: LogFile) -> dict[str, Any]:
-    """Topic and partition; the file if they do not identify it, as with metadata snapshots."""
+    """Return topic and partition, and the file unless they identify it (not for snapshots)."""
     place: dict[str, Any] = {}
     if file.partition is not None:
         place = {"topic": file.partition.topic, "partition": file.partition.partition}

@@ -1,4 +1,4 @@
-"""The command `log salvage`: the readable batches of damaged logs, copied to clean segments."""
+"""The command `log salvage`: copies the readable batches of damaged logs to clean segments."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _COLUMNS = ("file", "bytes", "lost offsets", "reason")
 )
 @output_option
 def salvage(paths: tuple[Path, ...], out: Path, output: str | None) -> None:
-    """Copy what is readable of damaged logs to clean segments with new indexes.
+    """Copy the readable batches of damaged logs to clean segments with new indexes.
 
     Batches whose CRC matches are copied, also those after damage. A line for each lost range
-    of bytes gives the offsets that are lost with it. PATH is only read. Below DIR, partitions
+    of bytes gives the offsets that are lost with it. PATH is only read. In DIR, partitions
     keep their names, and a broker can be started on it.
 
     Exit codes: 0 nothing was lost, 1 something was, 2 could not do it.
@@ -70,7 +70,7 @@ def salvage(paths: tuple[Path, ...], out: Path, output: str | None) -> None:
 
 def _not_read(problem: KraftwireError) -> Loss:
     """Return the loss of a file or directory that cannot be read at all."""
-    assert isinstance(problem, UnreadableFile), "that is what a search reports"
+    assert isinstance(problem, UnreadableFile), "a search reports nothing else"
     return Loss(problem.file, 0, 0, f"left out: {problem.reason}", None, None)
 
 
@@ -80,7 +80,7 @@ def _check_target(out: Path, paths: tuple[Path, ...]) -> None:
         raise CouldNotDoIt(f"{out} exists and is not an empty directory")
     for path in paths:
         if out.resolve().is_relative_to(path.resolve()):
-            raise CouldNotDoIt(f"{out} is within {path}, which must stay as it is")
+            raise CouldNotDoIt(f"{out} is within {path}, which must not change")
 
 
 def _is_data_directory(partition: Partition) -> bool:

@@ -1,4 +1,4 @@
-"""The command `log scan`: what partitions contain, from the headers of batches alone."""
+"""The command `log scan`: counts what partitions contain, by the headers of batches only."""
 
 from __future__ import annotations
 

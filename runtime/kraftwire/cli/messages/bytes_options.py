@@ -1,7 +1,7 @@
 """The options of `decode` and `explain` that name bytes, and which of them go together.
 
-Bytes are named in one of several ways: as a request, a response, a message, a record. A `Way`
-says which other options it needs, and which it allows.
+Bytes can be named in several ways: as a request, a response, a message, a record. A `Way` has the
+other options that it needs, and those that it allows.
 """
 
 from __future__ import annotations

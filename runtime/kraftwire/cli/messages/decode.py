@@ -1,4 +1,4 @@
-"""The command `decode`: bytes of a request, a response, a message or a record to fields.
+"""The command `decode`: decodes the bytes of a request, a response, a message or a record.
 
 An invalid encoding is a finding: the error, with field path and byte offset in the input, goes
 to standard error, and the exit code is 1.
@@ -66,13 +66,13 @@ def decode(
 ) -> None:
     """Decode bytes: a table on a terminal, JSON Lines when piped.
 
-    FILE can be - for standard input, and is hex, base64 or binary. Of several requests in a
-    file, each after its length, each gets a line. `kraftwire encode` turns the JSON back into
-    the same bytes.
+    FILE can be - for standard input, and is hex, base64 or binary. If a file has several
+    requests, each after its length, each gets a line. `kraftwire encode` turns the JSON back
+    into the same bytes.
 
-    LOG of --record is cluster-metadata or remote-log, whose records are only a value (FILE),
-    or group, share or transaction, where the id of the key tells what the value is (--key,
-    --value with --id, or both files).
+    LOG of --record is cluster-metadata or remote-log, whose records have only a value (FILE),
+    or group, share or transaction, where the id in the key is needed to decode the value
+    (--key, --value with --id, or both files).
 
     \b
     Examples:
@@ -103,7 +103,7 @@ def decode(
 
 
 def _not_canonical(decoded: DecodedMessage) -> str:
-    """Return what encoding the message would write differently, and the first place."""
+    """Return how encoding would write the message differently, and the first place."""
     first = decoded.deviations[0]
     return f"{decoded.name}: {summary(decoded.deviations)}; first: {first}"
 
@@ -117,7 +117,7 @@ def _show(decoded: DecodedMessage, style: JsonStyle, as_json: bool) -> None:
     print_table(COLUMNS, message_rows(decoded), title(decoded))
 
 
-# -- the four ways; each yields messages, or an error message if decoding goes on ---------
+# -- the four ways; each yields messages, and the error of a message if others follow -----
 
 
 def _requests(options: DecodeOptions, registry: Registry) -> Iterator[DecodedMessage | str]:
@@ -214,7 +214,7 @@ def _record(options: DecodeOptions, registry: Registry) -> Iterator[DecodedMessa
         yield key
     if options.value is not None:
         assert record_id is not None
-        registry.record(log, record_id)  # raises if --id is wrong: that is no finding
+        registry.record(log, record_id)  # a wrong --id is not a finding
         yield decoded_message.decode_value(registry, log, record_id, options.read(options.value))
 
 

@@ -51,16 +51,14 @@ class DecodedMessage:
     header: Message | None = None
     record: RecordPart | None = None
     deviations: tuple[Deviation, ...] = ()
-    """Where the bytes were not canonical; `with_deviations` finds out."""
+    """Where the bytes were not canonical; `with_deviations` fills it."""
 
     @property
     def name(self) -> str:
-        """Name of the message."""
         return type(self.message).__name__
 
     @property
     def header_version(self) -> int:
-        """Version of the header that a message in this version has."""
         return self.message.header_version(self.version)
 
     def to_json(self, style: JsonStyle) -> dict[str, Any]:
@@ -77,7 +75,7 @@ class DecodedMessage:
 
 
 def deviations_json(deviations: Iterable[Deviation]) -> list[dict[str, Any]]:
-    """Return the list under `notCanonical`, which is for people: `encode` ignores it."""
+    """Return the list for `notCanonical`, which informs users: `encode` ignores it."""
     return [
         {"path": one.path, "offset": one.offset, "bytes": one.size, "reason": one.reason}
         for one in deviations
@@ -109,12 +107,12 @@ def decode_response(
 def with_deviations(
     registry: Registry, decoded: DecodedMessage, frame: bytes, lenient: bool
 ) -> DecodedMessage:
-    """Add where the frame that a message was decoded from is not canonical."""
+    """Return a message with the places where its frame is not canonical."""
     try:
         if encode(registry, decoded) == frame:
             return decoded
     except KraftwireError:
-        pass  # decoded leniently, it may have no encoding
+        pass  # a message that was decoded leniently may have no encoding
     header = None
     if decoded.header is not None:
         header = type(decoded.header), decoded.header_version
@@ -146,7 +144,7 @@ def decode_value(registry: Registry, log: str, record_id: int, value: bytes) -> 
         stored = decode_coordinator_value(registry, log, record_id, value)
     except UnsupportedVersion as error:
         raise DecodeError(str(error), "version", 0) from None
-    assert stored is not None, "bytes are no tombstone"
+    assert stored is not None, "bytes are not a tombstone"
     return DecodedMessage(
         stored.message, stored.version, record=RecordPart(log, record_id, "value")
     )
@@ -201,12 +199,12 @@ def _header(registry: Registry, message: Message, version: int, obj: object) -> 
     name = HEADERS.get(message.LAYOUT.type)
     if name is None:
         raise DecodeError(f"{type(message).__name__} has no header")
-    header: Any = registry.message(name).from_json(obj, message.header_version(version))
-    if name == "RequestHeader" and header.request_api_version != version:
-        reason = f"{header.request_api_version}, but the version of the message is {version}"
+    header = registry.message(name).from_json(obj, message.header_version(version))
+    of_header = getattr(header, "request_api_version", version)
+    if of_header != version:
+        reason = f"{of_header}, but the version of the message is {version}"
         raise DecodeError(reason, "requestApiVersion")
-    loaded: Message = header
-    return loaded
+    return header
 
 
 def _record_part(registry: Registry, name: str, obj: object) -> RecordPart:
@@ -224,14 +222,14 @@ def _record_part(registry: Registry, name: str, obj: object) -> RecordPart:
     return RecordPart(log, record_id, part)
 
 
-def _member(obj: dict[str, Any], key: str, wanted: type[T]) -> T:
+def _member(obj: dict[str, Any], key: str, kind: type[T]) -> T:
     """Return the value of a key; raise `DecodeError` if it has another type."""
     if key not in obj:
         raise DecodeError("missing", key)
     value = obj[key]
-    if type(value) is not wanted:
-        kind = {str: "a string", int: "an integer", dict: "an object"}[wanted]
-        raise DecodeError(f"expected {kind}", key)
+    if type(value) is not kind:
+        expected = {str: "a string", int: "an integer", dict: "an object"}[kind]
+        raise DecodeError(f"expected {expected}", key)
     return value
 
 

@@ -1,4 +1,4 @@
-"""The command `encode`: JSON, as `decode` prints it, to bytes."""
+"""The command `encode`: encodes the JSON that `decode` prints."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def encode(
     output: str,
     messages: str,
 ) -> None:
-    """Encode JSON that decode printed to the bytes that it was decoded from.
+    """Encode the JSON that decode printed, to the same bytes.
 
     FILE has one object after another, and is standard input by default. With --message the
     objects are bare messages, in either JSON style.

@@ -1,4 +1,4 @@
-"""The command `fields`: the wire layout of a message, in one version or in all."""
+"""The command `fields`: prints the wire layout of a message, in one version or in all."""
 
 from __future__ import annotations
 

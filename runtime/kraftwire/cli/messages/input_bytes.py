@@ -1,4 +1,4 @@
-"""Input of `decode` and `explain`: a file as hex, base64 or binary, perhaps with a length prefix.
+"""Reads the input of `decode` and `explain`: hex, base64 or binary, perhaps with a length prefix.
 
 Without `--input`, pairs of hex digits and white space are hex, text that is base64 to the last
 character is base64, and everything else is binary; white space alone is empty input. A length
@@ -48,7 +48,7 @@ def read_input(file: IO[bytes]) -> bytes:
 
 
 def parse_input(raw: bytes, form: str | None) -> bytes:
-    """Return the bytes that the content of a file means; `form` is the value of `--input`."""
+    """Return the bytes that a file's content represents; `form` is the value of `--input`."""
     if form == "binary":
         return raw
     text = raw.translate(None, _SPACE)

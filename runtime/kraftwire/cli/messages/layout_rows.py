@@ -1,8 +1,8 @@
-"""A message's LAYOUT as rows for people: what each version has on the wire.
+"""Formats a message's LAYOUT as rows: the fields of one version, or of all.
 
 `wire_rows` yields one version in wire order: untagged fields in the order of the spec, then, in
 a flexible version, the struct's tag section with the tagged fields by ascending tag.
-`version_rows` yields all versions: in which each field is present, nullable and tagged.
+`version_rows` yields the fields of all versions.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _ZEROS = (0, "", b"", False, (), UUID(int=0))
 
 @dataclass(frozen=True, slots=True)
 class FieldRow:
-    """One field of a message: where it stands, and what it is.
+    """One field of a message: its place and its type.
 
     `field` is None for a tag section, whose tagged fields follow one level deeper. `in_version`
-    is the field as the version has it, where the rows are those of one version.
+    is the field in the version that the rows show; None if they show all versions.
     """
 
     path: str
@@ -38,7 +38,7 @@ class FieldRow:
 
     @property
     def unit(self) -> str | None:
-        """The unit that the name says a number is in."""
+        """The unit of a number, according to its name."""
         if self.field is None or self.field.type not in _WITH_UNITS:
             return None
         name = self.field.name
@@ -46,7 +46,7 @@ class FieldRow:
 
     @property
     def label(self) -> str:
-        """The attribute, and the spec's name where the two differ in more than case."""
+        """The attribute, and the spec's name if the two differ in more than case."""
         if self.field is None:
             return "tag section"
         name, spec_name = self.field.name, self.field.spec_name
@@ -55,12 +55,12 @@ class FieldRow:
 
 
 def wire_rows(message: type[Message], version: int) -> Iterator[FieldRow]:
-    """The fields of one version, in wire order."""
+    """Yield the fields of one version, in wire order."""
     return _Walk(message, version).struct(message, "", 0, ())
 
 
 def version_rows(message: type[Message]) -> Iterator[FieldRow]:
-    """The fields of all versions, in the order of the spec."""
+    """Yield the fields of all versions, in the order of the spec."""
     return _Walk(message, None).struct(message, "", 0, ())
 
 
@@ -74,7 +74,7 @@ class _Walk:
     def struct(
         self, struct: type[Struct], path: str, depth: int, within: tuple[type[Struct], ...]
     ) -> Iterator[FieldRow]:
-        """The rows of a struct; one that holds itself is shown once."""
+        """Yield the rows of a struct; show a recursive one only once."""
         if struct in within:
             return
         within = (*within, struct)
@@ -109,7 +109,7 @@ class _Walk:
 
 
 def _shown_type(kind: Type, *, compact: bool) -> str:
-    """The type in its wire form; `compact` says that lengths are unsigned varints."""
+    """Return the type in its wire form; with `compact`, lengths are unsigned varints."""
     if isinstance(kind, Array):
         shown = f"array of {_shown_type(kind.element, compact=compact)}"
     elif kind in _COMPACT_TYPES:
@@ -120,7 +120,7 @@ def _shown_type(kind: Type, *, compact: bool) -> str:
 
 
 def shown_default(field: Field) -> str | None:
-    """The default, where it is not the zero of the type."""
+    """Return the default; None if it is the zero of the type."""
     default = field.default
     if default is None:
         return "not sent" if field.is_optional_struct else "null"
@@ -132,7 +132,7 @@ def shown_default(field: Field) -> str | None:
 
 
 def json_default(field: Field) -> Any:
-    """The default as JSON; a struct of defaults is an empty object."""
+    """Return the default as JSON; a struct of defaults is an empty object."""
     default = field.default
     if default == ():
         return [] if field.is_array else {}
@@ -144,7 +144,7 @@ def json_default(field: Field) -> Any:
 
 
 def shown_versions(versions: range, within: range) -> str:
-    """Versions as specs write them, open at the end where they last."""
+    """Return versions as specs write them: `2+` if they include the last of `within`."""
     if versions == NEVER or not versions:
         return ""
     if versions[-1] < within[-1]:

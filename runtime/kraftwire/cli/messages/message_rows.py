@@ -1,6 +1,6 @@
-"""A decoded message as the rows of a table: one row for each field, nested ones indented.
+"""Formats a decoded message as rows of a table: one for each field, nested ones indented.
 
-The rows show the values of the JSON form; LAYOUT tells what each value is.
+The rows show the values of the JSON form; LAYOUT has their types.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _text(field: Field, value: Any) -> str:
 
 
 def _bytes(value: str) -> str:
-    """Return bytes as hex, cut off if they are long: the JSON has them whole."""
+    """Return bytes as hex; cut long ones, which the JSON has in full."""
     raw = base64.b64decode(value)
     more = "..." if len(raw) > _MAX_SHOWN_BYTES else ""
     count = count_of(len(raw), "byte")

@@ -1,4 +1,4 @@
-"""The command `metadata diff`: what differs between two states of a cluster."""
+"""The command `metadata diff`: prints the differences between two states of a cluster."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def diff(
     """Compare the metadata at two offsets, of two nodes, or in two snapshots.
 
     A and B are paths as for `kraftwire metadata show`. Without B, two offsets of A are
-    compared. The JSON has an object a line for each entity that was added, removed or changed:
-    change, kind, entity, before, after. If it changed, before and after have the fields that
-    differ. A topic that was deleted and created again is one removed, one added.
+    compared. The JSON has one line for each entity that was added, removed or changed: change,
+    kind, entity, before, after. If it changed, before and after have the fields that differ. A
+    topic that was deleted and created again counts as one removed and one added.
 
     Exit codes: 0 equal, 1 something differs or is damaged, 2 could not do it.
 

@@ -1,4 +1,4 @@
-"""The command `metadata history`: what each record of the metadata log changed."""
+"""The command `metadata history`: prints what each record of the metadata log changed."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def history(
     """Print what each metadata record changed: a table on a terminal, JSON Lines when piped.
 
     PATH is a data directory, a __cluster_metadata-0 directory or a segment (.log). Records of a
-    transaction are printed when it has ended, and never if it was aborted. The last records of
-    a log may be uncommitted; no file shows that.
+    transaction are printed when it ends, and not if it is aborted. The last records of a log
+    may be uncommitted; no file shows that.
 
     The JSON has, for each record, offset, timestamp, epoch, type, description, and changes as
     `kraftwire metadata diff` prints them; with --topic, also the changed partitions in full.
@@ -165,7 +165,7 @@ def _json(step: HistoryStep, topic: str | None, partition: int | None) -> dict[s
 
 
 def _print_steps(steps: Iterator[HistoryStep]) -> None:
-    table = PiecewiseTable(_COLUMNS, folded=("type", "what"))
+    table = PiecewiseTable(_COLUMNS, folded=("what",))
     for step in steps:
         table.add((step.offset, format_time(step.timestamp), step.type, step.description))
     table.flush()

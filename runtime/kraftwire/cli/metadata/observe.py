@@ -1,4 +1,4 @@
-"""The command `observe`: the metadata log of a running quorum, replicated to a directory."""
+"""The command `observe`: replicates the metadata log of a running quorum to a directory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LOOK_EVERY_S = 0.05
 
 @click.command("observe")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--follow", is_flag=True, help="Go on, and print committed records as JSON Lines.")
+@click.option("--follow", is_flag=True, help="Continue, and print committed records as JSON Lines.")
 @click.option("--redact", is_flag=True, help="Leave out secrets: SCRAM, tokens, passwords.")
 @click.option(
     "--image",
@@ -61,8 +61,8 @@ def observe(
 ) -> None:
     """Replicate the metadata log of a running quorum to DIRECTORY, as one of its observers.
 
-    It ends when DIRECTORY has everything that was committed at the start. With --follow it goes
-    on until Ctrl-C, and prints records as they are committed, from the old end of DIRECTORY on.
+    It ends when DIRECTORY has all records that were committed at the start. With --follow it
+    continues until Ctrl-C and prints committed records, beginning after those in DIRECTORY.
     `kraftwire metadata`, `kraftwire log` and nodes of Kafka can read DIRECTORY.
 
     Exit codes: 0 done, 1 some records could not be decoded, 2 could not do it.
@@ -106,7 +106,7 @@ async def _replicate(
     image: Path | None,
     cluster_id: str | None,
 ) -> None:
-    """Go on to an offset, or until a signal, and keep the image up to date meanwhile."""
+    """Run until an offset or a signal, and keep the image up to date meanwhile."""
     stopped, loop = stop_event(), asyncio.get_running_loop()
     written, at = -1, 0.0
     while not stopped.is_set() and not node.ended.done():

@@ -1,4 +1,4 @@
-"""What the commands of `metadata` share: arguments, options, loading an image."""
+"""Arguments and options of the commands of `metadata`, and loading an image."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def kinds_of(only: Collection[str]) -> list[EntityKind]:
 
 
 def load(path: Path, offset: int | None, findings: Findings) -> MetadataImage:
-    """Load the image at an offset; add damage on the way to the findings."""
+    """Load the image at an offset; add damage to the findings."""
     source = find_metadata(path, findings.add)
     with progress(source.size, "metadata") as done:
         image = load_image(source, offset, report=findings.add, done=done)
@@ -56,7 +56,7 @@ def load(path: Path, offset: int | None, findings: Findings) -> MetadataImage:
 
 
 def note_open_transaction(transaction: OpenTransaction | None) -> None:
-    """Print a note about records that were not applied, since their transaction is open."""
+    """Print how many records were not applied, since their transaction is open."""
     if transaction is not None:
         name = f" {transaction.name!r}" if transaction.name else ""
         records = count_of(transaction.records, "record")

@@ -1,4 +1,4 @@
-"""The command `metadata show`: the metadata of a cluster at an offset."""
+"""The command `metadata show`: prints the metadata of a cluster at an offset."""
 
 from __future__ import annotations
 
@@ -116,9 +116,9 @@ def show(
     segment (.log). The state is rebuilt from the newest snapshot that ends at or before the
     offset, and the log after it. The last records of a log may be uncommitted; no file shows that.
 
-    The JSON has an object a line with its "kind": first "image" (offset, epoch, cluster id,
-    leader), then every feature, voter, controller, broker, topic, partition, config, quota,
-    acl, scram, token, producer-ids.
+    The JSON has one object per line, with its "kind": first "image" (offset, epoch, cluster
+    id, leader), then every feature, voter, controller, broker, topic, partition, config,
+    quota, acl, scram, token, producer-ids.
 
     Exit codes: 0 done, 1 something was damaged or unknown, 2 could not do it.
 
@@ -155,7 +155,7 @@ def image_lines(
 
 
 def _facts(image: MetadataImage) -> dict[str, Any]:
-    """Return where the image comes from."""
+    """Return the origin of the image, and the leader."""
     origin = image.provenance
     return {
         "clusterId": origin.cluster_id,

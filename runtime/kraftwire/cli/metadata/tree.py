@@ -1,4 +1,4 @@
-"""Trees: with lines on a terminal, indented elsewhere."""
+"""Prints trees: with lines on a terminal, indented elsewhere."""
 
 from __future__ import annotations
 

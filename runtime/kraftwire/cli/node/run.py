@@ -1,4 +1,4 @@
-"""The command `node run`: a node until SIGTERM or Ctrl-C, when it resigns and stops in order."""
+"""The command `node run`: runs a node until SIGTERM or Ctrl-C, when it resigns and stops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ _log = logging.getLogger("kraftwire.node")
 @click.command("run")
 @config_option
 @click.option(
-    "--example", type=click.Choice(["kv"]), help="Run a state machine: keys and values, by lines."
+    "--example",
+    type=click.Choice(["kv"]),
+    help="Run an example of a state machine: a key-value store.",
 )
 @listen_option(
     "Where the example listens; clients silent for connections.max.idle.ms are disconnected."
@@ -49,7 +51,7 @@ def run(
     connections.max.idle.ms, there are two settings: kraftwire.reserved.connections is the part
     of max.connections for clients authenticated by TLS, and for hosts of voters and bootstrap
     servers (a tenth); kraftwire.peer.connections limits connections to other nodes (8 to 32).
-    64 of the open files that the system allows (ulimit -n, at least 128) are kept for the node.
+    Of the files that the process may open (ulimit -n, at least 128), 64 are kept for the node.
 
     Exit codes: 0 stopped by a signal, 2 could not start, or had to stop.
 
@@ -94,7 +96,7 @@ async def _run(
 async def _served(
     node: Node, machine: KeyValues | NoRecords, listen: Address, properties: NodeProperties
 ) -> AsyncIterator[None]:
-    """Serve the example's clients and Prometheus, as far as they are configured."""
+    """Serve the example's clients and Prometheus if they are configured."""
     limits, prometheus = properties.limits, properties.prometheus
     keys = KeyValueServer(node, machine, limits) if isinstance(machine, KeyValues) else None
     metrics = None if prometheus is None else PrometheusServer(node, prometheus)

@@ -1,5 +1,5 @@
-"""Click options of several groups, and what goes with them.
+"""Click options that several groups have, and their parsers.
 
 - `stored`: paths, offsets, times; `config`: a node's `server.properties`
-- `connection`: where a quorum is; `listen`: addresses of servers; `signals`: how they are stopped
+- `connection`: servers of a quorum; `listen`: addresses; `signals`: SIGINT and SIGTERM
 """

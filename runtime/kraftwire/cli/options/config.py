@@ -1,4 +1,4 @@
-"""The option of commands that read a node's `server.properties`, and how its errors are shown."""
+"""The option for a node's `server.properties`, and how commands print its errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ config_option = click.option(
 
 @contextmanager
 def reporting_problems() -> Iterator[None]:
-    """Print every problem of settings and directories, each on a line of its own."""
+    """Print every problem of settings and directories on its own line."""
     try:
         yield
     except (InvalidProperties, UnusableDirectories) as error:

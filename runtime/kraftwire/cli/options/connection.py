@@ -1,4 +1,4 @@
-"""Options that say where a quorum is and how to connect to it, and the parsers of quorum ids."""
+"""Options for connecting to a quorum, and parsers of its ids and listeners."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _OPTIONS = (
 
 
 class QuorumTarget(NamedTuple):
-    """Where a quorum is, as given on the command line."""
+    """The servers of a quorum and how to connect to them, from the command line."""
 
     servers: tuple[Address, ...]
     are_brokers: bool
@@ -68,12 +68,11 @@ class QuorumTarget(NamedTuple):
     timeout_s: float
 
     async def describe(self) -> Quorum:
-        """Ask for the state of the quorum."""
         return await describe_quorum(self.servers, security=self.security, timeout_s=self.timeout_s)
 
 
 def quorum_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say where a quorum is; the command gets them as `target`."""
+    """Add the options for connecting to a quorum; the command gets them as `target`."""
 
     @wraps(command)
     def with_target(
@@ -128,7 +127,7 @@ def parse_directory_id(_: click.Context, __: click.Parameter, value: str | None)
 def parse_listeners(
     _: click.Context, __: click.Parameter, value: str | None
 ) -> tuple[Listener, ...] | None:
-    """Parse listeners as server.properties has them; for `callback`."""
+    """Parse listeners as in server.properties; for `callback`."""
     if value is None:
         return None
     try:
@@ -141,10 +140,10 @@ def parse_listeners(
 
 
 def format_listener(listener: Listener) -> str:
-    """Return a listener as server.properties has it."""
+    """Return a listener as in server.properties."""
     return f"{listener.name}://{Address(listener.host, listener.port)}"
 
 
 def format_directory_id(directory: UUID | None) -> str | None:
-    """Return the id of a directory as Kafka prints it, None if it is unknown."""
+    """Return the id of a directory as Kafka prints it; None if it is unknown."""
     return None if directory is None else format_uuid(directory)

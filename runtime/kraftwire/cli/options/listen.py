@@ -1,4 +1,4 @@
-"""Addresses on the command line: where a command listens, and where it connects to."""
+"""Options for addresses: the one to listen on, and the one to connect to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 def listen_option(text: str) -> Callable[[F], F]:
-    """Make the option `--listen HOST:PORT`: port 0 for a free one, no host for loopback."""
+    """Make the option `--listen HOST:PORT`; port 0 picks a free one, and no host is loopback."""
     return click.option(
         "--listen",
         default=f"{_LOOPBACK}:0",
@@ -48,7 +48,7 @@ def naming_host(listen: Address) -> Iterator[None]:
 
 
 def print_bootstrap(address: Address, facts: dict[str, object], *, as_json: bool) -> None:
-    """Print where clients bootstrap; in JSON with more facts. A program may wait for it."""
+    """Print the address for clients, in JSON with `facts`; flush, as a program may wait for it."""
     if as_json:
         print_json({"bootstrap": str(address), **facts})
     else:

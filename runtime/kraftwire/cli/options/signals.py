@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM, which end the commands that run until they are told to stop."""
+"""Stops commands at SIGINT and SIGTERM."""
 
 from __future__ import annotations
 

@@ -54,6 +54,6 @@ def time_option(name: str, text: str) -> Callable[[F], F]:
 
 
 def check_range(from_offset: int | None, to_offset: int | None) -> None:
-    """Refuse a range of offsets that is empty."""
+    """Raise `CouldNotDoIt` if a range of offsets is empty."""
     if from_offset is not None and to_offset is not None and to_offset <= from_offset:
         raise CouldNotDoIt(f"--from-offset {from_offset} is not below --to-offset {to_offset}")

@@ -1,1 +1,1 @@
-"""Commands for a running quorum: what `kafka-metadata-quorum` does, also as KIP-856 spells it."""
+"""Commands for a running quorum, like `kafka-metadata-quorum`; KIP-856's spelling works too."""

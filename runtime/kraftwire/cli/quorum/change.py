@@ -34,7 +34,7 @@ _COLUMNS = ("done", "controller", "directory id", "endpoints")
 
 
 class _NewVoter(NamedTuple):
-    """A controller that becomes a voter, and where it listens."""
+    """A controller that becomes a voter, and its listeners."""
 
     key: ReplicaKey
     listeners: tuple[Listener, ...]
@@ -121,7 +121,7 @@ def add(
         new = found if listeners is None else found._replace(listeners=listeners)
     elif controller_id is None or directory_id is None:
         raise click.UsageError(
-            "which controller? Give --config, or --controller-id and --directory-id"
+            "identify the controller: give --config, or --controller-id and --directory-id"
         )
     else:
         key = ReplicaKey(controller_id, directory_id)
@@ -167,7 +167,7 @@ def _configured(path: Path) -> _NewVoter:
     with reporting_problems():
         properties = read_storage_properties(path)
     if not properties.listeners:
-        raise CouldNotDoIt(f"{path}: listeners: there is no controller listener")
+        raise CouldNotDoIt(f"{path}: listeners: no controller listener")
     listeners = advertised_listeners(properties, {})
     if any(not one.port for one in listeners):
         raise CouldNotDoIt(f"{path}: listeners: nobody can connect to port 0; give --listener")
@@ -185,7 +185,7 @@ def _configured(path: Path) -> _NewVoter:
 
 
 def _known_listeners(target: QuorumTarget, key: ReplicaKey) -> tuple[Listener, ...]:
-    """Return the listeners of the voter with the same id, which has another disk."""
+    """Return the listeners of the voter with the same id but another directory."""
     for voter in asyncio.run(target.describe()).voters:
         if voter.replica_id == key.id and voter.listeners:
             return voter.listeners
@@ -204,7 +204,7 @@ def _check_adding(quorum: Quorum, key: ReplicaKey) -> None:
     if key not in seen:
         known = format_directory_id(key.directory_id)
         raise Finding(
-            f"controller {key.id} with {known} does not observe: start it and let it fetch first"
+            f"controller {key.id} with {known} is not an observer: start it and let it fetch first"
         )
 
 

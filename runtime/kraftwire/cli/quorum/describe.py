@@ -1,6 +1,6 @@
-"""The command `quorum describe`: who leads, and how far each replica has come.
+"""The command `quorum describe`: prints the leader, and each replica's progress.
 
-Names are those of `kafka-metadata-quorum`, or of KIP-856 if the command is spelled as there; in
+Names are those of `kafka-metadata-quorum`, or of KIP-856 if the command is spelled that way. In
 JSON they begin with a small letter.
 """
 
@@ -40,7 +40,7 @@ def describe(
     target: QuorumTarget,
     output: str | None,
 ) -> None:
-    """Show the leader, voters and observers of a quorum, and how far they have come.
+    """Show the leader, voters and observers of a quorum, and their progress.
 
     Observers are brokers, and controllers that are not voters. An offset or a time is left out
     if the leader does not know it.
@@ -88,7 +88,7 @@ def _status_of(quorum: Quorum, *, is_kip: bool) -> dict[str, Any]:
 
 
 def _lag_ms(leader: ReplicaStatus | None, behind: ReplicaStatus | None) -> int | None:
-    """Lag of the slowest voter, in ms."""
+    """Return the lag of the slowest voter, in ms; None if it is unknown."""
     if leader is None or behind is None:
         return None
     if leader is behind:
@@ -110,7 +110,7 @@ def _replicas_of(quorum: Quorum) -> list[tuple[ReplicaStatus, str]]:
 
 
 def _replica_row(one: ReplicaStatus, role: str, now: int | None) -> dict[str, Any]:
-    """Return a replica as a row; with `now`, its times are how long ago they were."""
+    """Return a replica as a row; with `now`, its times are relative to that."""
     return {
         "NodeId": one.replica_id,
         "DirectoryId": format_directory_id(one.directory_id),

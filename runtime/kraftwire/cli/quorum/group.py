@@ -4,7 +4,7 @@
     kraftwire quorum --bootstrap-controller localhost:9093 describe --status      as Kafka's tool
     kraftwire quorum --bootstrap-controller localhost:9093 --describe replication as KIP-856
 
-The second and the third are rewritten to the first before anything is parsed.
+The second and third are rewritten to the first before click parses them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import click
 from kraftwire.console.lazy_group import LazyCommand, LazyGroup
 
 _EPILOG = """\b
-Where the quorum is (HOST:PORT, repeatable) and how to connect, before or after a command:
+The servers (HOST:PORT, repeatable) and how to connect, before or after a command:
   --bootstrap-controller or --bootstrap-server, --command-config FILE
 
 \b

@@ -1,1 +1,1 @@
-"""Commands for the directories of a node, as `kafka-storage` has them."""
+"""Commands for the directories of a node, like those of `kafka-storage`."""

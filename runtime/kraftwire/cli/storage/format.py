@@ -1,4 +1,4 @@
-"""The command `storage format`: meta.properties for each directory, and the first voters."""
+"""The command `storage format`: writes meta.properties and the first voters."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _MAX_LEVEL = 0x7FFF
 @click.command("format")
 @click.option("-t", "--cluster-id", required=True, metavar="ID", help="The cluster's id.")
 @config_option
-@click.option("-s", "--standalone", is_flag=True, help="This controller is the one voter.")
+@click.option("-s", "--standalone", is_flag=True, help="This controller is the only voter.")
 @click.option(
     "-I",
     "--initial-controllers",
     metavar="VOTERS",
-    help="The first voters, id@host:port:directory-id,...; the same on each of them.",
+    help="The first voters, id@host:port:directory-id,...; the same for each of them.",
 )
 @click.option(
     "-N",
