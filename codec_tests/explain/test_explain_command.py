@@ -180,7 +180,7 @@ def test_a_stored_file_and_places_in_it() -> None:
         (["there-is-no-such-file.log"], "No such file"),
         ([str(segment_of("codec-none")), "--position", "99999999"], "has no byte"),
         ([str(segment_of("codec-none")), "--offset", "99999999"], "no batch with offset"),
-        (["--batch", "-"], "no bytes"),
+        (["--batch", "-"], "the input is empty"),
         (["--message", "VoteRequest", "--version", "99", "-"], "has no version 99"),
         (["--response", "-", "--name", "ApiVersions", "--version", "99"], "has no version 99"),
     ],
