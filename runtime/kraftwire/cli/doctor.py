@@ -57,7 +57,7 @@ def doctor(output: str | None) -> None:
 
 def _rows() -> Iterator[_Checkup]:
     yield _Checkup("kraftwire", _version("kraftwire"), "")
-    yield _Checkup("engine", ENGINE, _why())
+    yield _Checkup("engine", ENGINE, _engine_reason())
     yield _Checkup("columns", *_columns())
     yield _Checkup("python", platform.python_version(), platform.platform())
     compiler = os.environ.get("CC") or "cc"
@@ -76,7 +76,7 @@ def _rows() -> Iterator[_Checkup]:
     yield _Checkup("pyspark", _version("pyspark"), "")
 
 
-def _why() -> str:
+def _engine_reason() -> str:
     """Return why this engine runs."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
@@ -92,7 +92,7 @@ def _columns() -> tuple[str | None, str]:
         from kraftwire.columns.engine import NATIVE
     except ModuleNotFoundError as error:
         return None, str(error)
-    return ("native", "") if NATIVE is not None else ("python", _why() or _NOT_COMPILED)
+    return ("native", "") if NATIVE is not None else ("python", _engine_reason() or _NOT_COMPILED)
 
 
 def _spark(java: str | None, java_is_of: str) -> tuple[str | None, str]:

@@ -42,10 +42,10 @@ class Guest(Protocol):
         """Close the connection."""
 
 
-class _Sited(NamedTuple):
-    """A connection, and the number of connections of its address."""
+class _Candidate(NamedTuple):
+    """A connection that may be closed, and the number of connections of its address."""
 
-    crowd: int
+    connections: int
     guest: Guest
 
 
@@ -107,29 +107,31 @@ class Admission:
         """Whether there is room for one more; close another connection if necessary."""
         limits = self._limits
         if len(self._sites.get(site, ())) >= limits.connections_per_address:
-            return _make_room(self._sites_and_guests(site))
+            return _make_room(self._candidates(site))
         if self._count >= self._most:
-            if _make_room(self._strangers()):
+            if _make_room(self._untrusted()):
                 return True
             return guest.is_trusted and (
-                _make_room(self._sites_and_guests(*self._sites))
-                or _make_room(self._strangers(), even_busy=True)
+                _make_room(self._candidates(*self._sites))
+                or _make_room(self._untrusted(), even_busy=True)
             )
         if self._count < limits.open_connections or guest.is_trusted:
             return True
-        strangers = self._strangers()
+        strangers = self._untrusted()
         return len(strangers) < limits.open_connections or _make_room(strangers)
 
-    def _strangers(self) -> list[_Sited]:
-        return [one for one in self._sites_and_guests(*self._sites) if not one.guest.is_trusted]
+    def _untrusted(self) -> list[_Candidate]:
+        return [one for one in self._candidates(*self._sites) if not one.guest.is_trusted]
 
-    def _sites_and_guests(self, *sites: str) -> list[_Sited]:
+    def _candidates(self, *sites: str) -> list[_Candidate]:
         return [
-            _Sited(len(self._sites[site]), guest) for site in sites for guest in self._sites[site]
+            _Candidate(len(self._sites[site]), guest)
+            for site in sites
+            for guest in self._sites[site]
         ]
 
 
-def _make_room(guests: Iterable[_Sited], *, even_busy: bool = False) -> bool:
+def _make_room(guests: Iterable[_Candidate], *, even_busy: bool = False) -> bool:
     """Close the least important of these connections; return False if none may be closed."""
 
     def is_at_work(guest: Guest) -> bool:
@@ -139,7 +141,7 @@ def _make_room(guests: Iterable[_Sited], *, even_busy: bool = False) -> bool:
         (one for one in guests if even_busy or not is_at_work(one.guest)),
         key=lambda one: (
             is_at_work(one.guest),
-            -one.crowd,
+            -one.connections,
             one.guest.is_proven,
             one.guest.idle_since,
         ),

@@ -30,9 +30,6 @@ class Reason(StrEnum):
     FLOOD = "too many connections"
 
 
-_QUIET = frozenset({Reason.IDLE})
-
-
 class Complaints:
     """The counts by reason, and the log."""
 
@@ -46,7 +43,7 @@ class Complaints:
         """Count and log a closed connection; `address` is the peer without its port."""
         self.counts[reason] += 1
         extra = {"peer": peer, "reason": reason.name.lower()}
-        if reason in _QUIET:
+        if reason is Reason.IDLE:
             self._logger.debug("closed %s: %s", peer, reason, extra=extra)
         elif self._rate.allows((address, reason)):
             text = shortened(detail)

@@ -39,30 +39,31 @@ class _Value(NamedTuple):
 
 def subject_of(certificate: bytes) -> str:
     """Return the subject of a DER certificate; raise `DecodeError` if it is not valid."""
-    parts = _values(_one(certificate, _SEQUENCE))
-    fields = _values(parts[0].content) if parts else []
+    parts = _parse_values(_parse_single(certificate, _SEQUENCE))
+    fields = _parse_values(parts[0].content) if parts else []
     if fields and fields[0].tag == _VERSION:
         fields = fields[1:]
     if len(fields) < 5:  # number, signature, issuer, validity, subject
         raise DecodeError("the certificate has too few fields", "subject")
-    names = _values(fields[4].content)
+    names = _parse_values(fields[4].content)
     return ",".join(
-        "+".join(_attribute(one) for one in _values(name.content)) for name in reversed(names)
+        "+".join(_format_attribute(one) for one in _parse_values(name.content))
+        for name in reversed(names)
     )
 
 
-def _attribute(attribute: _Value) -> str:
-    parts = _values(attribute.content)
+def _format_attribute(attribute: _Value) -> str:
+    parts = _parse_values(attribute.content)
     if len(parts) != 2 or parts[0].tag != _OID:
         raise DecodeError("an attribute is not a number and a value", "subject")
-    number, value = _number(parts[0].content), parts[1]
+    number, value = _format_identifier(parts[0].content), parts[1]
     keyword = _KEYWORDS.get(number)
     if keyword is None or value.tag not in _TEXTS:
         return f"{keyword or number}=#{value.whole.hex()}"
-    return f"{keyword}={_escaped(value.content.decode(errors='replace'))}"
+    return f"{keyword}={_escape(value.content.decode(errors='replace'))}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     escaped = "".join(f"\\{char}" if char in _ESCAPED else char for char in text)
     escaped = escaped.replace("\0", "\\00")
     kept = escaped.strip(" ")
@@ -71,7 +72,7 @@ def _escaped(text: str) -> str:
     return "\\ " * before + kept + "\\ " * after
 
 
-def _number(content: bytes) -> str:
+def _format_identifier(content: bytes) -> str:
     """Return an object identifier in dotted form."""
     found, value = [], 0
     for byte in content:
@@ -85,14 +86,14 @@ def _number(content: bytes) -> str:
     return ".".join(map(str, (first, found[0] - 40 * first, *found[1:])))
 
 
-def _one(data: bytes, tag: int) -> bytes:
-    values = _values(data)
+def _parse_single(data: bytes, tag: int) -> bytes:
+    values = _parse_values(data)
     if len(values) != 1 or values[0].tag != tag:
         raise DecodeError("not a certificate", "subject")
     return values[0].content
 
 
-def _values(data: bytes) -> list[_Value]:
+def _parse_values(data: bytes) -> list[_Value]:
     """Parse consecutive values."""
     found, position = [], 0
     while position < len(data):

@@ -41,11 +41,11 @@ class Scram:
 
     def final(self, challenge: bytes) -> bytes:
         """Return the message with the client's proof."""
-        found = _attributes(challenge)
+        found = _parse_attributes(challenge)
         nonce = found.get("r", "")
         if not nonce.startswith(self._nonce) or len(nonce) == len(self._nonce):
             raise AuthenticationFailed("SCRAM: the server's nonce does not begin with ours")
-        salted = self._salted(found)
+        salted = self._salt_password(found)
         binding = base64.b64encode(_NO_BINDING)
         without_proof = b"c=" + binding + b",r=" + nonce.encode()
         exchanged = b",".join((self._first, challenge, without_proof))
@@ -57,27 +57,27 @@ class Scram:
 
     def verify(self, outcome: bytes) -> None:
         """Check the server's last message; raise `AuthenticationFailed` if its proof is wrong."""
-        found = _attributes(outcome)
+        found = _parse_attributes(outcome)
         if "e" in found:
             raise AuthenticationFailed(f"SCRAM: the server refused with {found['e']!r}")
         expected = self._expected_proof
-        if not expected or not hmac.compare_digest(_decoded(found, "v"), expected):
+        if not expected or not hmac.compare_digest(_decode_attribute(found, "v"), expected):
             raise AuthenticationFailed("SCRAM: the server did not prove that it knows the password")
 
-    def _salted(self, found: dict[str, str]) -> bytes:
+    def _salt_password(self, found: dict[str, str]) -> bytes:
         text = found.get("i", "")
         iterations = int(text) if text.isdecimal() and len(text) < 10 else 0
         if iterations not in _ITERATIONS:
             allowed = f"{_ITERATIONS[0]} to {_ITERATIONS[-1]}"
             raise AuthenticationFailed(f"SCRAM: {text[:20]!r} iterations are not {allowed}")
-        salt = _decoded(found, "s")
+        salt = _decode_attribute(found, "s")
         return hashlib.pbkdf2_hmac(self._hash, self._password, salt, iterations)
 
     def _hmac(self, key: bytes, text: bytes) -> bytes:
         return hmac.digest(key, text, self._hash)
 
 
-def _attributes(message: bytes) -> dict[str, str]:
+def _parse_attributes(message: bytes) -> dict[str, str]:
     """Parse comma-separated attributes: a letter, `=` and a value."""
     try:
         parts = message.decode().split(",")
@@ -88,7 +88,7 @@ def _attributes(message: bytes) -> dict[str, str]:
     return {part[0]: part[2:] for part in reversed(parts)}
 
 
-def _decoded(found: dict[str, str], name: str) -> bytes:
+def _decode_attribute(found: dict[str, str], name: str) -> bytes:
     try:
         return base64.b64decode(found.get(name, ""), validate=True)
     except (binascii.Error, ValueError):

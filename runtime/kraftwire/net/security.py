@@ -67,7 +67,7 @@ class ClientSecurity:
         """The TLS context; raises `BadSecurity` or `OSError` if its files are invalid."""
         if self.tls is None:
             return None
-        context = _context(self.tls, ssl.Purpose.SERVER_AUTH)
+        context = _load_context(self.tls, ssl.Purpose.SERVER_AUTH)
         context.check_hostname = self.checks_host_name
         return context
 
@@ -87,7 +87,7 @@ class ServerSecurity:
         if self.client_auth is not ClientAuth.NONE and self.tls.authorities is None:
             reason = "no authorities to verify the certificates of clients"
             raise BadSecurity(f"{reason}: set ssl.truststore.location")
-        context = _context(self.tls, ssl.Purpose.CLIENT_AUTH)
+        context = _load_context(self.tls, ssl.Purpose.CLIENT_AUTH)
         context.verify_mode = {
             ClientAuth.NONE: ssl.CERT_NONE,
             ClientAuth.REQUESTED: ssl.CERT_OPTIONAL,
@@ -99,11 +99,11 @@ class ServerSecurity:
 PLAINTEXT = ClientSecurity()
 
 
-def _context(tls: Tls, purpose: ssl.Purpose) -> ssl.SSLContext:
+def _load_context(tls: Tls, purpose: ssl.Purpose) -> ssl.SSLContext:
     for path in (tls.authorities, tls.certificates, tls.key):
         if path is not None:
             _check_pem(path)
-    context = _trusting(tls.authorities, purpose)
+    context = _create_context(tls.authorities, purpose)
     if tls.certificates is not None:
         try:
             # Without a password OpenSSL would ask for one at the terminal.
@@ -114,7 +114,7 @@ def _context(tls: Tls, purpose: ssl.Purpose) -> ssl.SSLContext:
     return context
 
 
-def _trusting(authorities: Path | None, purpose: ssl.Purpose) -> ssl.SSLContext:
+def _create_context(authorities: Path | None, purpose: ssl.Purpose) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(purpose, cafile=authorities)
     except ssl.SSLError as error:

@@ -67,8 +67,8 @@ class Driver:
             Clean: lambda effect: store.clean(effect.snapshot),
             Reply: self._reply,
         }
-        self._installed = handlers[InstallSnapshot]
-        self._answer = handlers[Reply]
+        self._on_installed = handlers[InstallSnapshot]
+        self._on_reply = handlers[Reply]
 
     def start(self) -> None:
         """Perform the first effects of the replica."""
@@ -111,7 +111,7 @@ class Driver:
     def _install(self, effect: InstallSnapshot) -> None:
         self.store.finish_snapshot(effect.snapshot)
         self.store.install(effect.snapshot)
-        self._installed(effect)
+        self._on_installed(effect)
 
     def _reply(self, effect: Reply) -> None:
         content = effect.content
@@ -121,4 +121,4 @@ class Driver:
                 partition.unaligned_records = self.store.read_snapshot(*content)
             else:
                 partition.records = self.store.read(*content)
-        self._answer(effect)
+        self._on_reply(effect)

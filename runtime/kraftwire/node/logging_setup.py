@@ -36,7 +36,7 @@ def _time(record: logging.LogRecord) -> str:
 class _Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         details = "".join(
-            f"  {name}={_printable(value)}" for name, value in _details(record).items()
+            f"  {name}={_format_value(value)}" for name, value in _details(record).items()
         )
         return f"{_time(record)} {record.levelname:7} {record.getMessage()}{details}"
 
@@ -60,6 +60,6 @@ class _JsonLines(logging.Formatter):
         )
 
 
-def _printable(value: object) -> str:
+def _format_value(value: object) -> str:
     text = str(value)
     return text if text.isprintable() and " " not in text else json.dumps(text)

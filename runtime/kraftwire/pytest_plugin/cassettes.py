@@ -18,7 +18,7 @@ from kraftwire.capture.frame import Frame
 from kraftwire.capture.replay.miss import Miss
 from kraftwire.capture.replay.server import ReplayThread
 from kraftwire.printing import printable_lines
-from kraftwire.pytest_plugin.files import file_of, replace_file, shown
+from kraftwire.pytest_plugin.files import file_of, replace_file, short_path
 from kraftwire_messages.kafka import registry
 from kraftwire_wire.errors import KraftwireError
 
@@ -46,7 +46,7 @@ class KafkaCassette:
 @contextmanager
 def open_cassette(item: pytest.Item, has_passed: Callable[[], bool]) -> Iterator[KafkaCassette]:
     """Replay a test's cassette, or record it and keep it if `has_passed` returns True."""
-    name, ignore = _marked(item)
+    name, ignore = _read_marker(item)
     path = file_of(item, "cassettes", name, ".jsonl")
     if path.is_file() and not item.config.getoption("--kafka-record"):
         opened = _replay(path, ignore)
@@ -56,7 +56,7 @@ def open_cassette(item: pytest.Item, has_passed: Callable[[], bool]) -> Iterator
         yield cassette
 
 
-def _marked(item: pytest.Item) -> tuple[str | None, tuple[str, ...]]:
+def _read_marker(item: pytest.Item) -> tuple[str | None, tuple[str, ...]]:
     marker = item.get_closest_marker(_MARKER)
     if marker is None:
         return None, ()
@@ -70,7 +70,7 @@ def _marked(item: pytest.Item) -> tuple[str | None, tuple[str, ...]]:
 def _bootstrap(item: pytest.Item, path: Path) -> Address:
     text = item.config.getoption("--kafka-bootstrap") or item.config.getini("kafka_bootstrap")
     if not text:
-        what = "--kafka-record" if path.is_file() else f"no cassette {shown(path)}"
+        what = "--kafka-record" if path.is_file() else f"no cassette {short_path(path)}"
         pytest.fail(f"{what}: record it with --kafka-bootstrap HOST:PORT", False)
     host, _, port = str(text).rpartition(":")
     if not host or not port.isdecimal():
@@ -85,7 +85,7 @@ def _replay(path: Path, ignore: tuple[str, ...]) -> Iterator[KafkaCassette]:
             frames = list(CassetteReader(stream, str(path)))
         thread = ReplayThread(frames, ignore=ignore)
     except OSError as error:
-        pytest.fail(f"{shown(path)} cannot be read: {error.strerror or error}", False)
+        pytest.fail(f"{short_path(path)} cannot be read: {error.strerror or error}", False)
     except (KraftwireError, ValueError) as error:
         pytest.fail(printable_lines(str(error)), False)
     for problem in thread.replay.tape.problems:
@@ -95,7 +95,7 @@ def _replay(path: Path, ignore: tuple[str, ...]) -> Iterator[KafkaCassette]:
     if thread.replay.misses:
         misses = printable_lines("\n".join(map(str, thread.replay.misses)))
         pytest.fail(
-            f"not on the cassette {shown(path)}:\n{misses}\n"
+            f"not on the cassette {short_path(path)}:\n{misses}\n"
             "record it again with --kafka-record and --kafka-bootstrap HOST:PORT",
             False,
         )

@@ -43,10 +43,12 @@ def replace_file(path: Path, data: Iterable[bytes]) -> None:
         finally:
             unfinished.unlink(missing_ok=True)
     except OSError as error:
-        pytest.fail(f"{shown(path)} cannot be written: {error.strerror or error}", pytrace=False)
+        pytest.fail(
+            f"{short_path(path)} cannot be written: {error.strerror or error}", pytrace=False
+        )
 
 
-def shown(path: Path) -> str:
+def short_path(path: Path) -> str:
     """Return the last parts of a path, which are the same wherever the tests are."""
     return "/".join(path.parts[-3:])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kraftwire.pytest_plugin.comparison import explain_difference
-from kraftwire.pytest_plugin.files import file_of, replace_file, safe_name, shown
+from kraftwire.pytest_plugin.files import file_of, replace_file, safe_name, short_path
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.json_text import parse_json
 from kraftwire_wire.message import Message
@@ -46,11 +46,13 @@ class MessageSnapshot:
             _write(path, message, version, data)
             return
         if not path.is_file():
-            pytest.fail(f"no snapshot {shown(path)}: run with {_UPDATE} to write it", pytrace=False)
+            pytest.fail(
+                f"no snapshot {short_path(path)}: run with {_UPDATE} to write it", pytrace=False
+            )
         expected = _read(path, type(message), version)
         text = explain_difference(data, expected, type(message), version, ())
         if text is not None:
-            pytest.fail(f"{shown(path)}: {text}\naccept it with {_UPDATE}", pytrace=False)
+            pytest.fail(f"{short_path(path)}: {text}\naccept it with {_UPDATE}", pytrace=False)
 
 
 def _write(path: Path, message: Message, version: int, data: bytes) -> None:
@@ -74,7 +76,7 @@ def _read(path: Path, kind: type[Message], version: int) -> bytes:
             return data
     except (OSError, ValueError, KeyError, TypeError, KraftwireError) as error:
         reason = f"cannot be read: {error}"
-    pytest.fail(f"snapshot {shown(path)}: {reason}; replace it with {_UPDATE}", pytrace=False)
+    pytest.fail(f"snapshot {short_path(path)}: {reason}; replace it with {_UPDATE}", pytrace=False)
 
 
 def _hex_lines(data: bytes) -> str:

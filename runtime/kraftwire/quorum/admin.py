@@ -198,7 +198,7 @@ class _NotTheLeader(Exception):
 
 
 class _LeaderSearch:
-    """Finds a connection to the leader, or to a broker, which forwards."""
+    """Finds a connection to the leader, or to a broker, which forwards requests."""
 
     def __init__(
         self, servers: Sequence[Address], security: ClientSecurity, timeout_s: float
@@ -242,7 +242,7 @@ class _LeaderSearch:
                 is_waiting = True  # it may only be busy
                 self._outcomes[address] = f"no answer within {_PATIENCE_S:g} s"
             except (OSError, NoCommonVersion, DecodeError) as error:
-                self._outcomes[address] = _why(error)
+                self._outcomes[address] = _reason_of(error)
         if not is_waiting:
             raise NoLeader("was found", self._outcomes)
         return []
@@ -255,33 +255,33 @@ class _LeaderSearch:
         try:
             return await work(connection)
         except _NotTheLeader:
-            await self._ask_who_leads(connection)
+            await self._ask_for_leader(connection)
             raise
         finally:
             await connection.close()
 
-    async def _ask_who_leads(self, connection: Connection) -> None:
+    async def _ask_for_leader(self, connection: Connection) -> None:
         """Ask the leader next, if this server names one.
 
         Raise `_NotTheLeader` if the address of that leader is invalid.
         """
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                self._next.extendleft(await _who_leads(connection))
+                self._next.extendleft(await _known_leader(connection))
         except BadAddress as error:
             raise _NotTheLeader(f"the leader it names cannot be reached: {error}") from None
         except (OSError, KraftwireError):
             pass  # another server may know
 
 
-def _why(error: Exception) -> str:
+def _reason_of(error: Exception) -> str:
     """Return the reason; for an error of the system, its own text."""
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and error.errno:
         return os.strerror(error.errno)
     return str(error)
 
 
-async def _who_leads(connection: Connection) -> list[Address]:
+async def _known_leader(connection: Connection) -> list[Address]:
     """Return the address of the leader that a controller knows (KIP-919), if it knows one."""
     is_broker = ApiKey.VOTE not in connection.spoken
     if is_broker or ApiKey.DESCRIBE_CLUSTER not in connection.spoken:

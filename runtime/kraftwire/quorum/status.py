@@ -58,22 +58,22 @@ def quorum_of(
     """Return the quorum that a response without errors describes."""
     replicas = [*partition.current_voters, *partition.observers]
     ends = [one.log_end_offset for one in replicas if one.replica_id == partition.leader_id]
-    end = _known(max(ends, default=-1))  # the leader's lost disk may still be listed
+    end = _or_none(max(ends, default=-1))  # the leader's lost disk may still be listed
     listeners = {
         node.node_id: tuple(Listener(one.name, one.host, one.port) for one in node.listeners)
         for node in response.nodes
     }
 
     def status(one: DescribeQuorumResponse.ReplicaState, is_voter: bool) -> ReplicaStatus:
-        own_end = _known(one.log_end_offset)
+        own_end = _or_none(one.log_end_offset)
         directory = one.replica_directory_id
         return ReplicaStatus(
             replica_id=one.replica_id,
             directory_id=None if directory == NO_DIRECTORY else directory,
             log_end_offset=own_end,
             lag=None if end is None or own_end is None else max(end - own_end, 0),
-            last_fetch_timestamp=_known(one.last_fetch_timestamp),
-            last_caught_up_timestamp=_known(one.last_caught_up_timestamp),
+            last_fetch_timestamp=_or_none(one.last_fetch_timestamp),
+            last_caught_up_timestamp=_or_none(one.last_caught_up_timestamp),
             listeners=listeners.get(one.replica_id, ()) if is_voter else (),
         )
 
@@ -81,11 +81,11 @@ def quorum_of(
         cluster_id=cluster_id,
         leader_id=partition.leader_id,
         leader_epoch=partition.leader_epoch,
-        high_watermark=_known(partition.high_watermark),
+        high_watermark=_or_none(partition.high_watermark),
         voters=tuple(status(one, True) for one in partition.current_voters),
         observers=tuple(status(one, False) for one in partition.observers),
     )
 
 
-def _known(number: int) -> int | None:
+def _or_none(number: int) -> int | None:
     return None if number < 0 else number

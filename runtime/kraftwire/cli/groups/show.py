@@ -105,7 +105,7 @@ def _print_tables(groups: list[GroupState], group_format: GroupFormat, only: str
         ("groups", _GROUPS, map(_group_row, groups)),
         ("members", _MEMBERS, _member_rows(groups, group_format)),
         ("offsets", _OFFSETS, _offset_rows(groups)),
-        ("offsets", _SHARED, _shared_rows(groups, group_format)),
+        ("offsets", _SHARED, _share_rows(groups, group_format)),
     ]
     filled = [
         (columns, found)
@@ -191,7 +191,7 @@ def _offset_rows(groups: Iterable[GroupState]) -> Iterator[Row]:
             )
 
 
-def _shared_rows(groups: Iterable[GroupState], group_format: GroupFormat) -> Iterator[Row]:
+def _share_rows(groups: Iterable[GroupState], group_format: GroupFormat) -> Iterator[Row]:
     for group in groups:
         for at, state in sorted(group.share_partitions.items()):
             part = state.get()

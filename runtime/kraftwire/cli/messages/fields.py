@@ -10,9 +10,9 @@ import click
 from kraftwire.cli.messages.decoded_message import HEADERS
 from kraftwire.cli.messages.layout_rows import (
     FieldRow,
+    format_default,
     json_default,
-    shown_default,
-    shown_versions,
+    spec_versions,
     version_rows,
     wire_rows,
 )
@@ -115,7 +115,7 @@ def _wire_cells(row: FieldRow, depth: int) -> tuple[str | None, ...]:
         return label, row.type, None
     tag = "" if field.tag is None else f"tag {field.tag}: "
     null = " or null" if field.nullable else ""
-    default = shown_default(field.spec)
+    default = format_default(field.spec)
     notes = (f"default {default}" if default else None, row.unit, field.spec.entity_type)
     return label, tag + row.type + null, ", ".join(note for note in notes if note)
 
@@ -143,7 +143,7 @@ def _show_versions(cls: type[Message], as_json: bool) -> None:
     flexible = format_versions(cls.FLEXIBLE_VERSIONS)
     title = f"{cls.__name__}: {_kind(cls)}, versions {format_versions(valid)}, flexible {flexible}"
     headers = ", ".join(
-        f"{header} in {shown_versions(versions, valid)}" for versions, header in cls.LAYOUT.headers
+        f"{header} in {spec_versions(versions, valid)}" for versions, header in cls.LAYOUT.headers
     )
     title += f", header version {headers}" if headers else ""
     digits = "".join(str(version % 10) for version in valid)
@@ -158,8 +158,8 @@ def _version_cells(row: FieldRow, valid: range) -> tuple[str, ...]:
         _INDENT * row.depth + row.label,
         str(field.type),
         "".join(_mark(field, version) for version in valid),
-        shown_versions(field.versions, valid),
-        shown_versions(field.nullable, valid),
+        spec_versions(field.versions, valid),
+        spec_versions(field.nullable, valid),
         "" if field.tag is None else str(field.tag),
     )
 
@@ -180,10 +180,10 @@ def _versions_json(cls: type[Message], row: FieldRow) -> dict[str, Any]:
         {"message": cls.__name__}
         | _field_json(row, field)
         | {
-            "versions": shown_versions(field.versions, valid),
-            "nullable": shown_versions(field.nullable, valid) or None,
+            "versions": spec_versions(field.versions, valid),
+            "nullable": spec_versions(field.nullable, valid) or None,
             "tag": field.tag,
-            "tagged": shown_versions(field.tagged, valid) or None,
+            "tagged": spec_versions(field.tagged, valid) or None,
         }
     )
 

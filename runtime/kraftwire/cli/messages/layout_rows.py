@@ -101,17 +101,17 @@ class _Walk:
         within: tuple[type[Struct], ...],
     ) -> Iterator[FieldRow]:
         path = f"{path}.{field.name}" if path else field.name
-        kind = _shown_type(field.type, compact=placed is not None and placed.compact)
+        kind = _format_type(field.type, compact=placed is not None and placed.compact)
         yield FieldRow(path, depth, field, kind, placed)
         if field.is_struct:
             inner = f"{path}[]" if field.is_array else path
             yield from self.struct(field.struct_class(self._message), inner, depth + 1, within)
 
 
-def _shown_type(kind: Type, *, compact: bool) -> str:
+def _format_type(kind: Type, *, compact: bool) -> str:
     """Return the type in its wire form; with `compact`, lengths are unsigned varints."""
     if isinstance(kind, Array):
-        shown = f"array of {_shown_type(kind.element, compact=compact)}"
+        shown = f"array of {_format_type(kind.element, compact=compact)}"
     elif kind in _COMPACT_TYPES:
         shown = str(kind)
     else:
@@ -119,7 +119,7 @@ def _shown_type(kind: Type, *, compact: bool) -> str:
     return f"compact {shown}" if compact else shown
 
 
-def shown_default(field: Field) -> str | None:
+def format_default(field: Field) -> str | None:
     """Return the default; None if it is the zero of the type."""
     default = field.default
     if default is None:
@@ -143,7 +143,7 @@ def json_default(field: Field) -> Any:
     return default.hex() if isinstance(default, bytes) else str(default)
 
 
-def shown_versions(versions: range, within: range) -> str:
+def spec_versions(versions: range, within: range) -> str:
     """Return versions as specs write them: `2+` if they include the last of `within`."""
     if versions == NEVER or not versions:
         return ""

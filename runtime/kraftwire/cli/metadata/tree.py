@@ -37,17 +37,17 @@ def print_tree(root: TreeNode) -> None:
     if on_terminal() and sum(1 for _ in root.lines()) <= _MAX_DRAWN:
         from rich.console import Console
 
-        Console().print(_drawn(root))
+        Console().print(_draw(root))
         return
     for line in root.lines():
         click.echo(line)
 
 
-def _drawn(node: TreeNode) -> Tree:
+def _draw(node: TreeNode) -> Tree:
     from rich.text import Text
     from rich.tree import Tree
 
     tree = Tree(Text(printable(node.text)))  # not as str, which rich would read as markup
     for child in node.children:
-        tree.children.append(_drawn(child))
+        tree.children.append(_draw(child))
     return tree

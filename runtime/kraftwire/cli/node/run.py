@@ -78,7 +78,7 @@ async def _run(
 ) -> None:
     stopped = stop_event(force_on_second=True)
     await node.start()
-    async with _served(node, machine, listen, properties):
+    async with _serving(node, machine, listen, properties):
         _log.info("runs", extra={"directory_id": str(node.config.key.directory_id)})
         node.ended.add_done_callback(lambda _: stopped.set())
         await stopped.wait()
@@ -93,7 +93,7 @@ async def _run(
 
 
 @asynccontextmanager
-async def _served(
+async def _serving(
     node: Node, machine: KeyValues | NoRecords, listen: Address, properties: NodeProperties
 ) -> AsyncIterator[None]:
     """Serve the example's clients and Prometheus if they are configured."""

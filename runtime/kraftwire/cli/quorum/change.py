@@ -117,7 +117,7 @@ def add(
     if config is not None:
         if controller_id is not None or directory_id is not None:
             raise click.UsageError("--config identifies the controller: leave out the ids")
-        found = _configured(config)
+        found = _read_config(config)
         new = found if listeners is None else found._replace(listeners=listeners)
     elif controller_id is None or directory_id is None:
         raise click.UsageError(
@@ -162,7 +162,7 @@ def remove(
     _print("would be removed" if dry_run else "removed", key, (), output)
 
 
-def _configured(path: Path) -> _NewVoter:
+def _read_config(path: Path) -> _NewVoter:
     """Identify a controller by its settings and its metadata log's directory."""
     with reporting_problems():
         properties = read_storage_properties(path)

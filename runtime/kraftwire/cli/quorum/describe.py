@@ -59,7 +59,7 @@ def describe(
         _print_status(_status_of(quorum, is_kip=is_kip), as_json=wants_json(output))
         return
     now = time.time_ns() // 1_000_000 if human_readable else None
-    rows = [_renamed(_replica_row(one, role, now), is_kip) for one, role in _replicas_of(quorum)]
+    rows = [_rename(_replica_row(one, role, now), is_kip) for one, role in _replicas_of(quorum)]
     cells = [(_json(row), list(row.values())) for row in rows]
     print_rows(output, list(rows[0]) if rows else [], cells)
 
@@ -126,7 +126,7 @@ def _time(at: int | None, now: int | None) -> int | str | None:
     return at if at is None or now is None else f"{max(now - at, 0)} ms ago"
 
 
-def _renamed(row: dict[str, Any], is_kip: bool) -> dict[str, Any]:
+def _rename(row: dict[str, Any], is_kip: bool) -> dict[str, Any]:
     if not is_kip:
         return row
     return {_OTHER_NAMES.get(name, name): value for name, value in row.items()}

@@ -104,12 +104,12 @@ def format_(
     with reporting_problems():
         properties = read_storage_properties(config)
         options = FormatOptions(
-            cluster_id=_parsed("-t", cluster_id, parse_cluster_id),
+            cluster_id=_parse_option("-t", cluster_id, parse_cluster_id),
             initial_controllers=_voters(properties, initial_controllers, standalone=standalone),
             no_initial_controllers=no_initial_controllers,
             ignore_formatted=ignore_formatted,
-            release=_parsed("-r", release_version, _parse_release),
-            features=dict(_parsed("-f", one, _parse_feature) for one in features),
+            release=_parse_option("-r", release_version, _parse_release),
+            features=dict(_parse_option("-f", one, _parse_feature) for one in features),
         )
         plan = plan_format(properties, options, time.time_ns() // 1_000_000)
         if not dry_run:
@@ -125,12 +125,12 @@ def _voters(
     if initial_controllers is None:
         return NO_VOTERS
     listener = properties.default_listener
-    return _parsed(
+    return _parse_option(
         "-I", initial_controllers, lambda text: parse_initial_controllers(text, listener)
     )
 
 
-def _parsed(option: str, text: str, parse: Callable[[str], T]) -> T:
+def _parse_option(option: str, text: str, parse: Callable[[str], T]) -> T:
     try:
         return parse(text)
     except ValueError as error:

@@ -16,7 +16,7 @@ from kraftwire.node.storage.directories import (
     problems_of,
     random_id,
     read_directory,
-    what_is_missing,
+    unformatted_reason,
 )
 from kraftwire_wire.uuids import format_uuid
 
@@ -67,7 +67,7 @@ def _problems(
         if one.problem is not None:
             continue
         if one.meta is None:
-            problems[one.path].append(what_is_missing(one.path))
+            problems[one.path].append(unformatted_reason(one.path))
         elif one.meta.directory_id is None:
             problems[one.path].append("it has no directory.id; a node adds one when it starts")
     return problems

@@ -169,8 +169,8 @@ def open_directories(properties: StorageProperties) -> Identity:
     )
 
 
-def what_is_missing(path: Path) -> str:
-    """Describe a directory without `meta.properties`."""
+def unformatted_reason(path: Path) -> str:
+    """Return why a directory without `meta.properties` is not formatted."""
     return f"it has no {FILE_NAME}" if path.is_dir() else "it does not exist"
 
 
@@ -178,7 +178,7 @@ def _advice(path: Path, clusters: set[str | None], config: str) -> str:
     """Return how to format a directory."""
     cluster = next((one for one in clusters if one), "CLUSTER_ID")
     options = f"-t {cluster} -c {config}{' -g -N' if clusters else ''}"
-    return f"{what_is_missing(path)}; if it is new: kraftwire storage format {options}"
+    return f"{unformatted_reason(path)}; if it is new: kraftwire storage format {options}"
 
 
 def _give_id(directory: LogDirectory) -> UUID:
