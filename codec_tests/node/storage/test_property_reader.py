@@ -67,7 +67,7 @@ def test_values_have_types() -> None:
     read = reader("n=-3\nflag=TRUE\nwords= a , b\nsize=LARGE\ntext=x")
     assert read.number("n", 0, -5) == -3
     assert read.flag("flag", default=False)
-    assert read.words("words") == ("a", "b")
+    assert read.value("words", parse_words, ()) == ("a", "b")
     assert read.choice("size", Size.SMALL) is Size.LARGE
     assert read.text("text") == "x"
 
@@ -76,7 +76,7 @@ def test_what_is_not_there_has_its_default() -> None:
     read = reader("")
     assert read.number("n", 7) == 7
     assert read.choice("size", Size.SMALL) is Size.SMALL
-    assert read.words("words") == ()
+    assert read.value("words", parse_words, ()) == ()
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
@@ -85,7 +85,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     read.number("m", 0, 10, 20)
     read.flag("flag", default=False)
     read.choice("size", Size.SMALL)
-    read.words("words")
+    read.value("words", parse_words, ())
     read.required("node", parse_words, (), "its name")
     with pytest.raises(InvalidProperties) as caught:
         read.check()

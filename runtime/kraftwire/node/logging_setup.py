@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 _STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
-def set_up(node_id: int, *, as_json: bool, level: int = logging.INFO) -> None:
+def set_up(node_id: int, *, as_json: bool, level: int) -> None:
     """Write the events of `kraftwire` to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines(node_id) if as_json else _Text())

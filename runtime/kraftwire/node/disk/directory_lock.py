@@ -26,7 +26,6 @@ class DirectoryInUse(KraftwireError):
     def __init__(self, directory: Path) -> None:
         reason = "a node is running on this directory: stop it, or configure another one"
         super().__init__(f"{directory / LOCK_FILE} is locked: {reason}")
-        self.directory = directory
 
 
 class DirectoryLock:

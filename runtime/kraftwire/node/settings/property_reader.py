@@ -97,10 +97,6 @@ class PropertyReader:
         """Return True for `true`, and False for `false`."""
         return self.value(key, _parse_flag, default)
 
-    def words(self, key: str) -> tuple[str, ...]:
-        """Return the items of a comma-separated list."""
-        return self.value(key, parse_words, ())
-
     def choice(self, key: str, default: E) -> E:
         """Return a member of an enumeration, by its value in any case."""
         return self.value(key, lambda text: _parse_choice(text, type(default)), default)
