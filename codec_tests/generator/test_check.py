@@ -175,9 +175,9 @@ BROKEN_FIELDS = [
     (
         '"versions": "7+", ' + IN_STRUCT % '"ignorable": true',
         "A",
-        "versions 7+ have nothing in common with 0-3",
+        "versions 7+ do not overlap 0-3",
     ),
-    ('"default": "x"', "A", "'x' is no default of an integer"),
+    ('"default": "x"', "A", "'x' cannot be the default of an integer"),
     ('"type": "int8", "default": 300', "A", "300 does not fit int8"),
     ('"type": "bytes", "default": "x"', "A", "the default of bytes is"),
     (

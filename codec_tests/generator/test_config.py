@@ -54,12 +54,12 @@ BAD = [
     (ENTRY.replace('"specs"', "5"), "specs must be text in double quotes"),
     (ENTRY.replace('"mine"', '"my-package"'), "'my-package' is not the name of a package"),
     (ENTRY.replace('"mine"', '"a import x"'), "is not the name of a package"),
-    (ENTRY + ENTRY, "two sets have one out"),
-    (ENTRY + ENTRY.replace("src/mine", "src/x/../mine"), "two sets have one out"),
-    (WITH_NUMBERS + WITH_NUMBERS.replace("mine", "other"), "two sets have one numbers"),
+    (ENTRY + ENTRY, "two sets have the same out"),
+    (ENTRY + ENTRY.replace("src/mine", "src/x/../mine"), "two sets have the same out"),
+    (WITH_NUMBERS + WITH_NUMBERS.replace("mine", "other"), "two sets have the same numbers"),
     (
         WITH_NUMBERS.replace("src/n.py", "src/other/n.py") + ENTRY.replace("mine", "other"),
-        "numbers of mine is in the out of another set",
+        "numbers of mine is in the out directory of another set",
     ),
     ("deep = " + 5000 * "[", "cannot be read"),
 ]

@@ -130,15 +130,15 @@ def test_float_corners() -> None:
         ("int32", "0xffffffff", "does not fit int32"),
         ("int64", "9223372036854775808", "does not fit int64"),
         *[
-            ("int32", text, "is no default of an integer")
+            ("int32", text, "cannot be the default of an integer")
             for text in ["null", " 1", "1 ", "1.0", "1e3", "1_000", "0X7f", "-0x1", "0x-1", "0x"]
         ],
         ("int32", "08", "010 \\(octal\\)"),
-        ("int32", "\u0661", "is no default"),
-        ("int64", "5L", "is no default"),
-        ("int64", "9" * 5000, "is no default"),
+        ("int32", "\u0661", "cannot be the default"),
+        ("int64", "5L", "cannot be the default"),
+        ("int64", "9" * 5000, "cannot be the default"),
         *[
-            ("float64", text, "is no default of a float64")
+            ("float64", text, "cannot be the default of a float64")
             for text in [
                 "inf",
                 "nan",
@@ -154,10 +154,10 @@ def test_float_corners() -> None:
             ]
         ],
         *[
-            ("uuid", text, "base64url of its 16 bytes")
+            ("uuid", text, "base64url of 16 bytes")
             for text in ["abc", "A" * 24, "A" * 23 + "=", "H3KKO4NTRPaCWtEmm3vW7+"]
         ],
-        ("uuid", "null", "the zero uuid means none"),
+        ("uuid", "null", "a uuid is never null"),
         ("uuid", "00000000-0000-0000-0000-000000000000", "base64url"),
     ],
 )

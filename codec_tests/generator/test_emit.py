@@ -118,7 +118,7 @@ def test_the_drift_is_a_unified_diff(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("on_disk", "shown"),
-    [(HEADER + "a = 1", "the last line has no end"), (HEADER + "a = 1\r\n", "-a = 1\r")],
+    [(HEADER + "a = 1", "does not end in a newline"), (HEADER + "a = 1\r\n", "-a = 1\r")],
 )
 def test_drift_that_is_hard_to_see_is_shown_too(tmp_path: Path, on_disk: str, shown: str) -> None:
     (tmp_path / "a.py").write_bytes(on_disk.encode())

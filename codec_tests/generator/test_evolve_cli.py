@@ -134,7 +134,7 @@ def test_diff_exit_codes_and_output(here: Path) -> None:
         ("missing@v1", "git cannot read this revision"),
         ("notes.txt", "neither a spec file (*.json) nor a jar"),
         ("kafka.jar", "does not say which of Kafka's modules"),
-        ("", "an empty name names nothing"),
+        ("", "the name of a side is empty"),
         ("missing@--upload-pack=x", "git cannot read this revision"),
         ("missing@v1\n", "git cannot read this revision"),
         ("empty", "it has no message specs"),

@@ -127,8 +127,8 @@ BAD_FLAGS = [
     (["--specs", "specs"], "--specs needs --out as well"),
     (["--out", "other"], "--out needs --specs as well"),
     (["--package", "other"], "--package needs --specs and --out"),
-    (["--specs", "specs", "--out", "my-package"], "'my-package' is not the name of a package"),
-    (["--specs", "specs", "--out", "other", "--package", "a.class"], "not the name of a package"),
+    (["--specs", "specs", "--out", "my-package"], "'my-package' is not a valid package name"),
+    (["--specs", "specs", "--out", "other", "--package", "a.class"], "not a valid package name"),
     (["--versions", "3-1"], "Invalid value for '--versions'"),
     (["--only", "Nothing"], "no message of the set is called Nothing"),
     (["--specs", "nowhere", "--out", "other"], "nowhere:1: error: is not a directory"),
@@ -212,7 +212,7 @@ def test_check_is_silent_but_for_one_line_where_nothing_drifted(project: Path) -
     run("generate")
     result = run("check")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == "all 3 generated files are what the specs say\n"
+    assert result.stdout == "all 3 generated files match the specs\n"
 
 
 def test_check_shows_the_drift_and_the_command_that_mends_it(project: Path) -> None:

@@ -37,8 +37,7 @@ WHOLE = """// a comment
 """
 
 
-def versions(text: str) -> VersionRange:
-    return VersionRange.parse(text)
+versions = VersionRange.parse
 
 
 def test_every_key() -> None:

@@ -97,7 +97,7 @@ def test_templates_of_a_user_go_before_ours_file_by_file(tmp_path: Path) -> None
     [
         ("{% for %}", r"message\.py\.jinja: line 1: "),
         ("{{ plan.nothing }}", r"message\.py\.jinja: .*no attribute 'nothing'"),
-        ("class:", r"message\.py\.jinja makes something that is not Python"),
+        ("class:", r"message\.py\.jinja renders to something that is not Python"),
         ("{% include 'none' %}", r"message\.py\.jinja: .*none"),
         ("{{ 1 / 0 }}", r"message\.py\.jinja: ZeroDivisionError: division by zero"),
         ("{{ plan.module + 1 }}", r"message\.py\.jinja: TypeError: "),

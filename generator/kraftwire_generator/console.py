@@ -1,8 +1,8 @@
-"""How the generator's commands talk to people, without the rest of kraftwire.
+"""Prints output and reports failures for the generator's commands, without the rest of kraftwire.
 
-The rules are those of `kraftwire.console`, and codec_tests/cli/test_console.py runs over both.
+The rules are those of `kraftwire.console`; codec_tests/cli/test_console.py tests both.
 Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 findings,
-2 could not do it, 130 interrupted, 141 the reader of standard output went away.
+2 failed, 130 interrupted, 141 the reader of standard output closed it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXIT_PIPE_CLOSED = 141
 
 
 class CouldNotDoIt(click.ClickException):
-    """A command could not do what it was asked for; each line of the message is made printable."""
+    """A command failed; each line of the message is made printable."""
 
     exit_code = EXIT_FAILURE
 
@@ -38,7 +38,7 @@ class CouldNotDoIt(click.ClickException):
 
 
 class PrintableGroup(click.Group):
-    """A group that reports the failures of its commands, in printable text."""
+    """A command group that reports the failures of its commands in printable text."""
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         with _printable_usage_errors():
@@ -47,19 +47,19 @@ class PrintableGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")  # of what the encoding lacks
+                stream.reconfigure(errors="backslashreplace")  # for characters the encoding lacks
         with reporting_failures():
             return super().invoke(ctx)
 
 
 @contextmanager
 def reporting_failures() -> Iterator[None]:
-    """Turn everything that is not a bug into a message and an exit code."""
+    """Turn every exception that is not a bug into a message and an exit code."""
     try:
         with _printable_usage_errors():
             yield
         if sys.stdout is not None:
-            sys.stdout.flush()  # at exit, a reader that went away would cause a traceback
+            sys.stdout.flush()  # a flush at exit would print a traceback if the reader is gone
     except SpecError as error:
         count = len(error.findings)
         summary = [f"{count} errors in the specs"] if count > 1 else []
@@ -90,7 +90,7 @@ def _printable_usage_errors() -> Iterator[None]:
 
 
 def _discard_output() -> None:
-    """Let Python's flush at exit succeed although nobody reads the output."""
+    """Redirect standard output, so that Python's flush at exit succeeds without a reader."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, sys.stdout.fileno())
     os.close(devnull)
@@ -128,16 +128,13 @@ def count_text(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _item(name: str | None) -> str:
-    return name or ""
-
-
 @contextmanager
 def progress_bar(label: str, length: int) -> Iterator[Callable[[str], None]]:
     """Show a progress bar if standard error is a terminal; yield a function that advances it."""
     if sys.stderr is None or not sys.stderr.isatty() or length < 2:
         yield lambda name: None
         return
-    bar = click.progressbar(length=length, label=label, file=sys.stderr, item_show_func=_item)
-    with bar:
+    with click.progressbar(
+        length=length, label=label, file=sys.stderr, item_show_func=lambda name: name or ""
+    ) as bar:
         yield lambda name: bar.update(1, name)

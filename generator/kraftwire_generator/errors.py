@@ -28,12 +28,12 @@ class Finding:
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
         line = f"{self.file}:{self.line}: {self.severity}: {where}{self.message}"
-        # Names come from untrusted files, which must not control the terminal.
+        # Names come from untrusted files; they must not control the terminal.
         return printable(line)
 
 
 class SpecError(Exception):
-    """Specs cannot be generated from; `findings` has every error of every file."""
+    """The specs have errors, so no code can be generated; `findings` has all of them."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = tuple(findings)

@@ -1,10 +1,10 @@
-"""Text from specs, made harmless before a terminal shows it."""
+"""Escapes text from specs, so that it cannot control the terminal."""
 
 from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    """Return the text on one line, with everything a terminal would act on escaped.
+    """Return the text on one line, with every unprintable character escaped.
 
     Newlines are escaped too: a file name must not be able to fake a line of output.
     """
@@ -12,5 +12,5 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """Return lines of text, each printable."""
+    """Return the text with each of its lines made printable."""
     return "\n".join(map(printable, text.split("\n")))

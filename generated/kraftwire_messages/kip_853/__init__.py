@@ -106,7 +106,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """Load a message when it is first asked for."""
+        """Import the module of a message on first use."""
         if name in registry:
             return registry.message(name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,6 @@
-"""Decides whether specs can be generated from; entry points: `load_set` and `check_message`.
+"""Decides whether code can be generated from specs; entry points: `load_set` and `check_spec`.
 
-- `structs`        binds the struct names of a message to its structs
+- `structs`        resolves the struct names of a message
 - `field_rules`    rules for one field
 - `message_rules`  rules for one message
 - `set_rules`      rules between the messages of a set

@@ -1,7 +1,7 @@
 """The rules for a single field.
 
-`field_errors` yields every error of a field, each as a sentence that says what to write instead.
-Rules that `lint` applies one by one are functions of their own.
+`field_errors` yields every error of a field, each as a message that says what to write instead. The
+public `*_problem` functions are single rules, which `lint` also applies one by one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kraftwire_generator.language.field_types import Primitive, element_of
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 NAME_ADVICE = "write letters and digits, a letter first"
 
-# Entity types, and the type of a field of each; None if any type will do.
+# Entity types, each with the type that its fields must have; None if any type is allowed.
 ENTITY_TYPES: dict[str, Primitive | None] = {
     "unknown": None,
     "transactionalId": Primitive("string"),
@@ -28,7 +28,7 @@ ENTITY_TYPES: dict[str, Primitive | None] = {
 
 
 def field_errors(place: PlacedField) -> Iterator[str]:
-    """Yield everything that is wrong with a field."""
+    """Yield the message of each error of a field."""
     if not NAME.fullmatch(place.field.name):
         yield f"{place.field.name!r} cannot be a field name; {NAME_ADVICE}"
     yield from _type_errors(place)
@@ -36,16 +36,16 @@ def field_errors(place: PlacedField) -> Iterator[str]:
     yield from _tag_errors(place)
     if misses_parent(place):
         yield (
-            f"versions {place.field.versions} have nothing in common with {place.within}, "
-            "the versions around it; change or remove the field"
+            f"versions {place.field.versions} do not overlap {place.within}, "
+            "the versions of what contains it; change or remove the field"
         )
-    if problem := default_fits_type(place):
+    if problem := default_problem(place):
         yield problem
 
 
 def _type_errors(place: PlacedField) -> Iterator[str]:
     field = place.field
-    if problem := type_can_be_null(place):
+    if problem := null_problem(place):
         yield problem
     if field.entity_type is not None and field.entity_type not in ENTITY_TYPES:
         known = ", ".join(ENTITY_TYPES)
@@ -56,7 +56,7 @@ def _type_errors(place: PlacedField) -> Iterator[str]:
             yield f"a {field.entity_type} is of type {entity}, not {element}; change one of the two"
     own, around = field.flexible_versions, place.message.flexible_versions
     if own is not None and not _is(place, "string", "bytes"):
-        yield "only a string or bytes field has flexibleVersions of its own; remove the key"
+        yield "only a string or bytes field has its own flexibleVersions; remove the key"
     if own is not None and not around.covers(own):
         yield f"flexibleVersions {own} must be within those of the message, {around}"
     if field.zero_copy and not _is(place, "bytes"):
@@ -79,7 +79,7 @@ def _tag_errors(place: PlacedField) -> Iterator[str]:
         yield f"taggedVersions {tagged} needs a tag; add one, or remove the key"
     if tag is not None and tag < 0:
         yield f"tag {tag} is negative; tags count from 0"
-    if problem := tagged_versions_open(place):
+    if problem := tagged_versions_problem(place):
         yield problem
     if not field.versions.covers(tagged):
         yield f"taggedVersions {tagged} must be within versions {field.versions}"
@@ -96,7 +96,8 @@ def _tag_errors(place: PlacedField) -> Iterator[str]:
         yield "records cannot be tagged; remove tag and taggedVersions, or use bytes"
 
 
-def type_can_be_null(place: PlacedField) -> str | None:
+def null_problem(place: PlacedField) -> str | None:
+    """Return what is wrong with `nullableVersions` on a field whose type is never null."""
     field = place.field
     nullable = not isinstance(field.type, Primitive) or _is(place, "string", "bytes", "records")
     if nullable or not field.nullable_versions:
@@ -107,14 +108,16 @@ def type_can_be_null(place: PlacedField) -> str | None:
     )
 
 
-def tagged_versions_open(place: PlacedField) -> str | None:
+def tagged_versions_problem(place: PlacedField) -> str | None:
+    """Return what is wrong with `taggedVersions` that have an end."""
     tagged = place.field.tagged_versions
     if tagged and not tagged.is_open:
         return f"taggedVersions {tagged} must have no end; write {tagged.lowest}+"
     return None
 
 
-def default_fits_type(place: PlacedField) -> str | None:
+def default_problem(place: PlacedField) -> str | None:
+    """Return what is wrong with the default of a field."""
     try:
         default_value(place.field)
     except ValueError as error:
@@ -122,24 +125,24 @@ def default_fits_type(place: PlacedField) -> str | None:
     return None
 
 
-def lies_outside_message(place: PlacedField) -> str | None:
-    """A warning: a field without a struct of its own may be outside, but never occurs there."""
+def occurrence_problem(place: PlacedField) -> str | None:
+    """Return the warning about a field that never occurs and does not define a struct."""
     if _occurs(place) or misses_parent(place):
         return None
     return (
-        f"versions {place.field.versions} are outside {place.within}, the versions around it: "
-        "the field never occurs"
+        f"versions {place.field.versions} are outside {place.within}, "
+        "the versions of what contains it: the field never occurs"
     )
 
 
 def misses_parent(place: PlacedField) -> bool:
-    """Whether an inline struct exists in no version of its parent."""
+    """Whether the field defines a struct that exists in no version of its parent."""
     field = place.field
     return bool(field.fields) and field.struct_name is not None and not _occurs(place)
 
 
 def _occurs(place: PlacedField) -> bool:
-    # Nothing can occur in a parent without versions, which has a finding of its own.
+    # Nothing occurs in a parent without versions, but the parent has a finding already.
     return not place.within or bool(place.effective_versions)
 
 

@@ -1,7 +1,7 @@
-"""The rules for one message; entry point: `check_message`.
+"""The rules for one message; entry points: `check_spec` and `check_message`.
 
-No rule stops another, so that one run reports everything. Rules between messages are in
-`set_rules`.
+All rules run, whatever the others find, so that one run reports everything. Rules between messages
+are in `set_rules`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from kraftwire_generator.checks.field_rules import (
     NAME,
     NAME_ADVICE,
     field_errors,
-    lies_outside_message,
+    occurrence_problem,
 )
-from kraftwire_generator.checks.structs import ResolvedMessage, placed_fields
+from kraftwire_generator.checks.structs import ResolvedMessage, placed_fields, resolve
 from kraftwire_generator.errors import Finding, Severity
 from kraftwire_generator.language.spec import FieldSpec, MessageSpec, field_path
 
 _STRUCT_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
-# Each tag is a branch of one `elif` chain, which Python's compiler nests as deep as it is long.
+# Each tag is a branch of one `elif` chain, whose branches are nested for Python's compiler.
 MOST_TAGS = 500
 _FIRST_FLEXIBLE_HEADER = {"request": 2, "response": 1}
 
@@ -28,18 +28,26 @@ _Fields = tuple[FieldSpec, ...]
 _FieldProblems = Iterator[tuple[FieldSpec, str]]
 
 
-def check_message(resolved: ResolvedMessage, *, complete: bool = True) -> list[Finding]:
-    """Return everything that is wrong with a message, except what `resolve` reports.
+def check_spec(
+    spec: MessageSpec, *, complete: bool = True
+) -> tuple[ResolvedMessage, list[Finding]]:
+    """Return the message with its structs, and everything that is wrong with it.
 
     If the message is not `complete`, nothing is reported as missing or unused.
     """
+    resolved, problems = resolve(spec, complete=complete)
+    return resolved, [*problems, *check_message(resolved, complete=complete)]
+
+
+def check_message(resolved: ResolvedMessage, *, complete: bool = True) -> list[Finding]:
+    """Return everything that is wrong with a message, except what `resolve` reports."""
     spec = resolved.spec
     problems = (*_message_errors(spec), *_header_errors(spec))
     findings = [Finding(spec.file, spec.line, "", problem) for problem in problems]
     findings.extend(_common_struct_findings(spec, complete))
     for place in placed_fields(spec):
         findings += [place.finding(problem) for problem in field_errors(place)]
-        if (problem := lies_outside_message(place)) is not None:
+        if (problem := occurrence_problem(place)) is not None:
             findings.append(place.finding(problem, "warning"))
     findings.extend(_sibling_findings(spec, complete))
     return findings
@@ -77,7 +85,7 @@ def _header_errors(spec: MessageSpec) -> Iterator[str]:
         listed = ", ".join(map(str, headers))
         yield f"header versions never decrease as versions rise, here they are {listed}"
     if spec.name == "ApiVersionsResponse":
-        # A client reads it before it knows which versions the broker has (KIP-511).
+        # A client reads it before it knows the broker's versions (KIP-511).
         if set(headers) - {0}:
             yield 'ApiVersionsResponse always has header version 0; write {"0+": "0"}'
         return
@@ -112,8 +120,8 @@ def _common_struct_findings(spec: MessageSpec, complete: bool) -> Iterator[Findi
 
 
 def _equal_names(fields: _Fields) -> _FieldProblems:
-    # Attribute names are the names in lower case plus underscores, so two of them can be equal
-    # only if the names are equal without case.
+    # An attribute is the name in lower case with underscores, so two attributes can be equal only
+    # if the names differ at most in case.
     seen: dict[str, FieldSpec] = {}
     for field in fields:
         first = seen.setdefault(field.name.lower(), field)
@@ -149,7 +157,7 @@ def _tags_out_of_order(fields: _Fields) -> _FieldProblems:
 
 def _gap_in_tags(fields: _Fields) -> _FieldProblems:
     if any((field.tag is None) == bool(field.tagged_versions) for field in fields):
-        return  # a missing or wrong tag has a finding of its own
+        return  # `field_rules` reports a missing tag
     tagged = {field.tag: field for field in fields if field.tag is not None and field.tag >= 0}
     for expected, tag in enumerate(sorted(tagged)):
         if tag != expected:

@@ -1,8 +1,8 @@
 """The rules between the messages of a set; entry point: `check_set`.
 
-A released set breaks if two messages share a key or a partner is missing. A draft may be
-incomplete, so the same findings are warnings there. Two messages that would share a module are
-an error in both. Messages whose validVersions are none take part in every rule: their keys stay
+In a released set it is an error if two messages share a key, or a request has no response. A draft
+may be incomplete, so there the same findings are warnings. Two messages with the same module name
+are always an error. Messages whose validVersions are none are checked too: their keys stay
 reserved.
 """
 
@@ -35,33 +35,33 @@ def check_set(
 ) -> list[Finding]:
     """Return everything that is wrong between the messages of a set.
 
-    `unread` names messages of the set that could not be read; they count as partners.
+    `unread` has the names of messages that exist but were not read; they count as partners.
     """
     incomplete: Severity = "warning" if draft else "error"
     findings = [
         Finding(spec.file, spec.line, "", problem, incomplete)
         for problems in (
-            _key_present(messages),
-            _key_unique(messages),
-            _name_has_suffix(messages),
-            _partner_present(messages, unread),
+            _missing_keys(messages),
+            _shared_keys(messages),
+            _wrong_suffixes(messages),
+            _missing_partners(messages, unread),
         )
         for spec, problem in problems
     ]
     findings += [
-        Finding(spec.file, spec.line, "", problem) for spec, problem in _module_unique(messages)
+        Finding(spec.file, spec.line, "", problem) for spec, problem in _shared_modules(messages)
     ]
     return findings
 
 
-def _key_present(messages: ModuleMessages) -> _MessageProblems:
+def _missing_keys(messages: ModuleMessages) -> _MessageProblems:
     for _, spec in messages:
         if spec.type in _KEYS_BY_TYPE and spec.api_key is None:
             yield spec, f"a {spec.type} needs an apiKey: {_KEYS_BY_TYPE[spec.type]}"
 
 
-def _key_unique(messages: ModuleMessages) -> _MessageProblems:
-    """API keys are unique in the set, record ids and record types in their module."""
+def _shared_keys(messages: ModuleMessages) -> _MessageProblems:
+    """Report repeated keys: API keys within the set, record ids and types within a module."""
 
     def key(module: str, spec: MessageSpec) -> Hashable:
         return (spec.type, spec.api_key, "" if spec.type in _PARTNERS else module)
@@ -75,15 +75,15 @@ def _key_unique(messages: ModuleMessages) -> _MessageProblems:
         yield spec, f"{first.name} is a {spec.type} with apiKey {spec.api_key} too; take a free one"
 
 
-def _name_has_suffix(messages: ModuleMessages) -> _MessageProblems:
+def _wrong_suffixes(messages: ModuleMessages) -> _MessageProblems:
     for _, spec in messages:
         suffix = _PARTNERS[spec.type][0] if spec.type in _PARTNERS else ""
         if not spec.name.endswith(suffix):
             yield spec, f"the name of a {spec.type} ends in {suffix}; write {spec.name}{suffix}"
 
 
-def _partner_present(messages: ModuleMessages, unread: Collection[str]) -> _MessageProblems:
-    """Every request has a response with the same key, and the reverse."""
+def _missing_partners(messages: ModuleMessages, unread: Collection[str]) -> _MessageProblems:
+    """Report requests without a response of the same key, and the reverse."""
     by_name = {(spec.type, spec.name): spec for _, spec in messages}
     for _, spec in messages:
         if spec.type not in _PARTNERS:
@@ -100,7 +100,7 @@ def _partner_present(messages: ModuleMessages, unread: Collection[str]) -> _Mess
             yield spec, f"apiKey is {spec.api_key}, but {name} has {partner.api_key}; write that"
 
 
-def _module_unique(messages: ModuleMessages) -> _MessageProblems:
+def _shared_modules(messages: ModuleMessages) -> _MessageProblems:
     for spec, first in _repeated(messages, lambda _, spec: module_name(spec.name)):
         if spec.name == first.name:
             yield spec, f"{first.file} has a message {spec.name} too; rename one of the two"
@@ -112,7 +112,7 @@ def _module_unique(messages: ModuleMessages) -> _MessageProblems:
 def _repeated(
     messages: Iterable[tuple[str, MessageSpec]], key: Callable[[str, MessageSpec], Hashable]
 ) -> Iterator[tuple[MessageSpec, MessageSpec]]:
-    """Yield every message whose key an earlier one has, with the first that had it."""
+    """Yield every message with a repeated key, and the first message with that key."""
     seen: dict[Hashable, MessageSpec] = {}
     for module, spec in messages:
         first = seen.setdefault(key(module, spec), spec)

@@ -1,7 +1,7 @@
-"""Loads a directory of specs as a `SpecSet`, and collects every finding of every file.
+"""Loads a directory of specs as a `SpecSet`, and collects the findings of all files.
 
-The set's files are all `*.json` below the directory. The first sub-directory on the way to a
-file is its module, "" for files in the directory itself.
+A set consists of all `*.json` files below the directory. A file's module is the first part of its
+path below the directory, or "" for a file in the directory itself.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kraftwire_generator.checks.message_rules import check_message
+from kraftwire_generator.checks.message_rules import check_spec
 from kraftwire_generator.checks.set_rules import check_set
-from kraftwire_generator.checks.structs import ResolvedMessage, resolve
+from kraftwire_generator.checks.structs import ResolvedMessage
 from kraftwire_generator.errors import Finding
 from kraftwire_generator.language.spec import MessageSpec
 from kraftwire_generator.parser.message_parser import read_message
@@ -39,8 +39,8 @@ class SpecSet:
 def load_set(directory: Path) -> tuple[SpecSet | None, list[Finding]]:
     """Return the set in a directory, and all its problems, in the order of its files.
 
-    Messages with errors are in the set as far as they could be read. The set is None only if the
-    directory holds no specs.
+    Messages with errors are in the set too, if they could be parsed. The set is None only if the
+    directory has no specs.
     """
     files, unreadable = _spec_files(directory)
     if not files and not unreadable:
@@ -93,8 +93,8 @@ def load_message(file: Path) -> tuple[ResolvedMessage | None, list[Finding]]:
     spec, findings = read_message(file)
     if spec is None:
         return None, findings
-    resolved, problems = resolve(spec)
-    return resolved, [*findings, *problems, *check_message(resolved)]
+    resolved, problems = check_spec(spec)
+    return resolved, [*findings, *problems]
 
 
 def _module(file: Path, directory: Path) -> str:
@@ -111,7 +111,7 @@ def _unknown_modules(settings: SetSettings, known: set[str]) -> _SettingProblems
 
 
 def _shared_logs(settings: SetSettings, known: set[str]) -> _SettingProblems:
-    """Each log has one module, or the records of one would hide those of another."""
+    """Report logs of two modules: the records of one module would hide those of the other."""
     logs: dict[str, str] = {}
     for log, module in settings.records.items():
         first = logs.setdefault(module, log)
@@ -133,7 +133,7 @@ def _control_records(
         elif first != name:
             yield key, f"{control_type:#x} is the type of {first} already"
         elif name in specs and not _starts_with_version(specs[name]):
-            yield key, "readers go by its first field, which must be an int16 named Version"
+            yield key, "its first field must be an int16 named Version, which readers rely on"
 
 
 def _starts_with_version(spec: MessageSpec) -> bool:

@@ -1,8 +1,8 @@
-"""Binds the struct names of a message to its structs, and reports names that cannot be bound.
+"""Resolves the struct names of a message, and reports names without a struct.
 
-A struct is defined inline, by the one field that gives it `fields`, or in `commonStructs`, where
-any field may use it. Entry points: `resolve`, and `placed_fields`, which walks all fields with
-the versions of their surroundings.
+A struct is defined inline, by the field that has its `fields`, and only that field uses it; or it
+is defined in `commonStructs`, and any field may use it. Entry points: `resolve`, and
+`placed_fields`, which walks all fields.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ResolvedMessage:
 
 @dataclass(frozen=True, slots=True)
 class PlacedField:
-    """A field, its path, and the versions in which its struct or message exists."""
+    """A field, its path, and the versions of the struct or message that contains it (`within`)."""
 
     message: MessageSpec
     field: FieldSpec
@@ -40,7 +40,7 @@ class PlacedField:
 
     @property
     def effective_versions(self) -> VersionRange:
-        """The versions in which the field can really occur."""
+        """The versions in which the field occurs."""
         return self.field.versions.intersect(self.within)
 
     def finding(self, problem: str, severity: Severity = "error") -> Finding:
@@ -71,7 +71,7 @@ def _placed(place: PlacedField) -> Iterator[PlacedField]:
 
 
 def resolve(spec: MessageSpec, *, complete: bool = True) -> tuple[ResolvedMessage, list[Finding]]:
-    """Return the message with its structs, and a finding for each bad definition or use.
+    """Return the message with its structs, and a finding for each wrong definition or use.
 
     If the message is not `complete`, no struct is reported as missing.
     """
@@ -133,7 +133,7 @@ def _reference_problem(
             f"{place.effective_versions}; make them agree"
         )
     if name in inline:
-        return f"{name} is another field's own struct; move it to commonStructs to use it here"
+        return f"{name} is defined by another field; move it to commonStructs to use it here"
     if name.lower() in PRIMITIVES:
         return f"the struct {name} does not exist; write {name.lower()} for the primitive type"
     if not complete:
@@ -148,8 +148,8 @@ def _nesting_findings(spec: MessageSpec, common: _Structs) -> list[Finding]:
     """Report common structs that nest too deeply, and each cycle of them once."""
     uses = {name: _used_structs(struct) & common.keys() for name, struct in common.items()}
     depths = _depths(uses)
-    # The structs without a depth lead into a cycle. Those that no cycle leads back to are
-    # removed in the same way, from the other end.
+    # The structs without a depth are in a cycle or lead into one. The latter are removed in the
+    # same way, with the uses reversed.
     leading = {name: used - depths.keys() for name, used in uses.items() if name not in depths}
     before = _depths(_users(leading))
     cyclic = {name: sorted(leading[name]) for name in leading if name not in before}
@@ -175,7 +175,7 @@ def _used_structs(struct: StructSpec) -> set[str]:
 
 
 def _users(uses: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
-    """Return the reverse of `uses`: which structs use each one."""
+    """Return which structs use each struct."""
     found: dict[str, set[str]] = {name: set() for name in uses}
     for name, used_names in uses.items():
         for used in used_names:
@@ -184,7 +184,7 @@ def _users(uses: Mapping[str, Collection[str]]) -> dict[str, set[str]]:
 
 
 def _depths(uses: Mapping[str, Collection[str]]) -> dict[str, int]:
-    """Return how many levels of structs each struct is, except those that lead into a cycle."""
+    """Return the nesting depth of each struct, except those in or leading into a cycle."""
     users = _users(uses)
     unknown = {name: len(used) for name, used in uses.items()}
     depths = dict.fromkeys((name for name, count in unknown.items() if not count), 1)
@@ -202,7 +202,7 @@ def _depths(uses: Mapping[str, Collection[str]]) -> dict[str, int]:
 
 
 def _way_back(start: str, uses: Mapping[str, Collection[str]]) -> tuple[str, ...]:
-    """Return the structs on a way from `start` back to it, or () if no way exists."""
+    """Return the structs of a cycle through `start`, or () if there is none."""
     came_from: dict[str, str] = {}
     open_ends = [start]
     while open_ends:

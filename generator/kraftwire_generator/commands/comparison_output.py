@@ -1,4 +1,4 @@
-"""What `specs diff` and `evolve` share: reading two sides, and printing results.
+"""Reads the two sides and formats the output, for `specs diff` and `evolve`.
 
 Results go to standard output, as text on a terminal and as JSON Lines elsewhere unless `-o` says
 otherwise. The names of the sides and the summary go to standard error.
@@ -31,10 +31,10 @@ def output_form(chosen: str | None) -> str:
 
 
 def read_sides(old: str, new: str) -> tuple[ComparedSide, ComparedSide, list[str]]:
-    """Read both sides; return what can be compared, and the modules left out."""
+    """Return the comparable parts of both sides, and the modules left out."""
     try:
         return common_part(read_side(old), read_side(new))
-    except SourceError as error:  # a source has no lines to point at
+    except SourceError as error:  # without the line number that other findings have
         raise CouldNotDoIt(str(error)) from None
 
 

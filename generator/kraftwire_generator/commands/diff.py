@@ -40,7 +40,7 @@ def diff_command(old: str, new: str, output: str | None) -> None:
 
     A and B are spec sets, single spec files, Kafka's source trees or jars (one, or a directory
     of one release's jars), or PATH@REVISION: any of these except jars in a git revision. Use
-    PATH@REVISION:BELOW for a path that only the revision has. Modules that a jar does not hold
+    PATH@REVISION:BELOW for a path that only the revision has. Modules that a jar does not contain
     are not compared. Exits with 0 if A and B are equal, with 1 if they differ.
 
     \b

@@ -1,7 +1,7 @@
 """Formats the differences of two sides as lines of text, JSON or Markdown.
 
-Names and defaults come from untrusted files. Markdown is escaped here; the command prints text
-without control characters.
+Names and defaults come from untrusted files. This module escapes them for Markdown; the command
+escapes control characters.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def text_lines(changes: Sequence[SpecDifference]) -> Iterator[str]:
 def markdown_lines(
     old: ComparedSide, new: ComparedSide, changes: Sequence[SpecDifference]
 ) -> Iterator[str]:
-    """Yield a document: what is compared, counts, and a table per message."""
+    """Yield the lines of a document: the two sides, counts, and a table per message."""
     yield markdown_title(old, new)
     yield ""
     yield f"{summary(changes)}."
@@ -105,13 +105,13 @@ def _detail(change: SpecDifference) -> str:
         case "renamed":
             return f"{_value(old)} -> {_value(new)}"
         case "moved":
-            return "is at another place"
+            return "to another position"
         case "changed":
             return f"{change.fact} {_value(old)} -> {_value(new)}"
 
 
 def _value(value: object) -> str:
-    """Return a fact, or all facts of a message or field, as a person would write it."""
+    """Return the value of a key, or all keys of a message or field, in readable form."""
     if value is None:
         return "(none)"
     if isinstance(value, bool):

@@ -45,9 +45,9 @@ def docs(directories: tuple[Path, ...], out: Path, title: str) -> None:
     """Write the protocol guide: every message, version by version.
 
     Static pages with field tables, wire diagrams, what changed in each version, and a search.
-    They need no server and no network. Without --specs, documents the sets that
+    The pages need no server and no network. Without --specs, documents the sets that
     [tool.kraftwire] of the nearest pyproject.toml names. Writes only pages that changed. Deletes
-    pages of an earlier run that no message needs any more, and never any other file.
+    pages of an earlier run that no message needs any more, but no other file.
 
     \b
     Examples:

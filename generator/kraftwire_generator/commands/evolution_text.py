@@ -33,7 +33,7 @@ def json_row(finding: EvolutionFinding) -> dict[str, object]:
 
 
 def text_lines(findings: Findings) -> Iterator[str]:
-    """Yield every message with its findings."""
+    """Yield the verdict and the findings of every message."""
     for verdict, group in _messages(findings):
         yield verdict
         for item in group:
@@ -46,7 +46,7 @@ def text_lines(findings: Findings) -> Iterator[str]:
 def markdown_lines(
     old: ComparedSide, new: ComparedSide, findings: Findings, shown: Findings
 ) -> Iterator[str]:
-    """Yield a document: what is compared, the verdict, and a table per message."""
+    """Yield the lines of a document: the two sides, the verdict, and a table per message."""
     yield from (markdown_title(old, new), "", f"{verdict_text(findings)}.")
     for verdict, group in _messages(shown):
         yield from ("", f"## {escaped(verdict)}", "")
@@ -60,7 +60,7 @@ def markdown_lines(
 def summary_lines(
     old: ComparedSide, new: ComparedSide, findings: Findings, left_out: list[str]
 ) -> Iterator[str]:
-    """Yield what was compared, and the verdict."""
+    """Yield the two sides, the modules left out, and the verdict."""
     for side, word in ((old, "old"), (new, "new")):
         title = f"{side.title}, " if side.title else ""
         yield f"{word}: {side.name} ({title}{count_text(len(side.messages), 'message')})"
@@ -69,7 +69,7 @@ def summary_lines(
 
 
 def verdict_text(findings: Findings) -> str:
-    """Return whether the wire format holds, and the counts."""
+    """Return whether the wire format breaks, and the counts."""
     errors = [item for item in findings if item.severity == "error"]
     warnings = count_text(len(findings) - len(errors), "warning")
     if not errors:

@@ -1,6 +1,6 @@
-"""The command `evolve`: does a change of specs break the wire format?
+"""The command `evolve`: checks whether a change of specs breaks the wire format.
 
-Exit codes: 0 it holds (perhaps with warnings), 1 it breaks, 2 failure.
+Exit codes: 0 it does not break (there may be warnings), 1 it breaks, 2 failure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commands `generate` and `check`: write the codecs of spec sets, or show where they differ."""
+"""The commands `generate` and `check`: write the codecs of spec sets, or show stale ones."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _version_range(
     "--templates",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Templates that replace kraftwire's own, file by file.",
+    help="Templates that replace kraftwire's templates of the same file names.",
 )
 def generate(
     specs_dir: Path | None,
@@ -119,7 +119,7 @@ def generate(
     help="The templates that the code was generated with.",
 )
 def check(templates: Path | None) -> None:
-    """Show where generated code differs from what the specs say; exit 1 if it does.
+    """Show where generated code differs from the specs; exit 1 if it does.
 
     Checks the sets of [tool.kraftwire] in the nearest pyproject.toml. Writes nothing.
 
@@ -141,7 +141,7 @@ def check(templates: Path | None) -> None:
         total = count_text(files, "generated file")
         click.echo(f"{drift} of {total} differ; fix them with: {command}")
         raise SystemExit(EXIT_FINDINGS)
-    click.echo(f"all {files} generated files are what the specs say")
+    click.echo(f"all {files} generated files match the specs")
 
 
 def _targets(
@@ -157,7 +157,7 @@ def _targets(
         raise CouldNotDoIt(f"{given} needs {missing} as well")
     name = package or out.resolve().name
     if not is_package_name(name):
-        raise CouldNotDoIt(f"{name!r} is not the name of a package; name one with --package")
+        raise CouldNotDoIt(f"{name!r} is not a valid package name; choose one with --package")
     return (PackageTarget(specs_dir, out, name),)
 
 
@@ -166,7 +166,7 @@ def _render(
 ) -> list[Package]:
     """Render the package of every target; raise `SpecError` with the errors of all of them.
 
-    A selection may match nothing in some sets, as long as it matches something in one.
+    A selection must match a message in at least one set.
     """
     packages: list[Package] = []
     errors: list[Finding] = []

@@ -1,7 +1,6 @@
 """The group of the generator's commands, for `python -m kraftwire_generator`.
 
-`kraftwire` mounts the same commands. Running them alone works even when the generated package
-is missing or broken.
+`kraftwire` has the same commands, but does not run if the generated packages are missing or broken.
 """
 
 from __future__ import annotations

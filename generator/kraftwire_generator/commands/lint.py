@@ -48,9 +48,10 @@ def lint(files: tuple[Path, ...], output: str | None) -> None:
 
     A FILE is a JSON spec, or a page (a KIP as text or HTML) that contains specs; - is standard
     input.
-    An error is something the generator refuses, a warning something it accepts but nobody is
-    likely to mean. JSON specs in one folder are also compared with each other: two with one
-    apiKey, a request without its response. On a wiki's "Versions Compared" page, old and new
+
+    An error is something that the generator refuses. A warning is something that it accepts but
+    that is probably a mistake. JSON specs in one folder are also checked together, for shared
+    apiKeys and requests without a response. On a wiki's "Versions Compared" page, old and new
     words that run together are read as the newer ones.
 
     \b

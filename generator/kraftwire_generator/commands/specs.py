@@ -39,11 +39,11 @@ specs.add_command(diff_command)
     help="The spec set to write: DIR/<module>/<Name>.json, set.toml and error_codes.toml.",
 )
 def import_command(sources: tuple[str, ...], out: Path) -> None:
-    """Import the message specs of a release of Kafka, any release.
+    """Import the message specs of any release of Kafka.
 
     A SOURCE is one of Kafka's published jars, a directory with Kafka's source tree, or
     PATH@REVISION of a git repository. Only facts are written: names, types, versions, tags,
-    defaults, flags. Modules of DIR that no SOURCE holds stay as they are.
+    defaults, flags. Modules of DIR that no SOURCE contains do not change.
 
     \b
     Examples:
@@ -58,12 +58,16 @@ def import_command(sources: tuple[str, ...], out: Path) -> None:
 
 @specs.command("table")
 @click.argument("directory", type=click.Path(path_type=Path))
-@click.option("--check", is_flag=True, help="Write nothing; show what differs, and exit 1.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing; show the differences, and exit 1 if there are any.",
+)
 def table_command(directory: Path, check: bool) -> None:
     """List the drafted messages of all spec sets in DIRECTORY in its README.md.
 
-    The tables show where each message comes from, what was corrected, and what Kafka shipped
-    instead. All of this is read from the spec files and the comments at their tops.
+    The tables show which document each message comes from, what was corrected, and what Kafka
+    shipped instead. All of it comes from the spec files and the comments at their tops.
 
     \b
     Example:
@@ -78,7 +82,7 @@ def table_command(directory: Path, check: bool) -> None:
         if old != text and not check:
             file.write_text(text, encoding="utf-8", newline="\n")
     if old == text:
-        print_lines([f"{shown_path(file)} is what the specs say"])
+        print_lines([f"{shown_path(file)} matches the specs"])
     elif check:
         print_lines(diff_lines(file, old, text))
         print_lines([f"fix it with: kraftwire specs table {shown_path(directory)}"])
@@ -107,8 +111,8 @@ def _print_summary(report: ImportReport, out: Path) -> None:
     lines = [f"{out}: Apache Kafka {report.release}, {counts}"]
     kept = [module.module for module in report.modules if not module.imported]
     if kept:
-        lines.append(f"kept from an earlier import, since no source holds them: {', '.join(kept)}")
+        lines.append(f"kept from an earlier import, since no source has them: {', '.join(kept)}")
     if report.error_codes is None:
-        lines.append("no source holds the error codes; they are in the kafka-clients jar")
-    lines += [f"{source}: holds no message specs" for source in report.empty_sources]
+        lines.append("no source has the error codes; they are in the kafka-clients jar")
+    lines += [f"{source}: has no message specs" for source in report.empty_sources]
     print_lines(lines, err=True)

@@ -1,24 +1,24 @@
 """Decides whether a new spec, or set, still reads and writes the wire format of an old one.
 
-For each version that both specs have, `field_match` pairs the fields and `evolution_rules` judges
-them. Versions that only one spec has are free to differ. A finding says what changed, where, and
-in which versions.
+In each version that both specs have, `field_match` pairs the fields and `evolution_rules` judges
+the pairs. Versions that only one spec has may differ. A finding says what changed, where, and in
+which versions.
 
 Rules for a whole message; the first four are errors:
 - type, api-key   another type or key; only a warning if `data` became a coordinator record,
                   whose bytes stay the same (see `record_keys`)
 - flexible        another flexible range within the versions of both
 - header          another header version (headerVersions)
-- removed         the message is gone, or its validVersions became `none`
+- removed         the message was removed, or its validVersions became `none`
 - versions        removed at the upper end: an error. Removed at the lower end: a warning for
                   requests, responses and headers; an error for data and stored records, whose
                   versions nobody negotiates
-- versions        added at the lower end: a warning, since the two specs do not show what earlier
-                  releases had there
+- versions        added at the lower end: a warning, since earlier releases may have had these
+                  versions in another form
 - message-renamed a warning
 
-A break in a version that the old spec calls unstable (latestVersionUnstable of the request, also
-for its response) is a warning, since that version was never promised.
+A break in a version that the old spec marks as unstable (latestVersionUnstable of the request, also
+for its response) is a warning, since that version could always change.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from kraftwire_generator.comparison.record_keys import (
     keys_in,
     record_keys,
 )
-from kraftwire_generator.comparison.sides import ComparedSide, SideMessage
+from kraftwire_generator.comparison.sides import ComparedSide
 from kraftwire_generator.language.header_versions import header_version
 from kraftwire_generator.language.spec import MessageSpec
 from kraftwire_generator.language.versions import VersionRange
@@ -55,10 +55,13 @@ def evolve_sides(old: ComparedSide, new: ComparedSide) -> list[EvolutionFinding]
     for before, after in pair_messages(old, new):
         if before is None:
             continue
-        if after is not None and became_record_key(before.spec, after.spec):
+        if after is None:
+            found += _removed(before.spec, _unstable(before.spec, unstable))
+        elif became_record_key(before.spec, after.spec):
             found += _judge_record_key(before.resolved, record_keys(new, after.module))
         else:
-            found += _judge_message(before, after, _unstable(before.spec, unstable))
+            versions = _unstable(before.spec, unstable)
+            found += evolve_message(before.resolved, after.resolved, versions)
     return found
 
 
@@ -76,15 +79,11 @@ def _judge(old: ResolvedMessage, new: ResolvedMessage, report: EvolutionReport) 
     FieldJudge(old, new, report).run()
 
 
-def _judge_message(
-    old: SideMessage, new: SideMessage | None, unstable: VersionRange
-) -> list[EvolutionFinding]:
-    if new is not None:
-        return evolve_message(old.resolved, new.resolved, unstable)
-    report = EvolutionReport(old.spec.name, unstable)
-    if old.spec.valid_versions:
-        text = "the message is gone: none of its versions can be read"
-        report.add("removed", "error", text, old.spec, old.spec.valid_versions)
+def _removed(old: MessageSpec, unstable: VersionRange) -> list[EvolutionFinding]:
+    report = EvolutionReport(old.name, unstable)
+    if old.valid_versions:
+        text = "the message was removed: none of its versions can be read"
+        report.add("removed", "error", text, old, old.valid_versions)
     return report.findings()
 
 
@@ -110,7 +109,7 @@ def _judge_record_key(
 
 
 def _unstable(spec: MessageSpec, unstable: Mapping[int | None, int]) -> VersionRange:
-    """Return the version of a request or response that its API calls unstable."""
+    """Return the unstable version of a request or response, if its API has one."""
     highest = unstable.get(spec.api_key) if spec.type in ("request", "response") else None
     return VersionRange.NONE if highest is None else VersionRange(highest, highest)
 
@@ -134,7 +133,7 @@ def _judge_specs(old: MessageSpec, new: MessageSpec, report: EvolutionReport) ->
     if old.name != new.name:
         report.add("message-renamed", "warning", f"was called {old.name}", new, before)
     if not after:
-        text = "validVersions are none: none of its versions can be read"
+        text = "validVersions is now none: none of its versions can be read"
         report.add("removed", "error", text, new, before)
         return
     _judge_valid_versions(old, new, report)
@@ -157,7 +156,7 @@ def _judge_valid_versions(old: MessageSpec, new: MessageSpec, report: EvolutionR
     above = VersionRange(max(before.lowest, after.highest + 1), before.highest)
     back = after.intersect(VersionRange(0, before.lowest - 1))
     if below and old.type in _NEGOTIATED:
-        why = "peers that know no later version are refused"
+        why = "peers that support no later version are refused"
         report.add("versions", "warning", f"{text}: {why}", new, below)
     elif below:
         why = "nobody negotiates them, so existing data can no longer be read"

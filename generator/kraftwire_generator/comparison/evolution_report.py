@@ -12,11 +12,11 @@ from kraftwire_generator.language.versions import VersionRange
 
 @dataclass(frozen=True, slots=True)
 class EvolutionFinding:
-    """One thing that changed; `versions` has ascending spans of versions that both specs have.
+    """One change; `versions` has the affected versions as ascending spans.
 
-    `path` is the field's path, which starts with the name of its struct if that is a common one;
-    it is empty for the message itself. `file` and `line` are in the new spec, or in the old one
-    if the new one lacks the field.
+    `path` is the field's path, or "" for the message itself; a path in a common struct starts with
+    the name of the struct. `file` and `line` are in the new spec, or in the old one if the new one
+    lacks the field.
     """
 
     message: str
@@ -35,7 +35,7 @@ class EvolutionFinding:
 
     @property
     def versions_text(self) -> str:
-        """The versions as a person writes them, such as `0-3, 5`."""
+        """The affected versions, such as `0-3, 5`."""
         return ", ".join(map(str, self.versions))
 
 
@@ -57,9 +57,9 @@ class EvolutionReport:
         path: str = "",
         line: int = 0,
     ) -> None:
-        """Add a finding about the file of `spec`."""
+        """Add a finding; an error in unstable versions only becomes a warning."""
         if severity == "error" and self.unstable.covers(versions):
-            severity, text = "warning", f"{text} (the version was called unstable)"
+            severity, text = "warning", f"{text} (the version was marked as unstable)"
         elif severity == "error" and (both := versions.intersect(self.unstable)):
             stable = versions.subtract(both)
             assert stable is not None  # an unstable version is the highest
@@ -70,7 +70,7 @@ class EvolutionReport:
         self._spans.setdefault(key, []).append(versions)
 
     def findings(self) -> list[EvolutionFinding]:
-        """The findings, those of the message first, then in the order of their lines."""
+        """Return the findings: those of the message first, then in the order of their lines."""
         found = [replace(key, versions=_joined(spans)) for key, spans in self._spans.items()]
         return sorted(found, key=lambda item: (bool(item.path), item.line, item.first_version))
 

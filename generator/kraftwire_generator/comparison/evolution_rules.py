@@ -1,29 +1,29 @@
-"""What a change of one field means in one version that both specs have; one function per rule.
+"""Judges the change of one field in one version that both specs have; one function per rule.
 
-The wire breaks (error) if bytes of that version that one spec wrote are read differently, or not
-at all, by the other:
+The wire format breaks (error) if one spec reads the bytes that the other wrote differently, or not
+at all:
 - type          another type; bytes and records are the same bytes, so that is a warning
 - nullability   null was added and old readers fail on it, or removed and old data is lost
 - tagged        a tagged field became an ordinary one, or the reverse
 - tag           the field has another tag
 - encoding      a string or bytes changed between the classic and the compact form
-- default       of a tagged field, because leaving it out now means another value; also the
-                defaults inside a struct that is left out as a whole
+- default       of a tagged field, because its absence now means another value; also the defaults
+                in a struct whose absence means a struct of defaults
 - removed, added, versions, moved    the ordinary fields or their order changed
 - reused        a tag belongs to a field with another name and another type
-- versions, reused    of a tag that the other side has in later versions only: readers refuse
-                a tag that they know, in a version that lacks it
+- versions, reused    one side sends a tag that the other side has in later versions only: readers
+                refuse a known tag in a version that lacks it
 
 Only code or JSON that uses the message is affected (warning):
-- default       of an ordinary field: other values are written if nobody sets it, and read in
+- default       of an ordinary field: another value is written if nobody sets it, and read in
                 versions that lack it
 - ignorable     encoding refuses a value that it used to drop in versions that lack the field
 - renamed       the same bytes under another name
 - struct        the struct of a field has another name
 - removed       of a tagged field: readers skip an unknown tag, so its value is lost
 
-No finding: a tag that nobody had, in a version that was flexible already, and everything without
-an effect on the wire (ignorable switched on, mapKey, entityType, zeroCopy, about).
+No finding: a new tag in a version that was flexible already, and everything without an effect on
+the wire (ignorable switched on, mapKey, entityType, zeroCopy, about).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Judgement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VersionContext:
-    """One version of both specs; `can_be_left_out` in a struct whose absence is a value."""
+    """One version of both specs; `can_be_left_out` is True in a struct whose absence is a value."""
 
     version: int
     both_flexible: bool
@@ -123,9 +123,9 @@ def _default_changed(old: FieldSpec, new: FieldSpec, context: VersionContext) ->
         why = f"{what} is left out if it has its default"
         return Judgement("default", "error", f"{text}: {why}", new)
     if context.version in old.versions:
-        why = "other values are written if nobody sets it"
+        why = "another value is written if nobody sets it"
     else:
-        why = "other values are read, since this version lacks the field"
+        why = "another value is read, since this version lacks the field"
     return Judgement("default", "warning", f"{text}: {why}", new)
 
 
@@ -149,7 +149,7 @@ def _struct_renamed(old: FieldSpec, new: FieldSpec, context: VersionContext) -> 
     return Judgement("struct", "warning", f"its struct was called {before}, is {after}", new)
 
 
-# For fields that the version has in both specs, and for fields that it has in neither.
+# The rules for fields that the version has in both specs, and for fields that it has in neither.
 PRESENT_RULES: tuple[PairRule, ...] = (
     _type_changed,
     _nullability_changed,
@@ -167,7 +167,7 @@ ABSENT_RULES: tuple[PairRule, ...] = (_default_changed, _ignorable_dropped)
 
 
 def ordinary_removed(old: FieldSpec, namesake: FieldSpec | None) -> Judgement:
-    """Judge a removed field; `namesake` is in other versions of the new spec."""
+    """Judge a removed field; `namesake` is the field in other versions of the new spec."""
     if namesake is None:
         text = f"removed ({old.type}): the fields after it are read from the wrong byte"
         return Judgement("removed", "error", text, old)
@@ -175,7 +175,7 @@ def ordinary_removed(old: FieldSpec, namesake: FieldSpec | None) -> Judgement:
 
 
 def ordinary_added(new: FieldSpec, namesake: FieldSpec | None) -> Judgement:
-    """Judge an added field; `namesake` is in other versions of the old spec."""
+    """Judge an added field; `namesake` is the field in other versions of the old spec."""
     if namesake is None:
         text = f"added ({new.type}) to a version that exists already"
         return Judgement("added", "error", text, new)
@@ -188,8 +188,8 @@ def _versions_changed(old: FieldSpec, new: FieldSpec, what: str) -> Judgement:
 
 
 def moved(field: FieldSpec) -> Judgement:
-    """Judge a field that changed places, so that its bytes go to another field."""
-    return Judgement("moved", "error", "is at another place among the fields", field)
+    """Judge a field that moved, so that its bytes are read as another field."""
+    return Judgement("moved", "error", "moved to another position among the fields", field)
 
 
 def tag_removed(old: FieldSpec) -> Judgement:
@@ -204,10 +204,10 @@ def tag_reused(old: FieldSpec, new: FieldSpec) -> Judgement:
     return Judgement("reused", "error", text, new)
 
 
-def tag_refused(old: FieldSpec, new: FieldSpec, *, came: bool) -> Judgement:
-    """Judge a tag that one side sends and the other knows, but not in this version."""
+def tag_refused(old: FieldSpec, new: FieldSpec, *, is_new: bool) -> Judgement:
+    """Judge a tag that one side sends, and that the other side has in other versions only."""
     rule = "versions" if old.name == new.name else "reused"
-    if came:
+    if is_new:
         text = f"tag {new.tag} is new in this version: older readers refuse it, since they know it"
         known = old
     else:
@@ -222,7 +222,7 @@ def tag_refused(old: FieldSpec, new: FieldSpec, *, came: bool) -> Judgement:
 def differ_in_default(old: FieldSpec, new: FieldSpec) -> bool:
     """Whether the defaults differ as values, however they are written."""
     before, after = default_value(old), default_value(new)
-    # repr: NaN is not equal to itself, and -0.0 is equal to 0.0 but not the same bytes
+    # repr, since NaN is not equal to itself, and -0.0 is equal to 0.0 but has other bytes
     return repr(before) != repr(after)
 
 

@@ -1,6 +1,6 @@
-"""Walks the paired structs of two specs, version by version, and applies the rules to them.
+"""Walks the paired structs of two specs, version by version, and applies the rules to their fields.
 
-Versions in which neither spec changes its form are one span and are judged together.
+Neighbouring versions that are equal in each spec form a span, and are judged together.
 `field_match` pairs the fields of a span.
 """
 
@@ -28,7 +28,7 @@ from kraftwire_generator.language.versions import VersionRange
 
 
 def message_bounds(*specs: MessageSpec) -> Iterator[VersionRange]:
-    """Yield the ranges at whose ends the form of a whole message can change."""
+    """Yield the ranges at whose ends the encoding of whole messages can change."""
     for spec in specs:
         yield spec.flexible_versions
         yield from (body for body, _ in header_versions(spec))
@@ -36,7 +36,7 @@ def message_bounds(*specs: MessageSpec) -> Iterator[VersionRange]:
 
 @dataclass(frozen=True, slots=True)
 class _StructPair:
-    """Two paired structs, or the two messages (""); `path` goes before the names of fields."""
+    """The names of two paired structs, or "" for the messages; `path` goes before field names."""
 
     path: str
     old: str
@@ -61,13 +61,13 @@ class FieldJudge:
         for span in self._spans:
             # Common structs can form far more paths than there are pairs of structs.
             known: set[tuple[str, str, bool]] = set()
-            open_ends = [_StructPair("", "", "")]
-            while open_ends:
-                structs = open_ends.pop()
+            waiting = [_StructPair("", "", "")]
+            while waiting:
+                structs = waiting.pop()
                 key = (structs.old, structs.new, structs.can_be_left_out)
                 if key not in known:
                     known.add(key)
-                    open_ends += self._judge(structs, span)
+                    waiting += self._judge(structs, span)
 
     @cached_property
     def _spans(self) -> list[VersionRange]:
@@ -120,7 +120,7 @@ class FieldJudge:
     def _weightless(
         self, old: Iterable[FieldSpec], new: Iterable[FieldSpec], version: int
     ) -> set[str]:
-        """Return the names of ordinary fields without bytes on each side that has them."""
+        """Return the names of ordinary fields that take no bytes on any side that has them."""
         sides = zip(self._weights, (old, new), strict=True)
         without, others = set[str](), set[str]()
         for weights, fields in sides:
@@ -136,7 +136,7 @@ class FieldJudge:
         if before is None or after is None or not same_shape(old, new):
             return
         path = after if after in self._common else field_path(structs.path, new.name)
-        # A struct that is null by default is sent whole or is null, so its own defaults are unused.
+        # A struct that is null by default is null or sent whole, so its own defaults do not matter.
         is_by_default = isinstance(old.type, Struct) and None not in map(default_value, (old, new))
         left_out = is_by_default and (old.is_tagged_in(version) or structs.can_be_left_out)
         yield _StructPair(path, before, after, left_out)
@@ -152,9 +152,9 @@ class FieldJudge:
 
 @dataclass(slots=True)
 class _Weights:
-    """Knows which ordinary fields of a message take bytes.
+    """Determines which ordinary fields of a message take bytes on the wire.
 
-    In classic versions a struct consists of its fields only, and may have none.
+    In a classic version, a struct is only its fields, and may have none.
     """
 
     message: ResolvedMessage

@@ -1,10 +1,10 @@
 """Pairs the fields of a struct in one version of two specs.
 
-Only fields on the wire of that version count. Equal names are paired first. The rest is paired
-by position, or by tag, if the types match: these are renamed fields. A field that is renamed in
+Only fields that this version has on the wire are paired. Equal names come first. The other fields
+are paired by position, or by tag, if the types match: they were renamed. A field that is renamed in
 one version is renamed in all of them.
 
-An ordinary struct without a single byte (possible in classic versions only) has no position: it
+An ordinary struct that takes no bytes (possible in classic versions only) has no position, so it
 may be added, removed and moved.
 """
 
@@ -33,8 +33,8 @@ Fields = Sequence[FieldSpec]
 class FieldMatch:
     """The fields of two structs in one version.
 
-    `present` has pairs on the wire of both, `absent` pairs on the wire of neither; `others` has
-    judgements of fields that are on one side only, or at another place.
+    `present` has the pairs that both sides have on the wire, `absent` the pairs that neither has.
+    `others` has judgements of fields that only one side has, or that moved.
     """
 
     present: tuple[FieldPair, ...]
@@ -51,8 +51,8 @@ def match_fields(
 ) -> FieldMatch:
     """Pair the fields of two structs in a version.
 
-    `renamed` has the new names of fields that other versions show to be renamed. `weightless`
-    has the names of fields without bytes on each side that has them.
+    `renamed` has the new names of fields that are renamed in other versions. `weightless` has the
+    names of fields that take no bytes.
     """
     namesakes = {item.name: item for item in new}
     shared = [(item, namesakes[item.name]) for item in old if item.name in namesakes]
@@ -67,7 +67,7 @@ def match_fields(
     lines = pair_fields(
         _in_line(old, version, leave), _in_line(new, version, leave), _look(version), renamed
     )
-    # The names under which fields that one side lacks here exist in its other versions.
+    # For fields that one side lacks in this version: the same fields in its other versions.
     later = namesakes | {before: namesakes[after] for before, after in renamed.items()}
     former = {item.name: item for item in old}
     former |= {after: former[before] for before, after in renamed.items()}
@@ -80,7 +80,7 @@ def match_fields(
 
 
 def renamed_fields(old: Fields, new: Fields, versions: Iterable[int]) -> dict[str, str]:
-    """Return the new names of ordinary fields that any of the versions shows to be renamed."""
+    """Return the new names of ordinary fields that are renamed in any of the versions."""
     names = [{item.name for item in fields} for fields in (old, new)]
     if not names[0] - names[1] or not names[1] - names[0]:
         return {}
@@ -101,29 +101,30 @@ def _match_tags(
 ) -> tuple[list[FieldPair], list[Judgement]]:
     """Pair the tagged fields that are not in `named`, the names that both sides have."""
     look = _look(version)
-    had, have = (
+    known_before, known_after = (
         {item.tag: item for item in fields if item.tag is not None} for fields in (old, new)
     )
-    gone, come = (
+    sent_before, sent_after = (
         {tag: item for tag, item in side.items() if item.is_tagged_in(version)}
-        for side in (had, have)
+        for side in (known_before, known_after)
     )
     renamed: list[FieldPair] = []
     others: list[Judgement] = []
-    for tag, before in gone.items():
-        after = come.get(tag)
+    for tag, before in sent_before.items():
+        after = sent_after.get(tag)
         if after is None:
             if before.name not in named:
-                known = have.get(tag)
-                refused = tag_refused(before, known, came=False) if known else tag_removed(before)
-                others.append(refused)
+                known = known_after.get(tag)
+                others.append(
+                    tag_refused(before, known, is_new=False) if known else tag_removed(before)
+                )
         elif not {before.name, after.name} & named and look(before) == look(after):
             renamed.append((before, after))
         elif not {before.name, after.name} <= named:
             others.append(tag_reused(before, after))
-    for tag, after in come.items():
-        if tag in had and tag not in gone and after.name not in named:
-            others.append(tag_refused(had[tag], after, came=True))
+    for tag, after in sent_after.items():
+        if tag in known_before and tag not in sent_before and after.name not in named:
+            others.append(tag_refused(known_before[tag], after, is_new=True))
     return renamed, others
 
 

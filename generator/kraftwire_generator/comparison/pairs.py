@@ -1,11 +1,11 @@
 """Pairs the messages and fields of two sides: by name, otherwise by position or key.
 
 Rules:
-- equal names are paired, and so are known new names. In a struct they must be in the same order;
-  the smallest set of fields that breaks the order is `moved`;
-- between two paired neighbours, fields without a partner are renamed if both sides have as many
-  of them and each looks like its counterpart. If one side has more, only those are renamed whose
-  look is unique on both sides;
+- fields with equal names, or whose new name is known, are paired. If their order differs, the
+  smallest set of fields that explains the difference is `moved`;
+- the fields without a partner between two paired neighbours are compared by their look. If both
+  sides have equally many, those that look like their counterpart are renamed. Otherwise only those
+  are renamed whose look is unique on both sides;
 - a message without a partner is renamed if a message of the same type on the other side has its
   key and, for stored records, its module.
 """
@@ -28,7 +28,7 @@ Look = Callable[[FieldSpec], object]
 class FieldPairs:
     """The fields of a struct on both sides; `pairs` includes the moved ones.
 
-    `counted` has the new names of fields that were renamed where both sides have as many.
+    `counted` has the new names of the renamed fields in gaps of equal length on both sides.
     """
 
     pairs: tuple[tuple[FieldSpec, FieldSpec], ...]
@@ -46,7 +46,7 @@ def pair_fields(
 ) -> FieldPairs:
     """Pair two lists of fields; fields that look alike may be one under two names.
 
-    `renamed` has new names that are known already. `moved` in the result has new names.
+    `renamed` has the new names that are known. The names in `moved` of the result are new ones.
     """
     places = {field.name: place for place, field in enumerate(new)}
     partner = {
@@ -62,11 +62,11 @@ def pair_fields(
     )
     moved = frozenset(partner.values()) - in_order
     counted: dict[str, str] = {}
-    for gone, come in gaps:
-        if len(gone) == len(come):
-            counted |= _counterparts(gone, come, look)
+    for before, after in gaps:
+        if len(before) == len(after):
+            counted |= _pair_in_order(before, after, look)
         else:
-            partner |= _only_ones(gone, come, look)
+            partner |= _pair_unique(before, after, look)
     partner |= counted
     taken = set(partner.values())
     return FieldPairs(
@@ -78,12 +78,14 @@ def pair_fields(
     )
 
 
-def _counterparts(old: Sequence[FieldSpec], new: Sequence[FieldSpec], look: Look) -> dict[str, str]:
+def _pair_in_order(
+    old: Sequence[FieldSpec], new: Sequence[FieldSpec], look: Look
+) -> dict[str, str]:
     pairs = zip(old, new, strict=True)
     return {before.name: after.name for before, after in pairs if look(before) == look(after)}
 
 
-def _only_ones(old: Sequence[FieldSpec], new: Sequence[FieldSpec], look: Look) -> dict[str, str]:
+def _pair_unique(old: Sequence[FieldSpec], new: Sequence[FieldSpec], look: Look) -> dict[str, str]:
     """Pair fields whose look is unique on both sides, as far as they keep their order."""
     counts = [Counter(map(look, fields)) for fields in (old, new)]
     only = {kind for kind in counts[0] if counts[0][kind] == counts[1][kind] == 1}
@@ -96,7 +98,7 @@ def _only_ones(old: Sequence[FieldSpec], new: Sequence[FieldSpec], look: Look) -
 
 def _longest_rising(names: Sequence[str], places: Mapping[str, int]) -> set[str]:
     """Return the longest subsequence of `names` whose places rise."""
-    lowest_ends: list[int] = []  # the lowest place that a rising run of each length ends at
+    lowest_ends: list[int] = []  # the lowest place at which a rising run of each length ends
     run_lengths: list[int] = []
     for name in names:
         length = bisect_left(lowest_ends, places[name])
@@ -114,7 +116,7 @@ def _longest_rising(names: Sequence[str], places: Mapping[str, int]) -> set[str]
 def _gaps(
     fields: Sequence[FieldSpec], anchors: Collection[str], paired: Collection[str]
 ) -> list[list[FieldSpec]]:
-    """Return the fields that are not `paired`, before, between and after the anchors."""
+    """Return the fields that are not `paired`, as lists before, between and after the anchors."""
     gaps: list[list[FieldSpec]] = [[]]
     for field in fields:
         if field.name in anchors:

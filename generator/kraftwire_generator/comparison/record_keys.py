@@ -1,12 +1,11 @@
-"""Coordinator records before and after Kafka 4.0, which gave them their own message types.
+"""Relates coordinator records before and after Kafka 4.0, which gave them their own message types.
 
 Before, keys and values were `data` messages. The number before a key was the version of its
 message, and identified the record: version 3 of a key is record 3. Since then, the same number
 is the apiKey of a `coordinator-key`, and the bytes after it have version 0. The number before a
 value was and is a version.
 
-So values did not change, and version 3 of an old key is version 0 of the new key with apiKey 3,
-wherever that is in the new set.
+So values did not change, and version 3 of an old key is version 0 of the new key with apiKey 3.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def record_keys(new: ComparedSide, module: str) -> dict[int, ResolvedMessage]:
 
 
 def keys_in(versions: VersionRange, keys: Iterable[int]) -> Iterator[int | VersionRange]:
-    """Yield the versions that have a key one by one, and the spans between them."""
+    """Yield each version that has a key, and the spans of versions between them."""
     start = versions.lowest
     for key in sorted(key for key in keys if key in versions):
         if start < key:

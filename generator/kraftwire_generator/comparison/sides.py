@@ -8,8 +8,8 @@ A side is named by one string:
 
 Rules:
 - each spec must be free of errors; the rules for whole sets are not applied;
-- a side may be part of a release (jars, one file). `common_part` leaves out what such a side
-  cannot have, and returns the names of those modules.
+- a side may be a part of a release (jars, one file). Then `common_part` removes what that side
+  cannot have from the other side, and returns the names of the removed modules.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from kraftwire_generator.checks.message_rules import check_message
-from kraftwire_generator.checks.structs import ResolvedMessage, resolve
+from kraftwire_generator.checks.message_rules import check_spec
+from kraftwire_generator.checks.structs import ResolvedMessage
 from kraftwire_generator.errors import Finding, raise_errors
 from kraftwire_generator.importer.set_writer import parse_published
 from kraftwire_generator.importer.sources import (
@@ -74,7 +74,7 @@ class ComparedSide:
 def read_side(name: str) -> ComparedSide:
     """Read the side called `name`; raise `SpecError` if it is bad."""
     if not name:
-        raise SourceError("''", "an empty name names nothing; write . for the current directory")
+        raise SourceError("''", "the name of a side is empty; write . for the current directory")
     path = Path(name)
     try:
         if path.is_dir():
@@ -99,7 +99,7 @@ def read_side(name: str) -> ComparedSide:
 def common_part(
     old: ComparedSide, new: ComparedSide
 ) -> tuple[ComparedSide, ComparedSide, list[str]]:
-    """Return both sides without what the other cannot have, and the modules left out."""
+    """Return both sides without the modules that the other cannot have, and their names."""
     if "file" in (old.extent, new.extent):
         return _restrict(old, new), _restrict(new, old), []
     if old.extent == new.extent == "whole":
@@ -126,7 +126,7 @@ def common_part(
 
 
 def _restrict(side: ComparedSide, other: ComparedSide) -> ComparedSide:
-    """Reduce a side to the message of the other, if that is a single file."""
+    """Reduce a side to the message of the other side, if that is a single file."""
     if side.extent == "file" or other.extent != "file":
         return side
     name = next(iter(other.messages))
@@ -229,8 +229,8 @@ def _messages(name: str, texts: Iterable[SpecText], parse: _Parse) -> dict[str, 
         findings += problems
         if spec is None:
             continue
-        resolved, problems = resolve(spec)
-        findings += [*problems, *check_message(resolved)]
+        resolved, problems = check_spec(spec)
+        findings += problems
         if spec.name in found:
             problem = f"{spec.name} is also in {found[spec.name].spec.file}; remove one of the two"
             findings.append(Finding(spec.file, spec.line, "", problem))

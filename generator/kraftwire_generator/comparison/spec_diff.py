@@ -3,11 +3,11 @@
 A fact is a key of a spec file with its value. Keys without a meaning for wire or code (`about`,
 comments, the order of keys) are ignored. Rules:
 - messages and fields are paired as in `pairs`; a field that replaces a removed one of the same
-  type, versions and tag is a renamed one;
+  type, versions and tag was renamed;
 - an added or removed message is one difference. So is a field; the fields inside it follow;
 - defaults are compared as values: `0x10` and `16` are equal;
-- differences inside an inline struct have the field's path, those inside a common struct start
-  with its name.
+- the path of a difference in an inline struct starts with the path of the field, in a common struct
+  with the name of the struct.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class SpecDifference:
     """One difference.
 
     `message` and `module` are empty for an error code; `path` is the field path, empty for the
-    message itself. `fact` is the key that changed. It is `message`, `field` or `error code` if
-    all of one was added or removed; then `old` or `new` has its facts.
+    message itself. `fact` is the key that changed; it is `message`, `field` or `error code` if a
+    whole one was added or removed, and then `old` or `new` has its facts.
     """
 
     kind: DifferenceKind
@@ -155,7 +155,7 @@ class _MessageDiff:
 
 
 def _look(field: FieldSpec) -> object:
-    """Return what two fields must have in common to be one under two names."""
+    """Return what must be equal in a removed and an added field for it to be renamed."""
     return shape(field), field.versions, field.tag
 
 

@@ -1,6 +1,6 @@
 """Imports the message specs of a Kafka release into a spec set.
 
-- `class_file`   enum constants out of a Java class file
+- `class_file`   reads enum constants from a Java class file
 - `git_process`  runs git in a repository that may be hostile
 - `sources`      finds specs and error codes in a jar, a source tree or a git revision
 - `spec_text`    `MessageSpec` -> the JSON of a spec file

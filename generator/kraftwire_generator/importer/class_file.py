@@ -1,7 +1,7 @@
 """Reads the constants of a Java enum from its class file, without Java.
 
-It parses only what leads to one method's bytecode, and understands only the bytecode that javac
-writes for enum constants. Anything else raises `ValueError` with the offset.
+It parses only what is needed to find one method's bytecode, and only the bytecode that javac writes
+for enum constants. Anything else raises `ValueError` with the offset.
 
 javac puts every constant of an enum at the start of `<clinit>`, each as
 
@@ -98,7 +98,7 @@ def _read_constant_pool(reader: _ByteReader) -> _ConstantPool:
         offset = reader.offset
         tag = reader.number(1)
         if tag == _UTF8:
-            # Java's modified UTF-8 differs only in code points that no name here has.
+            # Java's modified UTF-8 differs only in characters that these names do not have.
             pool.entries[index] = reader.take(reader.number(2)).decode("utf-8", "replace")
         elif tag == _INTEGER:
             pool.entries[index] = reader.number(4, signed=True)
@@ -156,7 +156,7 @@ def _walk_constants(
 
 
 def _is_own(class_name: str, own_name: str) -> bool:
-    """Whether the class is the enum, or that of a constant with a body."""
+    """Whether the class is the enum, or the class of a constant with a body."""
     return class_name == own_name or class_name.startswith(own_name + "$")
 
 

@@ -1,12 +1,12 @@
-"""Runs git in a repository that may be hostile; `run_git` is the only place that starts git.
+"""Runs git in a repository that may be hostile; nothing else starts git.
 
-A repository's own settings can name commands, and so can attributes, hooks and the user's
+A repository's settings can name commands to run, and so can attributes, hooks and the user's
 environment. Invariants:
 - git reads objects and refs, and starts no other program: no transport (so a missing object is
   not fetched), no hook, no file system monitor, no diff, pager, filter or ssh command.
 - Settings of the user, the system and `GIT_*` variables are ignored, except `safe.directory`, with
   which a user trusts a repository that belongs to someone else.
-- Replacement refs and grafts are ignored: a commit has the content that its id names.
+- Replacement refs and grafts are ignored: a commit has the content of its id.
 - Time (`GIT_SECONDS`), output and git's own memory are bounded, and no process is left running.
 """
 
@@ -25,7 +25,7 @@ from typing import IO
 
 GIT_SECONDS = 60.0
 _LARGEST_ALLOCATION = 128 * 2**20
-_KEPT_COMPLAINT = 2000
+_KEPT_DIAGNOSTICS = 2000
 _CHUNK = 2**16
 
 _SETTINGS = (
@@ -47,11 +47,11 @@ _VARIABLES = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_GRAFT_FILE": os.devnull,
-    "GIT_NO_LAZY_FETCH": "1",  # git before 2.45 does not know it, and asks GIT_ALLOW_PROTOCOL
+    "GIT_NO_LAZY_FETCH": "1",  # git before 2.45 ignores it, but obeys GIT_ALLOW_PROTOCOL
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
-    "HOME": os.devnull,  # git before 2.32 does not know GIT_CONFIG_GLOBAL
+    "HOME": os.devnull,  # git before 2.32 ignores GIT_CONFIG_GLOBAL
     "XDG_CONFIG_HOME": os.devnull,
     "LC_ALL": "C",
 }
@@ -77,7 +77,7 @@ def run_git(
     )
     options = [word for setting in settings for word in ("-c", setting)]
     command = ["git", "--no-pager", "--literal-pathspecs", *options, "-C", str(directory)]
-    environment = {**_without_git(), **_VARIABLES}
+    environment = {**_clean_environment(), **_VARIABLES}
     try:
         return _output([*command, *arguments], environment, stdin, largest_output)
     except GitError as error:
@@ -91,27 +91,27 @@ def run_git(
 def _trusted_directories() -> list[str]:
     command = ["git", "-C", "/", "config", "--null", "--type=path", "--get-all", "safe.directory"]
     try:
-        values = _output(command, _without_git(), b"", _LARGEST_ALLOCATION)
+        values = _output(command, _clean_environment(), b"", _LARGEST_ALLOCATION)
     except GitError:  # the setting does not exist
         return []
     return [os.fsdecode(value) for value in values.split(b"\0")[:-1]]
 
 
-def _without_git() -> dict[str, str]:
-    # Inside a git hook GIT_DIR names the hook's repository, not the source.
+def _clean_environment() -> dict[str, str]:
+    # In a git hook, GIT_DIR names the hook's repository, not the source.
     return {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
 
 
 def _output(
     command: Sequence[str], environment: dict[str, str], stdin: bytes, largest_output: int
 ) -> bytes:
-    with tempfile.TemporaryFile() as questions:
-        questions.write(stdin)
-        questions.seek(0)
+    with tempfile.TemporaryFile() as stdin_file:
+        stdin_file.write(stdin)
+        stdin_file.seek(0)
         try:
             process = subprocess.Popen(  # noqa: S603 - no shell; revisions follow --end-of-options
                 command,
-                stdin=questions,
+                stdin=stdin_file,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
@@ -121,16 +121,16 @@ def _output(
             raise GitError(f"git cannot be run: {error}") from None
     with process:
         try:
-            output, complaint = _drain(process, largest_output)
+            output, diagnostics = _drain(process, largest_output)
         except BaseException:
-            # The whole group: programs that git started may keep the pipes open.
+            # Kill the process group: programs that git started may keep the pipes open.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             raise
     if process.returncode:
-        lines = complaint.decode("utf-8", "replace").splitlines()
-        said = "\n".join(line for line in lines if not line.startswith("hint:")).strip()
-        raise GitError(said or f"git ended with {process.returncode}")
+        lines = diagnostics.decode("utf-8", "replace").splitlines()
+        text = "\n".join(line for line in lines if not line.startswith("hint:")).strip()
+        raise GitError(text or f"git exited with status {process.returncode}")
     return output
 
 
@@ -139,23 +139,23 @@ def _drain(process: subprocess.Popen[bytes], largest_output: int) -> tuple[bytes
     deadline = time.monotonic() + GIT_SECONDS
     assert process.stdout is not None
     assert process.stderr is not None
-    output, complaint = bytearray(), bytearray()
+    output, diagnostics = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ, output)
-        selector.register(process.stderr, selectors.EVENT_READ, complaint)
+        selector.register(process.stderr, selectors.EVENT_READ, diagnostics)
         while selector.get_map():
             ready = selector.select(_seconds_left(deadline))
             for key, _ in ready:
                 if not _read_chunk(key.fileobj, key.data):  # type: ignore[arg-type]
                     selector.unregister(key.fileobj)
-            del complaint[:-_KEPT_COMPLAINT]
+            del diagnostics[:-_KEPT_DIAGNOSTICS]
             if len(output) > largest_output:
                 raise GitError(f"git prints more than {largest_output} bytes")
     try:
         process.wait(_seconds_left(deadline))
     except subprocess.TimeoutExpired:
         raise _too_slow() from None
-    return bytes(output), bytes(complaint)
+    return bytes(output), bytes(diagnostics)
 
 
 def _read_chunk(pipe: IO[bytes], into: bytearray) -> bool:

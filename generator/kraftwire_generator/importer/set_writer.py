@@ -2,8 +2,8 @@
 
 Rules:
 - everything is read and checked before the first byte is written;
-- an import replaces each module in its sources as a whole. Other modules of the set keep their
-  files and release, unless a source is a whole source tree;
+- an import replaces whole modules: those in its sources. Other modules of the set keep their files
+  and release, unless a source is a complete source tree;
 - set.toml names the release. Modules from another release are in its [modules] table, so that
   one set can hold modules that were published one by one;
 - an existing folder is written only if an import wrote it (its set.toml starts with `MARKER`).
@@ -163,10 +163,9 @@ def _modules(sources: list[Source]) -> dict[str, _Module]:
 
 
 def parse_published(text: SpecText) -> tuple[MessageSpec | None, list[Finding]]:
-    """Return a spec as a release published it, and its problems.
+    """Return the spec in a published file, and its problems; (None, []) if the JSON is not a spec.
 
-    Both are empty for JSON that is not a spec. Kafka 3.9 published specs that repeat a key; here,
-    as in its own generator, the last one counts.
+    Kafka 3.9 published specs that repeat a key; here, as in Kafka's generator, the last one counts.
     """
     try:
         value = parse_json(_outermost_object(text.text), last_key_counts=True)
@@ -181,7 +180,7 @@ def parse_published(text: SpecText) -> tuple[MessageSpec | None, list[Finding]]:
 
 
 def _outermost_object(text: str) -> str:
-    """Strip surplus brackets at the end, with which Kafka 2.8 published a spec."""
+    """Strip surplus brackets at the end, which a spec of Kafka 2.8 has."""
     depth = 0
     for token in _BRACES.finditer(text):
         if token[0] == "{":
@@ -197,7 +196,9 @@ def _outermost_object(text: str) -> str:
 def _check_folders(modules: Iterable[str], out: Path) -> None:
     for module in modules:
         if not (out / module).resolve().is_relative_to(out.resolve()):
-            raise SourceError(str(out / module), "it leads outside the set; remove that link")
+            raise SourceError(
+                str(out / module), "it is a link to a directory outside the set; remove it"
+            )
 
 
 def _check_unique_names(modules: Mapping[str, _Module], out: Path, kept: Iterable[str]) -> None:
@@ -294,7 +295,8 @@ def _read_module_releases(out: Path) -> dict[str, str]:
         raise SourceError(str(path), f"it cannot be read ({error}); delete or fix it") from None
     if not text.startswith(MARKER):
         raise SourceError(
-            str(path), "no import wrote this set, so none will overwrite it; choose another --out"
+            str(path),
+            "no import wrote this set, so it will not be overwritten; choose another --out",
         )
     release, modules = table.get("release"), table.get("modules")
     modules = modules if isinstance(modules, dict) else {}

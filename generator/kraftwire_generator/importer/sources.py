@@ -1,6 +1,6 @@
 """Reads Kafka's message specs and error codes from a jar, a source tree or a git revision.
 
-Nothing is written, and no program except git (`git_process`) is run. Sources are untrusted: only
+It writes nothing, and runs no program except git (`git_process`). Sources are untrusted: only
 entries at expected paths are read, each up to `LARGEST_FILE`, all up to `LARGEST_SOURCE`. Every
 problem is a `SourceError` that names the source.
 
@@ -32,7 +32,7 @@ LARGEST_LISTING = 64 * 2**20
 MODULE_NAME = re.compile(r"[a-z][a-z-]*")
 RELEASE = re.compile(r"[0-9][0-9A-Za-z.+_-]{0,63}")
 
-# Specs in modules that Kafka has split up since, and their modules today.
+# Specs of modules that Kafka has split up since, and the modules they are in today.
 _MOVED_SPECS = {
     ("core", "GroupMetadataKey"): "group-coordinator",
     ("core", "GroupMetadataValue"): "group-coordinator",
@@ -67,7 +67,7 @@ class SourceError(SpecError):
 
 @dataclass(frozen=True, slots=True)
 class SpecText:
-    """One spec file: its module today, where it was found, and its text."""
+    """One spec file: its module in current releases, where it was found, and its text."""
 
     module: str
     origin: str

@@ -1,6 +1,6 @@
-"""The value of a field that nobody set, by the rules of Kafka's generator.
+"""Computes the default value of a field, by the rules of Kafka's generator.
 
-An absent default and an empty one mean the same. Kafka's generator copies integers into Java
+An absent default and an empty one are equal. Kafka's generator copies integers into Java
 source, so a leading 0 makes a number octal here as well.
 """
 
@@ -31,8 +31,8 @@ _UUID = re.compile(r"([A-Za-z0-9_-]{22})(?:==)?")
 def default_value(field: FieldSpec) -> object:
     """Return the field's default: bool, int, float, str, bytes, uuid.UUID or None.
 
-    () means an empty array or a struct of defaults. Raises `ValueError` that says what to write
-    instead.
+    () means an empty array, or a struct whose fields have their defaults. Raises `ValueError` with
+    a message that says what to write instead.
     """
     text = field.default or ""
     nullable = field.nullable_versions.covers(field.versions)
@@ -57,7 +57,7 @@ def default_value(field: FieldSpec) -> object:
 
 
 def initial_value(field: FieldSpec) -> object:
-    """Return the value of the attribute in a new instance: None for a struct that is not sent."""
+    """Return the attribute's value in a new instance: None for a tagged struct that is not sent."""
     return None if field.is_optional_struct else default_value(field)
 
 
@@ -88,7 +88,7 @@ def _null_or_empty(field: FieldSpec, nullable: bool, empty: object) -> object:
 
 def _bool(text: str) -> bool:
     if text.lower() not in ("true", "false", ""):
-        raise ValueError(f"{text!r} is no default of a bool; write true or false")
+        raise ValueError(f"{text!r} cannot be the default of a bool; write true or false")
     return text.lower() == "true"
 
 
@@ -103,7 +103,8 @@ def _integer(text: str, type_name: str) -> int:
         value = int(match[1], 16)
     else:
         raise ValueError(
-            f"{text!r} is no default of an integer; write for example -1, 0x7f or 010 (octal)"
+            f"{text!r} cannot be the default of an integer; "
+            "write for example -1, 0x7f or 010 (octal)"
         )
     lowest, highest = INTEGER_BOUNDS[type_name]
     if not lowest <= value <= highest:
@@ -123,7 +124,8 @@ def _float(text: str) -> float:
         except OverflowError:
             return float("-inf" if trimmed.startswith("-") else "inf")
     raise ValueError(
-        f"{text!r} is no default of a float64; write for example 1.5, 2e10, NaN or -Infinity"
+        f"{text!r} cannot be the default of a float64; "
+        "write for example 1.5, 2e10, NaN or -Infinity"
     )
 
 
@@ -132,7 +134,9 @@ def _uuid(text: str) -> uuid.UUID:
         return uuid.UUID(int=0)
     match = _UUID.fullmatch(text)
     if text == "null":
-        raise ValueError("a uuid is never null; remove the default, the zero uuid means none")
+        raise ValueError(
+            "a uuid is never null; remove the default (Kafka uses the zero uuid for 'none')"
+        )
     if match is None:
-        raise ValueError(f"{text!r} is no default of a uuid; write base64url of its 16 bytes")
+        raise ValueError(f"{text!r} cannot be the default of a uuid; write base64url of 16 bytes")
     return uuid.UUID(bytes=base64.urlsafe_b64decode(match[1] + "=="))

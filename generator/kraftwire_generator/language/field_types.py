@@ -1,7 +1,6 @@
 """The types a field can have: primitives, structs, and arrays of either.
 
-`parse_type` parses the text of a spec's `type`. Everything after it works on the three classes
-here.
+`parse_type` reads the `type` of a spec; all later steps work on the three classes here.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def element_of(field_type: FieldType) -> Primitive | Struct:
 
 
 def parse_type(text: str) -> FieldType:
-    """Parse a field type; raise `ValueError` that says what to write instead."""
+    """Parse a field type; raise `ValueError` with a message that says what to write instead."""
     text = text.strip(" \t\r\n")
     if not text.startswith("[]"):
         return _parse_element(text)
@@ -73,7 +72,7 @@ def parse_type(text: str) -> FieldType:
         raise ValueError(f"{text} is an array of arrays; put the inner array into a struct")
     element = _parse_element(element_text)
     if element in (Primitive("bytes"), Primitive("records")):
-        raise ValueError(f"{text} is not in the language; put the {element} into a struct")
+        raise ValueError(f"{text} is not a type; put the {element} into a struct")
     return Array(element)
 
 

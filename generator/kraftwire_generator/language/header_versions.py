@@ -1,6 +1,6 @@
-"""Which header version goes before which version of a request or response.
+"""Maps each version of a request or response to the version of its header.
 
-A spec may state it (`headerVersions`, KIP-1313). Otherwise Kafka's implicit rule holds: flexible
+A spec may list them (`headerVersions`, KIP-1313). Otherwise Kafka's implicit rule applies: flexible
 bodies have flexible headers (KIP-482), with two exceptions.
 """
 
@@ -23,8 +23,8 @@ def header_versions(spec: MessageSpec) -> HeaderVersions:
     if spec.header_versions is not None:
         rules: HeaderVersions = spec.header_versions
     elif spec.type == "response" and spec.api_key == _API_VERSIONS:
-        # A client that asked in a version the broker does not know must still be able to
-        # read the answer, so its header never changes (KIP-511).
+        # A client that sent a version unknown to the broker must still be able to read the
+        # response, so its header never changes (KIP-511).
         rules = ((valid, 0),)
     else:
         classic, flexible = (1, 2) if spec.type == "request" else (0, 1)
@@ -34,7 +34,7 @@ def header_versions(spec: MessageSpec) -> HeaderVersions:
         )
         rules = ()
         if spec.type == "request" and spec.api_key == _CONTROLLED_SHUTDOWN:
-            # ControlledShutdown version 0 predates client ids: its header has none.
+            # ControlledShutdown version 0 predates client ids, so its header has no client id.
             rules = ((VersionRange(0, 0), 0),)
             first_classic, first_flexible = max(1, first_classic), max(1, first_flexible)
         rules += (

@@ -1,15 +1,14 @@
 """Turns the names of a spec into names of Python classes, attributes and modules.
 
-The case rules are those of Kafka's generator, so that fields have the names people know from
-there.
+The case rules are those of Kafka's generator, so that fields have familiar names.
 """
 
 from __future__ import annotations
 
 import keyword
 
-# Attributes of every generated class, and names that its body refers to. A field of such a name
-# would hide them.
+# Attributes of every generated class, and names that its body uses. A field with such a name would
+# hide them.
 _METHODS = frozenset(
     {"codec", "decode", "encode", "from_json", "to_json", "header_version", "is_canonical"}
 )
@@ -19,8 +18,8 @@ _CLASS_BODY = frozenset(
 )
 _RESERVED_ATTRIBUTES = _METHODS | _CLASS_BODY | {"unknown_tagged_fields"}
 
-# Names that a generated module refers to and that a class of the same name would hide. Classes
-# start with a capital, so names in lower case are safe.
+# Names that a generated module uses, and that a class of the same name would hide. Classes start
+# with a capital, so names in lower case are safe.
 _MODULE_NAMES = frozenset(
     {"Array", "ClassVar", "Field", "LAYOUT", "Layout", "Message", "NEVER", "Reader", "Registry"}
     | {"Self", "Struct", "StructType", "TYPE_CHECKING", "TagSection", "UUID", "Writer", "registry"}
@@ -55,7 +54,7 @@ def class_name(spec_name: str) -> str:
 
 
 def struct_class_name(spec_name: str, message_class: str) -> str:
-    """Return the class of a struct, which differs from the message class it is nested in."""
+    """Return the class of a struct; its name differs from that of the message class around it."""
     name = class_name(spec_name)
     return f"{name}_" if name == message_class else name
 

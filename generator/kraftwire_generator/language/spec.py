@@ -1,6 +1,6 @@
-"""A message spec as its file states it: one dataclass per JSON object, one attribute per key.
+"""A message spec as written in its file: one dataclass per JSON object, one attribute per key.
 
-Absent keys have the language's defaults. `line` is where the object starts in the file,
+Absent keys have the language's defaults. `line` is the line of the file on which the object starts,
 counted from 1.
 """
 
@@ -17,7 +17,7 @@ MessageType = Literal[
     "request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value"
 ]
 
-# Units that the last word of a field's name states.
+# Units, by the last word of a field's name.
 _UNITS = (("Ms", "milliseconds"), ("Nanos", "nanoseconds"), ("Bytes", "bytes"))
 _TYPES_WITH_UNIT = ("int16", "int32", "uint32", "int64")
 
@@ -26,9 +26,9 @@ _TYPES_WITH_UNIT = ("int16", "int32", "uint32", "int64")
 class FieldSpec:
     """One field of a message or struct.
 
-    `versions` already falls back to `tagged_versions`, as the language has it. `default` is the
-    spec's text (numbers and booleans as JSON writes them), None if the key is absent.
-    `flexible_versions` is None unless the field overrides its message's.
+    If the key `versions` is absent, `versions` equals `tagged_versions`. `default` is the spec's
+    text (numbers and booleans as in JSON), or None if the key is absent. `flexible_versions` is
+    None unless the field overrides those of its message.
     """
 
     name: str
@@ -49,35 +49,35 @@ class FieldSpec:
 
     @property
     def struct_name(self) -> str | None:
-        """The struct that the field, or each element of its array, is; None for primitives."""
+        """The struct that is the type of the field or of its elements; None for primitives."""
         element = element_of(self.type)
         return element.name if isinstance(element, Struct) else None
 
     @property
     def is_optional_struct(self) -> bool:
-        """Whether the field is a tagged struct without null, whose None means `not sent`."""
+        """Whether the field is a tagged struct that is never null; None means "not sent"."""
         is_tagged_struct = isinstance(self.type, Struct) and bool(self.tagged_versions)
         return is_tagged_struct and not self.nullable_versions
 
     @property
     def unit(self) -> str:
-        """The unit that the name of a number states, or the empty string."""
+        """The unit in the name of a number, such as milliseconds for `TimeoutMs`, or ""."""
         if str(self.type) not in _TYPES_WITH_UNIT:
             return ""
         return next((unit for suffix, unit in _UNITS if self.name.endswith(suffix)), "")
 
     @property
     def bounds(self) -> tuple[VersionRange, ...]:
-        """The ranges at whose ends the field's form can change."""
+        """The ranges at whose ends the field's encoding can change."""
         own = () if self.flexible_versions is None else (self.flexible_versions,)
         return (self.versions, self.nullable_versions, self.tagged_versions, *own)
 
     def is_tagged_in(self, version: int) -> bool:
-        """Whether the field goes into the tag section."""
+        """Whether the version has the field in the tag section."""
         return version in self.versions and version in self.tagged_versions
 
     def is_ordinary_in(self, version: int) -> bool:
-        """Whether the field is written in order, outside the tag section."""
+        """Whether the version has the field outside the tag section, in the order of the spec."""
         return version in self.versions and version not in self.tagged_versions
 
 
@@ -95,8 +95,8 @@ class StructSpec:
 class MessageSpec:
     """One spec file.
 
-    `header_versions` is `headerVersions` (KIP-1313): pairs of body versions and header version,
-    ascending; None if the key is absent.
+    `header_versions` holds the pairs of body versions and header version in `headerVersions`
+    (KIP-1313), in ascending order; it is None if the key is absent.
     """
 
     name: str

@@ -29,7 +29,7 @@ class VersionRange:
 
     @classmethod
     def parse(cls, text: str) -> VersionRange:
-        """Parse a range as a spec writes it; raise `ValueError` that says what is wrong."""
+        """Parse the text of a range; raise `ValueError` with a message that says what is wrong."""
         text = text.strip(" \t\r\n")
         if text == "none":
             return cls.NONE
@@ -61,7 +61,7 @@ class VersionRange:
 
     @property
     def is_open(self) -> bool:
-        """Whether every later version belongs to the range, as in `2+`."""
+        """Whether the range has no end, as in `2+`."""
         return bool(self) and self.highest == HIGHEST_VERSION
 
     @property
@@ -70,11 +70,11 @@ class VersionRange:
         return f"version{'' if self.lowest == self.highest else 's'} {self}"
 
     def covers(self, other: VersionRange) -> bool:
-        """Whether every version of `other` is in this range; true of the empty range."""
+        """Whether every version of `other` is in this range; True if `other` is empty."""
         return not other or (self.lowest <= other.lowest and other.highest <= self.highest)
 
     def intersect(self, other: VersionRange) -> VersionRange:
-        """Return the versions that both ranges have."""
+        """Return the versions that are in both ranges."""
         both = VersionRange(max(self.lowest, other.lowest), min(self.highest, other.highest))
         return both if both else VersionRange.NONE
 

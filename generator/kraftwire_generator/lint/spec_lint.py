@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from kraftwire_generator.checks.field_rules import (
-    default_fits_type,
-    lies_outside_message,
-    tagged_versions_open,
-    type_can_be_null,
+    default_problem,
+    null_problem,
+    occurrence_problem,
+    tagged_versions_problem,
 )
-from kraftwire_generator.checks.message_rules import check_message
-from kraftwire_generator.checks.structs import placed_fields, resolve
+from kraftwire_generator.checks.message_rules import check_spec
+from kraftwire_generator.checks.structs import placed_fields
 from kraftwire_generator.errors import Finding, not_utf8
 from kraftwire_generator.language.spec import MessageSpec
 from kraftwire_generator.lint.common_mistakes import fill_in, fix_mistakes, has_placeholder
@@ -206,8 +206,7 @@ class _BlockLint:
         else:
             complete = not reading.elided_lines and not reading.stops_short
             self.spec = spec if complete else None
-            resolved, problems = resolve(spec, complete=complete)
-            yield from (*found, *problems, *check_message(resolved, complete=complete))
+            yield from (*found, *check_spec(spec, complete=complete)[1])
 
     def _line(self, line: int) -> int:
         return self._block.lines[min(line, len(self._block.lines)) - 1]
@@ -231,11 +230,11 @@ def _shortened(text: str, length: int) -> str:
 def _fields_of_mixed(spec: MessageSpec) -> Iterator[Finding]:
     """Apply only rules that hold even if a field's surroundings, or some words, are not its own."""
     for place in placed_fields(spec):
-        errors = [type_can_be_null(place), tagged_versions_open(place)]
+        errors = [null_problem(place), tagged_versions_problem(place)]
         if str(place.field.type) == "uuid" and place.field.default == "null":
-            errors.insert(1, default_fits_type(place))
+            errors.insert(1, default_problem(place))
         yield from (place.finding(problem) for problem in errors if problem is not None)
-        if (problem := lies_outside_message(place)) is not None:
+        if (problem := occurrence_problem(place)) is not None:
             yield place.finding(problem, "warning")
 
 

@@ -3,7 +3,7 @@
 - `targets`        which set goes into which package (`[tool.kraftwire]`)
 - `renderer`       plan -> Python text, through jinja2 and black
 - `package`        a set on disk -> the text of every file of its package
-- `package_files`  compares those texts with the disk
+- `package_files`  compares these texts with the files on disk
 - `file_changes`   shows or applies the difference
 - `environment`    the settings of all templates
 - `drafts_readme`  the README that lists drafted messages

@@ -1,8 +1,8 @@
 """Renders the README of a directory of spec sets: a table of every drafted message.
 
-Everything in it comes from the sets: names and versions from the specs, origins and corrections
-from the comments of the drafts (`draft_origin`), key and versions of Kafka's message from the
-released set beside them.
+All of it comes from the sets: names and versions from the specs, origins and corrections from the
+comments of the drafts (`draft_origin`), key and versions of Kafka's message from the released set
+beside the draft.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class DraftMessage:
 
 @dataclass(frozen=True, slots=True)
 class DraftSet:
-    """One draft set: its messages under the documents that they come from."""
+    """One draft set: its messages by the document that defines them."""
 
     name: str
     title: str
@@ -54,7 +54,7 @@ def specs_table(directory: Path) -> str:
     findings: list[Finding] = []
     drafts = [_draft(item, shipped, findings) for item in sets if item.settings.draft]
     raise_errors(findings)
-    # The output is Markdown; `_cell` escapes what enters it.
+    # The output is Markdown, not HTML; `_cell` escapes its strings.
     environment = template_environment(TEMPLATES, autoescape=False)
     return environment.get_template(_TEMPLATE).render(
         marker=MARKER,
@@ -78,7 +78,7 @@ def _name(spec_set: SpecSet) -> str:
 
 
 def _count(spec_set: SpecSet) -> int:
-    """Count the messages that become classes; those without versions do not."""
+    """Return the number of messages that become classes; messages without versions do not."""
     return sum(1 for _, message in spec_set.messages if message.spec.valid_versions)
 
 

@@ -1,4 +1,4 @@
-"""The settings that all jinja2 templates share."""
+"""The jinja2 settings of all templates."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ TEMPLATES = Path(__file__).parent / "templates"
 def template_environment(
     *folders: Path, autoescape: bool, finalize: Callable[[object], object] | None = None
 ) -> jinja2.Environment:
-    """Return an environment that looks for templates in `folders`, in their order."""
+    """Return an environment that searches `folders` for templates, in this order."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folders),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=autoescape,  # noqa: S701 - the callers say what escapes their strings
+        autoescape=autoescape,  # noqa: S701 - the callers say how they escape strings
         finalize=finalize,
     )

@@ -1,4 +1,4 @@
-"""Which files a run writes and deletes, and how to show or apply that."""
+"""The files that a run writes and deletes; shows or applies these changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOREIGN = "kraftwire did not write this file and will not overwrite it; move it 
 
 @dataclass(frozen=True, slots=True)
 class FileChanges:
-    """The difference between the texts of a run and the files on disk."""
+    """The differences between the output of a run and the files on disk."""
 
     written: Mapping[Path, str]
     removed: tuple[Path, ...]
@@ -30,9 +30,9 @@ class FileChanges:
         return f"{written} written, {len(self.removed)} deleted, {self.unchanged} unchanged"
 
     def apply(self) -> None:
-        """Bring the disk up to date.
+        """Delete and write the files.
 
-        Deletes first: names that differ in case alone may be the same file.
+        Deletes first: names that differ only in case may be the same file.
         """
         for path in self.removed:
             path.unlink()
@@ -41,7 +41,7 @@ class FileChanges:
             path.write_text(text, encoding="utf-8", newline="\n")
 
     def diff(self) -> Iterator[str]:
-        """Yield the lines of a unified diff, from the disk to what the specs say."""
+        """Yield the lines of a unified diff, from the files on disk to the output of the run."""
         for path in (*self.written, *self.removed):
             yield from diff_lines(path, read_text(path) or "", self.written.get(path, ""))
 
@@ -54,7 +54,7 @@ def diff_lines(path: Path, old: str, new: str) -> Iterator[str]:
         f"{shown} (from specs)" if new else "/dev/null",
     )
     diff = list(difflib.unified_diff(_lines(old), _lines(new), *names, lineterm=""))
-    yield from diff or [f"{shown}: the last line has no end"]
+    yield from diff or [f"{shown}: the last line does not end in a newline"]
 
 
 def _lines(text: str) -> list[str]:

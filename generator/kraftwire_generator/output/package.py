@@ -1,6 +1,6 @@
 """Generates the text of every file of a package from a spec set on disk.
 
-Nothing is written here; `package_files` compares the texts with the disk.
+It writes nothing; `package_files` compares the texts with the files on disk.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Selection:
 
     @property
     def is_partial(self) -> bool:
-        """Whether files of the package may come from another run."""
+        """Whether some files of the package may come from another run."""
         return bool(self.only) or self.versions is not None
 
 
@@ -144,7 +144,7 @@ def _render_all(
     templates: Path | None,
     progress: Callable[[str], None],
 ) -> Iterator[tuple[str, str]]:
-    """Yield module name and text of every message; many are rendered on all cores."""
+    """Yield module name and text of every message; render on all cores if there are many."""
     render = partial(_render_message, spec_set.directory, templates)
     messages = [message for _, message in selected]
     with ExitStack() as stack:
@@ -168,7 +168,7 @@ def _render_message(
 
 
 def _render_numbers(spec_set: SpecSet, templates: Path | None) -> str:
-    """Return the module of enums: error codes of error_codes.toml, API keys of the requests."""
+    """Return the module of enums: the error codes of error_codes.toml, the API keys of requests."""
     keys = sorted(
         (spec.api_key, to_snake_case(spec.name.removesuffix("Request") or spec.name).upper())
         for _, message in spec_set.messages

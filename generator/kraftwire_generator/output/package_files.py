@@ -1,7 +1,7 @@
-"""Compares a generated package with the disk.
+"""Compares a generated package with the files on disk.
 
-A file is stale if it is in the package's directory, was generated, and no longer belongs to the
-set. Files that kraftwire did not generate are never overwritten or deleted.
+A generated file in the package's directory is stale if no message of the set needs it. Files that
+kraftwire did not generate are never overwritten or deleted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kraftwire_generator.output.renderer import is_generated
 
 
 def find_changes(package: Package, *, keep_others: bool) -> FileChanges:
-    """Return what differs; with `keep_others`, files of other runs are not stale."""
+    """Return the files to write and delete; with `keep_others`, delete none."""
     written = {path: text for path, text in package.files.items() if read_text(path) != text}
     stale = (
         path
@@ -27,7 +27,7 @@ def find_changes(package: Package, *, keep_others: bool) -> FileChanges:
 
 
 def foreign_files(changes: FileChanges) -> Iterator[Finding]:
-    """Report files that would be overwritten and were not generated; empty ones may be."""
+    """Yield a finding for each non-empty file that would be overwritten but is not generated."""
     for path in changes.written:
         text = read_text(path) if path.exists() else ""
         if text is None or (text.strip() and not is_generated(text)):

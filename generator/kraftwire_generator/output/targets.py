@@ -1,4 +1,4 @@
-"""Reads `[tool.kraftwire]` in pyproject.toml: which spec sets go into which packages.
+"""Reads `[tool.kraftwire]` in pyproject.toml: the spec sets and the packages to generate.
 
     [[tool.kraftwire.sets]]
     specs = "message_specs/kafka"                 # the set's directory
@@ -62,21 +62,23 @@ def _read(file: Path) -> tuple[PackageTarget, ...]:
 
 
 def _refuse_shared_files(file: Path, targets: tuple[PackageTarget, ...]) -> None:
-    """Refuse sets whose runs would write or delete files of one another."""
+    """Raise if the runs of two sets would write or delete the same files."""
     outs = [os.path.normpath(target.out) for target in targets]
     if len(set(outs)) < len(outs):
-        raise _problem(file, "two sets have one out; a package is generated from one set")
+        raise _problem(file, "two sets have the same out; name a directory for each")
     seen: set[str] = set()
     for target, out in zip(targets, outs, strict=True):
         if target.numbers is None:
             continue
         numbers = os.path.normpath(target.numbers)
         if numbers in seen:
-            raise _problem(file, "two sets have one numbers; name a file for each")
+            raise _problem(file, "two sets have the same numbers; name a file for each")
         seen.add(numbers)
         folder = os.path.normpath(target.numbers.parent)
         if folder != out and folder in outs:
-            raise _problem(file, f"numbers of {target.package} is in the out of another set")
+            raise _problem(
+                file, f"numbers of {target.package} is in the out directory of another set"
+            )
 
 
 def _problem(file: Path, sentence: str) -> SpecError:

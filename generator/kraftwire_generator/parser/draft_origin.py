@@ -1,4 +1,4 @@
-"""Where a drafted message comes from: the comments at the top of its spec file.
+"""Reads the comments at the top of a draft: which document the message comes from.
 
     // KIP-856, section Vote, Response; base 3.4
     // from base 3.4: every field; what is new
@@ -6,10 +6,9 @@
     // shipped: VoteResponse; how Kafka's message differs
 
 The first line names the document, its section, and the release that the draft builds on.
-`from base` names what the document leaves out, `corrected` appears once per correction,
-`shipped` names Kafka's message or says `nothing`. A line that is indented further continues the
-one above. The first line and `shipped` are required; no other comments may come before the
-first brace.
+`from base` names what the document omits. There is one `corrected` per correction. `shipped` names
+Kafka's message, or is `nothing`. A line that is indented further continues the line above. The
+first line and `shipped` are required; no other comments may precede the first brace.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class DraftOrigin:
 
 
 def read_origin(file: Path) -> tuple[DraftOrigin | None, list[Finding]]:
-    """Return the origin that a spec file states, or the problems of its comments."""
+    """Return the origin in the comments of a spec file, or the problems of the comments."""
     comments = list(_comments(file.read_text(encoding="utf-8")))
     source = _SOURCE.fullmatch(comments[0][1]) if comments else None
     if source is None:

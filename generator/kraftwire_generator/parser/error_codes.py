@@ -18,7 +18,7 @@ _INT16 = range(-0x8000, 0x8000)
 
 
 def read_error_codes(directory: Path) -> list[tuple[int, str]]:
-    """Return number and name of each error code, by number; raise `SpecError` for a bad file."""
+    """Return number and name of each error code, by number; raise `SpecError` on a bad file."""
     file = directory / ERROR_CODES_FILE
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("error_codes")

@@ -1,10 +1,9 @@
 """JSON as spec files write it: plain JSON plus `//` and `/* */` comments.
 
-`parse_json` returns Python values that remember their place in the text: every object has the
-line it starts on (from 1) and the line of each key. Numbers keep their spelling, because a key
-that holds a string reads `1.50` as "1.50". A byte-order mark is skipped. Repeated keys are an
-error, since JSON readers disagree about which one counts. Any text gives a value or a
-`JsonError`.
+`parse_json` returns Python values with lines: every object has the line it starts on (from 1) and
+the line of each key. Numbers keep their spelling, because `1.50` as the value of a string key means
+"1.50". A byte-order mark is skipped. Repeated keys are an error, since JSON readers disagree about
+which one counts. For any text, the result is a value or a `JsonError`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _STRINGS = json.JSONDecoder()
-_STRING_HINTS = {  # by the second word of what the standard library says
+_STRING_HINTS = {  # by the second word of the standard library's message
     "string": "it has no end; close it with a double quote",
     "control": "it holds a line break, tab or other control character; write \\n, \\t or \\u0000",
     "\\escape": "a backslash starts an escape such as \\n; write \\\\ for a backslash",
@@ -59,7 +58,7 @@ class JsonError(ValueError):
 
 
 def parse_json(text: str, *, last_key_counts: bool = False) -> JsonValue:
-    """Return the one value in the text; raise `JsonError` for anything else.
+    """Return the value in the text; raise `JsonError` if the text is not one JSON value.
 
     With `last_key_counts`, repeated keys are allowed and the last one counts, as in Jackson.
     """

@@ -1,8 +1,8 @@
 """Parses a spec file into a `MessageSpec`, and reports every problem of the text in one run.
 
-A missing or unreadable key is reported and replaced by the value that causes the fewest
-follow-on findings, so that later steps can check the rest of the file. Only text that is not a
-JSON object, or has no valid `name` and `type`, gives no spec.
+A missing or wrong key is reported and replaced by the value that causes the fewest follow-on
+findings, so that later steps can check the rest of the file. The result has no spec only if the
+text is not a JSON object, or has no valid `name` and `type`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _INT32 = (-(2**31), 2**31 - 1)
 
 
 def read_message(path: Path) -> tuple[MessageSpec | None, list[Finding]]:
-    """Parse a file; a file that cannot be read gives a finding."""
+    """Return the spec in a file, and all problems of the file."""
     file = path.as_posix()
     try:
         if path.exists() and not path.is_file():  # a pipe would never end
@@ -183,7 +183,7 @@ def _common_struct(source: SpecObject, index: int, value: JsonObject) -> StructS
     versions = struct.versions("versions", _ALL_VERSIONS)
     if versions is None:
         struct.report("a common struct needs versions; write for example 0+", "versions")
-    _versions(struct, "deprecatedVersions")  # has no effect, but it must be a range
+    _versions(struct, "deprecatedVersions")  # has no effect, but must be a range
     return StructSpec(
         name=name or f"Struct{index}",
         versions=_ALL_VERSIONS if versions is None else versions,
@@ -210,7 +210,7 @@ def _field(parent: SpecObject, index: int, value: JsonObject) -> FieldSpec:
         source.report("a field needs versions or taggedVersions; write for example 0+", "versions")
         versions = _ALL_VERSIONS
     fields = _fields(source)
-    # Without a type, everything that depends on the type is left out.
+    # Without a type, omit everything that depends on it.
     known = field_type is not None
     return FieldSpec(
         name=name,

@@ -1,15 +1,15 @@
 """`set.toml`: the settings of a spec set. The file and each of its keys are optional.
 
 title = "Apache Kafka"
-release = "4.4.0"           # whose facts the specs hold
-base_release = "3.4"        # what a draft builds on
+release = "4.4.0"           # the Kafka release that the specs are from
+base_release = "3.4"        # the release that a draft builds on
 draft = false
-[records]                   # record log -> the module of its messages
+[records]                   # log of records -> the module of its messages
 cluster-metadata = "metadata"
-[modules]                   # module -> its release, where it differs
+[modules]                   # module -> its release, if it differs
 raft = "4.3.1"
-[control_records]           # message -> the type of the control records that hold it
-AddVoterRecord = 0x7001     # (those of Kafka need no line)
+[control_records]           # message -> the type of the control records that contain it
+AddVoterRecord = 0x7001     # (Kafka's own need no line)
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ERROR_LINE = re.compile(r"\(at line ([0-9]+), ")
 
 @dataclass(frozen=True)
 class SetSettings:
-    """The contents of a `set.toml`; `text` is the whole file, for the lines of findings."""
+    """The contents of a `set.toml`; `text` is the whole file, in which findings look up lines."""
 
     title: str
     release: str = ""
@@ -55,7 +55,7 @@ class SetSettings:
 
 
 def read_settings(directory: Path) -> tuple[SetSettings, list[Finding]]:
-    """Read the settings of a set; keys with problems keep their defaults."""
+    """Return the settings of a set and their problems; keys with problems keep their defaults."""
     path = directory / SETTINGS_FILE
     title = directory.resolve().name
     if not path.exists():
@@ -105,7 +105,6 @@ def _text_problem(entry: object) -> str:
 
 
 def _control_type_problem(entry: object) -> str:
-    """Control record types are int16 and not negative."""
     if type(entry) is int and SHIPPED_CONTROL_TYPES <= entry <= 0x7FFF:
         return ""
     return f"must be a number from {SHIPPED_CONTROL_TYPES} to 0x7fff; Kafka uses those below"

@@ -1,7 +1,7 @@
-"""One JSON object of a spec, its keys read as the types that the language gives them.
+"""Reads the keys of one JSON object of a spec as typed values.
 
-Every reading method treats null like an absent key. If a value cannot be read, it reports a
-finding and returns a neutral value, so that the caller continues with the next key.
+Every method treats null like an absent key. If a value has the wrong type, the method reports a
+finding and returns a neutral value, so that the caller can continue with the next key.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ class SpecObject:
         self.report(f"{key} must be true or false, not {_kind(value)}", key)
         return False
 
-    def versions(self, key: str, unreadable: VersionRange) -> VersionRange | None:
-        """Return a version range, or None if the key is absent or blank."""
+    def versions(self, key: str, fallback: VersionRange) -> VersionRange | None:
+        """Return a version range; None if the key is absent or blank, `fallback` if it is wrong."""
         text = self.text(key)
         if text is None or not text.strip():
             return None
@@ -99,15 +99,15 @@ class SpecObject:
             return VersionRange.parse(text)
         except ValueError as error:
             self.report(f"{key}: {error}", key)
-            return unreadable
+            return fallback
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of strings; the key may hold a single one."""
+        """Return a list of strings; a single string counts as a list of one."""
         texts = (self._as_text(value, key) for value in self._values(key))
         return tuple(text for text in texts if text is not None)
 
     def objects(self, key: str) -> list[JsonObject]:
-        """Return a list of objects; the key may hold a single one."""
+        """Return a list of objects; a single object counts as a list of one."""
         found = []
         for value in self._values(key):
             if isinstance(value, JsonObject):

@@ -1,7 +1,7 @@
 """Plans the generated code: checked specs -> dataclasses that hold snippets of Python.
 
-Specs are untrusted. Names were checked as identifiers, everything else goes through `literals`,
-and every choice among types or forms is total: an unknown case raises.
+Specs are untrusted. `checks` allows only identifiers as names, all other strings go through
+`literals`, and an unknown type raises.
 
 - `plan_data`    the dataclasses that templates print
 - `planner`      a message or a set -> its plan; the entry point

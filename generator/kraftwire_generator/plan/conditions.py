@@ -1,7 +1,7 @@
-"""Turns what fields do in each version into `if` statements over `version`.
+"""Turns the actions of fields in each version into `if` statements over `version`.
 
-A `Cases` value has the statements of neighbouring spans of versions. It keeps spans without
-statements, so that fields with equal conditions can be merged under one `if`.
+`Cases` has the actions for each span of versions, including spans without actions, so that
+neighbouring fields with equal conditions can share one `if`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,13 @@ class Cases(Generic[T]):
     spans: tuple[VersionRange, ...]
     actions: tuple[tuple[T, ...], ...]
 
-    def is_empty(self) -> bool:
-        """Whether no version has an action."""
-        return not any(self.actions)
-
 
 def split_cases(
     versions: VersionRange,
     ranges: Iterable[VersionRange],
     action: Callable[[int], tuple[T, ...]],
 ) -> Cases[T]:
-    """Return the cases over `versions`, calling `action` once per span that `ranges` cut."""
+    """Cut `versions` at the ends of `ranges`, and call `action` once for each span."""
     spans: list[VersionRange] = []
     actions: list[tuple[T, ...]] = []
     for span in versions.split(ranges):
@@ -50,7 +46,7 @@ def merge_cases(items: Sequence[Cases[T]]) -> list[Cases[T]]:
     """Merge neighbouring cases that have the same spans, and concatenate their actions."""
     merged: list[Cases[T]] = []
     for item in items:
-        if item.is_empty():
+        if not any(item.actions):
             continue
         if merged and merged[-1].spans == item.spans:
             pairs = zip(merged[-1].actions, item.actions, strict=True)
@@ -61,9 +57,9 @@ def merge_cases(items: Sequence[Cases[T]]) -> list[Cases[T]]:
 
 
 def branches(cases: Cases[Statement]) -> tuple[Statement, ...]:
-    """Return cases as Python: plain statements if all versions agree, else a chain of ifs.
+    """Return cases as Python: plain statements if all versions are equal, else a chain of ifs.
 
-    The chain goes from the newest versions to the oldest, since the newest matter most.
+    The chain starts with the newest versions, since they matter most.
     """
     if len(cases.spans) == 1:
         return cases.actions[0]
@@ -85,9 +81,9 @@ def branches(cases: Cases[Statement]) -> tuple[Statement, ...]:
 
 
 def _without_nested_if(chain: list[Branch]) -> tuple[Statement, ...]:
-    """Merge a lone `if` into the last line of a chain, as a person would write it.
+    """Merge an `if` that is alone in the last branch of a chain with that branch.
 
-    Under `else:` it becomes `elif`; under the only line of the chain, `and`.
+    `else: if` becomes `elif`; an `if` in the only branch is joined with `and`.
     """
     *before, last = chain
     inner = last.body[0]

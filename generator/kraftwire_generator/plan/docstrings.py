@@ -1,4 +1,4 @@
-"""Docstrings of generated classes: type, default and versions of each field."""
+"""Writes the docstrings of generated classes: type, default and versions of each field."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ def message_docstring(spec: MessageSpec, fields: list[FieldCode]) -> str:
     deprecated = _share(valid, spec.deprecated_versions, "deprecated")
     if deprecated:
         parts.append(deprecated)
-    return docstring(", ".join(parts) + ".", fields, valid)
+    return _docstring(", ".join(parts) + ".", fields, valid)
 
 
 def struct_docstring(name: str, versions: VersionRange, fields: list[FieldCode]) -> str:
     """Return the docstring of a struct within a message."""
     when = f"in {versions.with_noun}" if versions else "in no version of the message"
-    return docstring(f"{name}, {when}.", fields, versions)
+    return _docstring(f"{name}, {when}.", fields, versions)
 
 
-def docstring(title: str, fields: list[FieldCode], versions: VersionRange) -> str:
-    """Return a title and a list of fields, escaped for use between triple quotes."""
+def _docstring(title: str, fields: list[FieldCode], versions: VersionRange) -> str:
+    """Return the title and the descriptions of the fields, escaped for use in triple quotes."""
     lines = textwrap.wrap(title, _WIDTH)
     if fields:
         lines += ["", "Fields:"]
     for code in fields:
         lines += textwrap.wrap(
-            f"{code.attribute}: {describe_field(code, versions)}",
+            f"{code.attribute}: {_field_text(code, versions)}",
             _WIDTH,
             initial_indent="    ",
             subsequent_indent="        ",
@@ -54,8 +54,8 @@ def docstring(title: str, fields: list[FieldCode], versions: VersionRange) -> st
     return docstring_text(text + "\n" if len(lines) > 1 else text)
 
 
-def describe_field(code: FieldCode, versions: VersionRange) -> str:
-    """Describe one field: type, unit, null, default, versions, tag, and the spec's `about`."""
+def _field_text(code: FieldCode, versions: VersionRange) -> str:
+    """Return the description of a field: type, default, versions, tag, and the spec's `about`."""
     spec = code.spec
     parts = [_type(code)]
     present = versions.intersect(spec.versions)
@@ -80,7 +80,7 @@ def describe_field(code: FieldCode, versions: VersionRange) -> str:
 
 
 def _share(valid: VersionRange, some: VersionRange, adjective: str) -> str:
-    """Return the valid versions that the adjective applies to, or the empty string if none."""
+    """Return the adjective and the valid versions that it applies to; "" if it applies to none."""
     both = valid.intersect(some)
     if both == valid:
         return adjective if valid.lowest == valid.highest else f"all {adjective}"
@@ -99,7 +99,7 @@ def _type(code: FieldCode) -> str:
 
 
 def _default(code: FieldCode) -> str:
-    """Return the default if it is worth mentioning: not zero, not empty."""
+    """Return a note about the default, or "" if it is zero or empty."""
     if code.spec.is_optional_struct:
         return "None when not sent"
     if code.default is None:

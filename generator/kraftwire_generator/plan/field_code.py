@@ -1,7 +1,7 @@
-"""The statements that read and write one field, in one version.
+"""Writes the statements that read and write one field in one version.
 
-The methods called are those of `kraftwire_wire.reader` and `kraftwire_wire.writer`. Every
-function is total over the field types.
+They call the methods of `kraftwire_wire.reader` and `kraftwire_wire.writer`. Every function handles
+all field types.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NULLABLE_PRIMITIVES = frozenset({"string", "bytes", "records"})
 
 @dataclass(frozen=True, slots=True)
 class FixedField:
-    """A field of fixed size; neighbouring ones are read and written in one call."""
+    """A field of fixed size; neighbouring ones are read, and written, in one call."""
 
     attribute: str
     type: str
@@ -39,7 +39,7 @@ Action = Statement | FixedField
 
 @dataclass(frozen=True, slots=True)
 class FieldCode:
-    """The source text for one field of a struct in `message_class`."""
+    """The Python source for one field of `message_class` or of a struct in it."""
 
     spec: FieldSpec
     message_class: str
@@ -65,12 +65,12 @@ class FieldCode:
 
     @property
     def struct_class(self) -> str:
-        """The class of a struct or of the structs of an array."""
+        """The class of the struct, or of the elements of an array of structs."""
         return hint(element_of(self.spec.type), self.message_class)
 
     @property
     def default_expression(self) -> str:
-        """The default in the class body, after `=`."""
+        """The default value, as written in the class body."""
         if self.default != ():
             return literal(self.default)
         if isinstance(self.spec.type, Array):
@@ -79,7 +79,7 @@ class FieldCode:
 
     @property
     def differs_from_default(self) -> str:
-        """The test whether the field must be written in a place where it may be left out."""
+        """The condition under which the value is not the default and must be written."""
         default = self.default
         if _is_nan(default):
             return f"{self.value} == {self.value}"  # only NaN is not equal to itself
@@ -94,7 +94,7 @@ class FieldCode:
 
     @property
     def _struct_differs(self) -> str:
-        """The test whether a struct has anything other than defaults, at any depth."""
+        """The condition under which a struct has a value other than a default, at any depth."""
         return f"writer.struct_differs({self.message_class}, {self.struct_class}, {self.value})"
 
     # -- reading ---------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class FieldCode:
         if isinstance(self.spec.type, Struct) and (
             self.spec.is_optional_struct or self.default == ()
         ):
-            # A struct of defaults reads as the field's value when nothing was sent.
+            # The tag of a struct with all defaults reads as if it had not been sent.
             optional = "tagged_" if self.spec.is_optional_struct else ""
             call = f"{optional}{call.removesuffix(')')}, {self.message_class})"
         return f"message.{self.attribute} = reader.read_{call}"
@@ -138,7 +138,10 @@ class FieldCode:
         return (f"writer.write_{self._call(version, value=value)}",)
 
     def write_tagged(self, version: int, when: str) -> Branch:
-        """Return the block that adds the field to a tag section if `when` and it differs."""
+        """Return the `if` that adds the field to the tag section if it differs from its default.
+
+        `when` is a further condition that ends in `and`, or "".
+        """
         call = self._call(version, value=self.value, tagged=True)
         add = f"tags.add({self.spec.tag}).write_{call}"
         differs = self.differs_from_default
@@ -154,7 +157,7 @@ class FieldCode:
         return isinstance(field_type, Primitive) and field_type.name in _FIXED_SIZE
 
     def _call(self, version: int, *, value: str = "", tagged: bool = False) -> str:
-        """Return the method, without `read_` or `write_`, and its arguments."""
+        """Return the call of a method, without its `read_` or `write_`."""
         field_type = self.spec.type
         element = element_of(field_type)
         method = self._method(version, tagged=tagged)

@@ -1,7 +1,7 @@
-"""Python source for values, types, version ranges and docstrings.
+"""Writes values, types, version ranges and docstrings as Python source.
 
-Strings from specs enter generated code only through `literal` and `docstring_text`. Every
-function is total: an unknown value raises `TypeError`.
+Strings from specs enter generated code only through `literal` and `docstring_text`. Unknown values
+raise `TypeError`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HINTS = {
 
 
 def literal(value: object) -> str:
-    """Return a default value as an expression; () is the literal of an empty value."""
+    """Return the expression for a default value; () stands for an empty array or struct."""
     if value is None or value == () or isinstance(value, (bool, int, str, bytes)):
         return repr(value)
     if isinstance(value, float):
@@ -42,7 +42,7 @@ def literal(value: object) -> str:
 
 
 def docstring_text(text: str) -> str:
-    """Escape a string for use between triple quotes, whatever a spec put into it.
+    """Escape any string for use between triple quotes.
 
     Control characters become visible escapes, so that `help` prints them harmlessly.
     """
@@ -68,7 +68,7 @@ def hint(field_type: FieldType, message_class: str) -> str:
 
 
 def type_expression(field_type: FieldType, message_class: str) -> str:
-    """The type in LAYOUT; structs go by the name of their class."""
+    """Return the expression for a type in LAYOUT, which refers to structs by class name."""
     if isinstance(field_type, Array):
         return f"Array({type_expression(field_type.element, message_class)})"
     if isinstance(field_type, Primitive):

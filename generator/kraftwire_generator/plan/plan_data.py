@@ -1,6 +1,6 @@
-"""The plan of a generated package: every decision as plain data that templates print.
+"""The plan of a generated package: dataclasses that templates print without any decision.
 
-Python source appears in a plan only as expressions, conditions and single statements.
+Python source is in a plan only as expressions, conditions and single statements.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Statements under a line such as `if version >= 3:`; they may be branches themselves."""
+    """A line such as `if version >= 3:` and the statements under it, which may be branches too."""
 
     opening: str
     body: tuple[Statement, ...]
@@ -24,7 +24,7 @@ Statement = str | Branch
 class FieldPlan:
     """One attribute of a generated class and its row in LAYOUT.
 
-    `layout` holds the arguments of the row: positional ones, then `name=value`.
+    `layout` has the arguments of the row: positional ones, then `name=value`.
     """
 
     attribute: str
@@ -47,7 +47,7 @@ class StructPlan:
 
 @dataclass(frozen=True, slots=True)
 class MessagePlan:
-    """One generated module; `constants` names the formats of its runs of fixed-size fields."""
+    """One generated module; `constants` has the formats of its runs of fixed-size fields."""
 
     module: str
     source: str
@@ -61,7 +61,7 @@ class MessagePlan:
 
 @dataclass(frozen=True, slots=True)
 class PackagePlan:
-    """The `__init__` of a generated package; the values of its tables are class names."""
+    """The `__init__` of a generated package: tables from names, keys and ids to class names."""
 
     title: str
     package: str

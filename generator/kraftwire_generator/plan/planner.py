@@ -1,4 +1,4 @@
-"""Plans a `MessagePlan` for each checked message, and a `PackagePlan` for each set."""
+"""Makes a `MessagePlan` of each checked message, and a `PackagePlan` of each set."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def plan_message(message: ResolvedMessage, source: str) -> MessagePlan:
 
 
 def _occurrences(message: ResolvedMessage) -> dict[str, VersionRange]:
-    """Return the versions of the message in which each struct occurs, from its uses.
+    """Return the versions of the message in which each struct is used.
 
     A struct is visited again only if a use adds versions: common structs that refer to one
     another can form far more paths than there are structs.
@@ -105,7 +105,7 @@ def _plan_fields(code: StructCode) -> tuple[FieldPlan, ...]:
 
 
 def _field_layout(code: FieldCode, versions: VersionRange) -> tuple[str, ...]:
-    """The arguments of a field's row; what equals the row's own default is left out."""
+    """Return the arguments of a field's row, except those that equal the defaults of `Field`."""
     spec = code.spec
     row = [
         f'"{code.attribute}"',
@@ -138,7 +138,7 @@ def _layout_head(name: str, code: StructCode) -> tuple[str, ...]:
 
 
 def _message_layout(spec: MessageSpec) -> tuple[str, ...]:
-    """What LAYOUT says of a message beyond what it says of every struct."""
+    """Return the arguments of LAYOUT that only messages have."""
     row = [f'type="{spec.type}"']
     if spec.api_key is not None:
         row.append(f"api_key={spec.api_key}")
@@ -192,8 +192,8 @@ def _records(
 ) -> tuple[tuple[str, tuple[tuple[int, str], ...]], ...]:
     """Return the stored records by log and id, as source of (key class or None, value class).
 
-    A log is a module with records; set.toml may give it another name. A key without a value is
-    left out: a draft may lack the value.
+    A module with records is a log, which set.toml may rename. A key without a value, as drafts may
+    have, is left out.
     """
     names = {module: log for log, module in spec_set.settings.records.items()}
     logs: dict[str, dict[int, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))

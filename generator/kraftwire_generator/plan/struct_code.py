@@ -1,6 +1,6 @@
-"""The bodies of `_decode` and `_encode` of one class, as statements.
+"""Writes the bodies of `_decode` and `_encode` of one class, as statements.
 
-Fields follow the order of the spec. Neighbours with equal conditions share an `if`, runs of
+Fields are in the order of the spec. Neighbours with equal conditions share an `if`, runs of
 fixed-size fields share a call, and the tag section comes last.
 """
 
@@ -28,7 +28,7 @@ _KEEP_UNKNOWN = "message.unknown_tagged_fields.append(reader.read_unknown_tag(ta
 
 @dataclass(slots=True)
 class RunFormats:
-    """The constants of a module that hold the formats of its runs, by the types in a run."""
+    """The constants of a module with the formats of its runs, by the types in a run."""
 
     names: dict[tuple[str, ...], str] = field(default_factory=dict)
 
@@ -64,7 +64,7 @@ class StructCode:
         return sorted(tagged, key=lambda code: code.spec.tag or 0)
 
     def decode(self) -> tuple[Statement, ...]:
-        """Return the body of `_decode` between making the instance and returning it."""
+        """Return the body of `_decode`, except the lines that create and return the instance."""
         body = self._ordinary(FieldCode.read, self._read_run)
         tags = self._flexible_cases(self._read_tags(), ())
         return (*body, *branches(tags)) if tags.spans else body
@@ -98,7 +98,7 @@ class StructCode:
     def _statements(
         actions: tuple[Action, ...], run: Callable[[list[FixedField]], Iterator[Statement]]
     ) -> tuple[Statement, ...]:
-        """Turn actions into statements, one for neighbouring fixed-size fields."""
+        """Turn actions into statements; neighbouring fixed-size fields become one statement."""
         statements: list[Statement] = []
         for is_fixed, group in groupby(actions, lambda action: isinstance(action, FixedField)):
             if is_fixed:
@@ -152,7 +152,7 @@ class StructCode:
         return (Branch(f"for tag in reader.read_tags({names}):", tuple(chain)),)
 
     def _read_tag(self, code: FieldCode) -> Iterator[Statement]:
-        """Refuse a known tag in the flexible versions that lack it, then read it."""
+        """Raise in flexible versions that lack the tag, then read it."""
         flexible = self.versions.intersect(self.flexible)
         valid = flexible.intersect(code.spec.tagged_versions)
         refuse = f'raise reader.tag_not_in_version("{code.attribute}", version)'
@@ -160,7 +160,7 @@ class StructCode:
             yield refuse
             return
         if valid != flexible:
-            # Tagged versions are open-ended, so the others are the earlier ones.
+            # Tagged versions have no end, so versions without the tag are earlier.
             yield Branch(f"if version < {valid.lowest}:", (refuse,))
         yield code.read_tagged(valid.lowest)
 
