@@ -115,7 +115,7 @@ BAD_CONTROL_RECORDS = [
         "C = 7",
         2,
         "control_records.C",
-        "its first field must be an int16 named Version",
+        "its first field must be an int16 named Version, which readers rely on",
     ),
 ]
 

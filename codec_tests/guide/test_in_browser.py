@@ -164,7 +164,7 @@ def test_the_search_finds_by_name_number_and_field(browser: Browser, guide: Path
         "replicadirectoryid": "Topics.Partitions.ReplicaDirectoryId",
         "-1": "UNKNOWN_SERVER_ERROR, error -1",
         "not con": "NOT_CONTROLLER, error 41",
-        "zzzz": "Nothing found.",
+        "zzzz": "No results.",
     }
 
 

@@ -1,6 +1,6 @@
 """Turns a form into a wire diagram: nested boxes, as a flat list of marks for a template.
 
-The list is flat because specs may nest deeper than templates can recurse.
+The list is flat because specs may be nested more deeply than templates can recurse.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DiagramMarkKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class DiagramMark:
-    """A box, or the start or end of a box with others in it; `field` is what a box shows."""
+    """A box, or the start or end of a box that contains others; a box shows `field`."""
 
     kind: DiagramMarkKind
     field: WireField | None = None
@@ -37,7 +37,7 @@ class FrameBox:
 
 
 def diagram(body: WireStruct) -> Iterator[DiagramMark]:
-    """Yield the marks of a struct and of everything in it."""
+    """Yield the marks of a struct and of all fields in it, at any depth."""
     waiting: list[DiagramMark | WireField | WireStruct] = [body]
     while waiting:
         match waiting.pop():
@@ -67,7 +67,7 @@ def _inside(struct: WireStruct) -> list[DiagramMark | WireField | WireStruct]:
 
 
 def frame_boxes(part: PagePart, form: WireForm) -> list[FrameBox]:
-    """Return what comes before a message on the wire, or in a stored record."""
+    """Return the bytes before a message, on the wire or in a stored record, as boxes."""
     match part.spec.type:
         case "request" | "response":
             name = f"{part.spec.type.capitalize()} header {form.header_version}"

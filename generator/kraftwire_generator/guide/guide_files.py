@@ -1,8 +1,8 @@
 """Writes the guide to disk, and deletes pages of earlier runs that no message needs any more.
 
-A file belongs to the guide if an earlier run listed it in the manifest and it still carries our
-marker. All other files are foreign: they are never deleted, and if one is in the way of a page,
-nothing is written at all.
+A file belongs to the guide if an earlier run listed it in the manifest and the file still has the
+marker. All other files are foreign: they are never deleted, and if one has the name of a page,
+nothing is written.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from kraftwire_generator.guide.renderer import MARKER
 from kraftwire_generator.output.file_changes import FOREIGN, FileChanges
 
 MANIFEST = "kraftwire-guide.json"
-_OUR_NAMES = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)?\.(?:html|css|js)")
+_GUIDE_NAMES = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)?\.(?:html|css|js)")
 _MARK_WITHIN = 200
 
 
 def find_changes(directory: Path, files: Mapping[str, str]) -> FileChanges:
-    """Compare a guide with the disk; raise `CouldNotDoIt` if a foreign file is in the way."""
+    """Compare a guide with the files on disk; raise `CouldNotDoIt` if one to write is foreign."""
     known = _manifest(directory)
-    ours = {name.lower() for name in known}
-    # A file that goes may be the same as one that comes under a name in another case.
-    going = {name.lower() for name in known if name not in files}
+    own = {name.lower() for name in known}
+    # On some systems, a file to delete is also a file to write, if the names differ only in case.
+    stale_names = {name.lower() for name in known if name not in files}
     written: dict[Path, str] = {}
     for name, text in files.items():
         data = _read(directory / name)
-        if data == text.encode() and name.lower() not in going:
+        if data == text.encode() and name.lower() not in stale_names:
             continue
-        if data and (name.lower() not in ours or not _has_mark(data)):
+        if data and (name.lower() not in own or not _has_mark(data)):
             raise CouldNotDoIt(f"{shown_path(directory / name)}: {FOREIGN}")
         written[directory / name] = text
     stale = (directory / name for name in known if name not in files)
@@ -41,10 +41,10 @@ def find_changes(directory: Path, files: Mapping[str, str]) -> FileChanges:
 
 
 def write_guide(directory: Path, files: Mapping[str, str], changes: FileChanges) -> None:
-    """Bring the disk up to date.
+    """Write and delete the files.
 
-    The manifest is written first and already names the new files, so that the next run
-    recognises all files of a run that was interrupted.
+    The manifest is written first, with old and new files, so that the next run recognises all files
+    of a run that was interrupted.
     """
     directory.mkdir(parents=True, exist_ok=True)
     _write_manifest(directory, {*files, *_manifest(directory)})
@@ -56,7 +56,7 @@ def write_guide(directory: Path, files: Mapping[str, str], changes: FileChanges)
 
 
 def _manifest(directory: Path) -> list[str]:
-    """Return the files that an earlier run wrote, ignoring names that no run would choose."""
+    """Return the files that an earlier run wrote; ignore names that no run chooses."""
     path = directory / MANIFEST
     data = _read(path)
     if data is None:
@@ -69,7 +69,7 @@ def _manifest(directory: Path) -> list[str]:
     if not isinstance(names, list):
         problem = "it is not the list of files that kraftwire docs writes; move it or delete it"
         raise CouldNotDoIt(f"{shown_path(path)}: {problem}")
-    return [name for name in names if isinstance(name, str) and _OUR_NAMES.fullmatch(name)]
+    return [name for name in names if isinstance(name, str) and _GUIDE_NAMES.fullmatch(name)]
 
 
 def _write_manifest(directory: Path, names: set[str]) -> None:
@@ -80,7 +80,7 @@ def _write_manifest(directory: Path, names: set[str]) -> None:
 
 
 def _may_be_deleted(path: Path) -> bool:
-    # A file behind a link is elsewhere and not ours.
+    # A link leads to a file elsewhere, which no run wrote.
     is_link = path.parent.is_symlink() or path.is_symlink()
     return not is_link and _has_mark(_read(path) or b"")
 

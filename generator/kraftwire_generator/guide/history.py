@@ -1,8 +1,7 @@
 """Describes what changed from one version of a message to the next.
 
-Fields are compared struct by struct if both versions have the struct. The fields of a struct
-that was added or removed are listed with it. The first flexible version is mentioned once, not
-for every length in it.
+The fields of a struct are compared if both versions have the struct; otherwise the change lists
+them. A version that becomes flexible has one change for that, not one for every length.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class VersionChange:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """What changed with the first of some equal versions."""
+    """The changes from the version before to the first of some equal versions."""
 
     versions: VersionRange
     changes: tuple[VersionChange, ...]

@@ -2,8 +2,8 @@
 
 A page shows a request with its response, the key of a stored record with its value, or a single
 message. Requests and responses are paired by name, keys and values by record id within their
-module. A message with no partner, or several, gets its own page. If the set has error codes,
-they get a page as well.
+module. A message with no partner, or several, gets its own page. Error
+codes, if the set has them, get a page too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kraftwire_generator.parser.draft_origin import DraftOrigin, read_origin
 from kraftwire_generator.parser.error_codes import read_error_codes
 from kraftwire_generator.parser.set_settings import ERROR_CODES_FILE
 
-ERROR_CODES_PAGE = "error-codes.html"  # no message has this name, which has a dash
+ERROR_CODES_PAGE = "error-codes.html"  # message names have no dash
 
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9_-]+")
 _HEADER_NAMES = {"request": "RequestHeader", "response": "ResponseHeader"}
@@ -34,10 +34,10 @@ _ROLES = {"coordinator-key": "key", "coordinator-value": "value"}
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
-    """One message of a page; every id in it starts with `anchor`.
+    """One message of a page; every id in its part starts with `anchor`.
 
-    `headers` has the fields of the header versions that its forms need, by number, if the set
-    has a message for them. `origin` is the origin of a draft.
+    `headers` has the fields of the header versions that its forms use, by number, if the set has
+    a message for the header. `origin` is None unless the message is a draft.
     """
 
     anchor: str
@@ -57,7 +57,7 @@ class PagePart:
 class GuidePage:
     """One file of the guide; `number` is the API key or the record id.
 
-    The parts of an API share their versions, so that one choice shows both.
+    The parts of an API share one choice of the version.
     """
 
     name: str
@@ -91,9 +91,9 @@ class PageGroup:
 
 @dataclass(frozen=True, slots=True)
 class GuideSet:
-    """One spec set: the name of its folder, and its pages in groups.
+    """One spec set: its folder in the guide, and its pages in groups.
 
-    `error_codes` has number and name of each, and is empty if the set does not list them.
+    `error_codes` has number and name of each error code; it is empty if the set has none.
     """
 
     folder: str
@@ -138,7 +138,7 @@ def guide_set(spec_set: SpecSet, folder: str) -> GuideSet:
 def unique_name(text: str, taken: set[str]) -> str:
     """Return the text as a file name or anchor that is not in `taken`, and add it there.
 
-    Names that differ in case alone are the same file on some systems.
+    Names that differ only in case are the same file on some systems.
     """
     base = _NOT_IN_FILES.sub("-", text).strip("-")[:100] or "unnamed"
     name, number = base, 1
@@ -166,7 +166,7 @@ def _sorted(spec_set: SpecSet) -> list[tuple[str, str, _Messages]]:
 
 
 def _group(spec: MessageSpec, log: str, module: str) -> tuple[int, str]:
-    """Return the heading of a message, after the rank of that heading."""
+    """Return the rank and the heading of the group that a message belongs to."""
     match spec.type:
         case "request" | "response":
             return (0, "APIs") if spec.valid_versions else (5, "Removed APIs")
@@ -258,7 +258,7 @@ def _part(
 
 
 def shared_versions(parts: Sequence[PagePart]) -> list[VersionRange]:
-    """Return the versions of some parts, newest first, in spans in which none of them changes."""
+    """Return the versions of the parts, newest first, as spans in which no part changes."""
     forms = [form.versions for part in parts for form in part.forms]
     edges = sorted({edge for form in forms for edge in (form.lowest, form.highest + 1)})
     spans = [

@@ -1,8 +1,7 @@
 """Renders the pages of the guide with jinja2 templates that escape every string.
 
-Strings come from untrusted specs. In HTML they are escaped, and have no control characters or
-characters that change the text direction. Addresses never contain them; `pages.unique_name`
-makes those.
+Strings come from untrusted specs. In HTML they are escaped, including control characters and those
+that change the text direction. Addresses contain only names from `pages.unique_name`.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ ASSETS = "assets"
 MARKER = "Written by kraftwire docs; do not edit it, run that again."
 _HERE = Path(__file__).parent
 
-# What the values of fields with a known entity type are.
+# The meaning of the values of fields with a known entity type.
 ENTITY_TYPES = {
     "brokerId": "the id of a broker or controller",
     "groupId": "the name of a group",
@@ -50,8 +49,8 @@ ENTITY_TYPES = {
 class VersionChoice:
     """Parts of a page whose versions are chosen together.
 
-    `targets` has the spans to choose from, newest first, each with the anchor it leads to.
-    `anchors` has the extra anchors of each form, by the form's part and lowest version.
+    `targets` has the spans to choose from, newest first, each with its anchor. `anchors` has the
+    additional anchors of each form, by the form's part and lowest version.
     """
 
     parts: tuple[PagePart, ...]
@@ -102,14 +101,14 @@ def _environment(title: str) -> jinja2.Environment:
 
 
 def _visible(value: object) -> object:
-    """Escape control characters, except in the output of a template, which has none."""
+    """Escape unprintable characters, except in the output of a template, which has none."""
     if not isinstance(value, str) or hasattr(value, "__html__") or value.isprintable():
         return value
     return printable_lines(value)
 
 
 def field_versions(field: WireField, message: MessageSpec) -> str:
-    """Return the versions of a field, or the empty string if it has all of the message's."""
+    """Return the versions of a field, or "" if they cover those of the message."""
     valid = message.valid_versions
     return "" if field.spec.versions.covers(valid) else str(field.spec.versions)
 

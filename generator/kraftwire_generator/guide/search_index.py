@@ -16,9 +16,9 @@ from kraftwire_generator.printing import printable
 def search_index(sets: Sequence[GuideSet]) -> str:
     """Return the text of the script.
 
-    `pages` has address, number and a description of each page; `messages` has name, page and
-    anchor of each message; `fields` has the same of each field, by its path, in the newest
-    version that has it; `errors` has name, page and number of each error code.
+    `pages` has address, number and description of each page; `messages` has name, page and anchor
+    of each message; `fields` has path, page and anchor of each field, in the newest version that
+    has it; `errors` has name, page and number of each error code.
     """
     pages: list[tuple[str, int | None, str]] = []
     messages: list[tuple[str, int, str]] = []

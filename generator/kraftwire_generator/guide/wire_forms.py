@@ -1,10 +1,10 @@
-"""Lists the fields that each version of a message has on the wire; equal versions share a form.
+"""Lists the fields of each version of a message on the wire; equal versions share a form.
 
 Rules:
 - fields are in wire order: ordinary ones as declared, then tagged ones by tag;
-- a form shows the fields of a struct once. A second use of a common struct points to the first,
-  since common structs can form far more paths than there are structs;
-- a message whose forms have too many fields in total is refused, not truncated.
+- a form shows the fields of a struct once, at its first use. Other uses refer to the first, since
+  common structs can form far more paths than there are structs;
+- a message whose forms have too many fields in total is an error.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class WireField:
     """A field in one version.
 
     `path` consists of spec names and is unique within the form. `tag` is None for an ordinary
-    field. `body` has the fields of its struct; it is None for a primitive, and for a struct that
-    is shown at the field `same_as` already.
+    field. `body` has the fields of its struct; it is None for a primitive, and for a struct whose
+    fields are shown at the path `same_as`.
     """
 
     spec: FieldSpec

@@ -1,8 +1,8 @@
-"""Describes how one field is written in one version: the name of its type, and its size.
+"""Describes the type and the size of one field in one version.
 
-Type names are those of Kafka's protocol guide (`COMPACT_NULLABLE_STRING`), under one rule:
-COMPACT if the length is an unsigned varint, NULLABLE if null can be written. Every function is
-total over the field types.
+Type names are those of Kafka's protocol guide, such as `COMPACT_NULLABLE_STRING`: COMPACT if the
+length is an unsigned varint, NULLABLE if the value can be null. Every function handles all field
+types.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _CLASSIC_LENGTH = {"string": "int16", "bytes": "int32", "records": "int32"}
 class WireType:
     """A field's type in one version.
 
-    `struct` is the name of its struct or its elements' struct, empty for primitives; `label` is
-    the rest of the type. `size` describes its bytes in words. `bytes_fixed` is their number, or 0
-    if it depends on the value.
+    `struct` is the name of its struct or its elements' struct, or "" for primitives; `label` is the
+    rest of the type. `size` describes the bytes in words. `bytes_fixed` is the number of bytes, or
+    0 if it depends on the value.
     """
 
     label: str
@@ -53,7 +53,7 @@ class WireType:
 
 
 def wire_type(spec: FieldSpec, version: int, *, flexible: bool, tagged: bool) -> WireType:
-    """Return the type of a field in a version; `flexible` says whether the version is flexible."""
+    """Return the type of a field in a version."""
     nullable = version in spec.nullable_versions
     own = spec.flexible_versions
     compact = flexible and (own is None or version in own)
@@ -78,7 +78,7 @@ def wire_type(spec: FieldSpec, version: int, *, flexible: bool, tagged: bool) ->
 
 
 def _element(element: Primitive | Struct, *, flexible: bool) -> tuple[str, str, str]:
-    """Return the struct of an array's elements, or their type name; and the size of each."""
+    """Return the struct of an array's elements or "", their type name or "", and their size."""
     match element:
         case Struct(name):
             return name, "", name
@@ -110,7 +110,7 @@ def _bytes_text(count: int) -> str:
 
 
 def field_default(spec: FieldSpec) -> str:
-    """Return the default as a person would write it; a struct has only those of its fields."""
+    """Return the default in readable form; "" for a struct, whose fields have the defaults."""
     if spec.is_optional_struct:
         return "not sent"
     default = default_value(spec)

@@ -4,8 +4,8 @@
 - `spec_pages`       a page -> the blocks that hold specs
 - `json_tokens`      text that is almost JSON -> tokens
 - `lenient_json`     tokens -> an object, with every mistake reported
-- `compared_pages`   splits the words that a "Versions Compared" page ran together
-- `common_mistakes`  mistakes that drafts make again and again
+- `compared_pages`   splits the words that a "Versions Compared" page merged
+- `common_mistakes`  frequent mistakes of drafts
 - `spec_lint`        one file or page -> findings
 - `set_lint`         findings between the specs of one folder
 """

@@ -1,7 +1,7 @@
-"""Reports mistakes that drafts make again and again, in terms of what was meant.
+"""Reports frequent mistakes of drafts, with the correction that was probably meant.
 
-Each is also fixed in the object that was read, so that the generator's rules, which run
-afterwards, do not report it a second time.
+It also corrects the object, so that the generator's rules, which run afterwards, do not report the
+mistake a second time.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _LIKENESS = 0.8
 
 
 def fix_mistakes(message: JsonObject, file: str, *, sure_of_keys: bool = True) -> list[Finding]:
-    """Fix the mistakes of a message and report them; keys only if the caller is sure of them."""
+    """Fix the mistakes of a message, and return them; skip misspelt keys if not `sure_of_keys`."""
     fixer = _MistakeFixer(file, sure_of_keys)
     fixer.message(message)
     return fixer.findings
 
 
 def fill_in(objects: Sequence[JsonObject], message: JsonObject) -> None:
-    """Add required keys to objects that `...` leaves incomplete."""
+    """Add the required keys to objects that are incomplete because of `...`."""
     for source in objects:
         if source is message:
             missing = {"validVersions": "none", "flexibleVersions": "none", "type": "data"}
@@ -41,7 +41,7 @@ def fill_in(objects: Sequence[JsonObject], message: JsonObject) -> None:
 
 
 def has_placeholder(message: JsonObject) -> bool:
-    """Whether the API key is text such as TBD or N."""
+    """Whether the API key is a word such as TBD or N."""
     key = message.members.get("apiKey")
     return isinstance(key, str) and not _NUMBER.fullmatch(key)
 
@@ -112,7 +112,7 @@ class _MistakeFixer:
             source.members["type"] = meant
 
     def _doubtful_type(self, source: JsonObject, path: str, name: str) -> None:
-        """Warn if the name and the type of a field contradict each other."""
+        """Warn about an unlikely type, such as a bool whose name ends in Id."""
         text = source.members.get("type")
         if not isinstance(text, str) or text not in PRIMITIVES:
             return
@@ -124,7 +124,7 @@ class _MistakeFixer:
 
 
 def objects_in(source: JsonObject, key: str) -> list[JsonObject]:
-    """Return the objects under a key, which may hold one or a list of them."""
+    """Return the objects under a key, whose value may be one object or a list of them."""
     value = source.members.get(key)
     items = value if isinstance(value, list) else [value]
     return [item for item in items if isinstance(item, JsonObject)]

@@ -1,8 +1,8 @@
 """Splits the words that a wiki's "Versions Compared" page merged, and keeps the newer halves.
 
-Such a page shows a removed word and the added one together without a mark. What a word should be
-often separates the two: keys, types, versions and numbers come from short lists, names from the
-rest of the page. A word is split only on such evidence.
+Such a page shows a removed word and the added one together, without a mark between them. Often the
+two can be told apart, because keys, types, versions and numbers come from short lists, and names
+are elsewhere on the page. A word is split only on such evidence.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PRIMITIVES = sorted(PRIMITIVES, key=len, reverse=True)
 
 @dataclass(frozen=True, slots=True)
 class MergedWord:
-    """A word of the page, and the newer half that it is read as."""
+    """A merged word of the page, and its newer half (`read_as`)."""
 
     line: int
     word: str
@@ -58,19 +58,19 @@ class MergedWord:
 
 
 def names_in(texts: Iterable[str]) -> Counter[str]:
-    """Count the names of fields, messages and structs in blocks."""
+    """Return how often the blocks have each name of a field, message or struct."""
     return Counter(first or second for text in texts for first, second in _NAMED.findall(text))
 
 
 def read_newer_words(message: JsonObject, names: Counter[str]) -> list[MergedWord]:
-    """Replace every merged word of a message with its newer half, and return those words."""
+    """Replace each merged word of a message with its newer half; return the merged words."""
     reader = _WordReader(names)
     reader.message(message)
     return reader.merged
 
 
 class _WordReader:
-    """Changes objects in place, and collects what it changed."""
+    """Changes objects in place, and collects the merged words."""
 
     def __init__(self, names: Counter[str]) -> None:
         self._names = names
@@ -107,14 +107,14 @@ class _WordReader:
         self._fields(source)
 
     def _keys(self, source: JsonObject, known: Sequence[str]) -> bool:
-        """Rename merged keys; return whether any key was merged."""
+        """Replace merged keys with their newer halves; return whether there were any."""
         found = False
         for key in list(source.members):
             newer = _newer_key(key, known) if len(key) <= _LONGEST_WORD else key
             if newer != key:
                 value, line = source.members.pop(key), source.key_lines.pop(key)
                 if isinstance(value, list) and newer not in _LISTS and len(value) == 1:
-                    value = value[0]  # the older key had a list, whose bracket remained
+                    value = value[0]  # the bracket is from the list of the older key
                 source.members[newer] = value
                 source.key_lines[newer] = line
                 self.merged.append(MergedWord(line, key, newer, is_key=True))
@@ -142,16 +142,16 @@ class _WordReader:
     def _versions(self, text: str) -> str:
         if match := _OPEN_THEN_CLOSED.fullmatch(text):
             return f"{match[1]}-{match[2]}"
-        if self._valid is None or self._fits(text):
+        if self._valid is None or self._is_likely_range(text):
             return text
         for split in range(1, len(text)):
             older, newer = text[:split], text[split:]
-            if _range(older) is not None and self._fits(newer):
+            if _range(older) is not None and self._is_likely_range(newer):
                 return newer
         return text
 
-    def _fits(self, text: str) -> bool:
-        """Whether these are versions that the message has, in their usual spelling."""
+    def _is_likely_range(self, text: str) -> bool:
+        """Whether the text is a version range in its usual spelling that the message can have."""
         found = _range(text)
         if found is None or self._valid is None or _LEADING_ZERO.match(text):
             return False
@@ -182,7 +182,7 @@ class _WordReader:
         return text
 
     def _name(self, text: str, has_merged: bool) -> str:
-        """Return the newer of two names, or the text if nothing indicates two."""
+        """Return the newer of two names, or the text if it does not look like two."""
         if self._names[text] >= _OFTEN:
             return text
         text = _VERSIONS_BEFORE.sub("", text, count=1)
@@ -195,7 +195,7 @@ class _WordReader:
                 if known and newer in self._names:
                     return newer
         if is_doubled:
-            # The newer name starts with a word that the older one contains.
+            # The newer name starts with a word of the older one.
             for older, newer in reversed(splits):
                 count = len(_WORDS.split(older))
                 if words[count] in words[:count]:
@@ -204,7 +204,7 @@ class _WordReader:
 
 
 def _splits(text: str) -> list[tuple[str, str]]:
-    """Return the ways to cut a name in two between words, the longest second half first."""
+    """Return all ways to cut a name in two between words, the longest second half first."""
     words = _WORDS.split(text)
     return [("".join(words[:at]), "".join(words[at:])) for at in range(1, len(words))]
 
@@ -214,7 +214,7 @@ def _newer_key(key: str, known: Sequence[str]) -> str:
         return key
     newer = _newest(key, known)
     older = key.removesuffix(newer)
-    # The older half may be misspelt itself, by its last letter.
+    # The last letter of the older half may be a mistake.
     return newer if older[:-1] and any(name.startswith(older[:-1]) for name in _ALL_KEYS) else key
 
 

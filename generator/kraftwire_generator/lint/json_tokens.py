@@ -1,9 +1,9 @@
 """Splits text that is almost JSON into tokens, and reports mistakes in strings and spaces.
 
-The strict reader is `parser.json_text`; this one serves `lint`, which continues after a mistake.
-It knows what people and wikis do: line breaks inside a string, a missing quote on either side,
-curly and single quotes, no-break spaces, words without quotes, comments with #, and `...` for
-omissions. It accepts any text, in time linear in its length.
+`parser.json_text` is the strict reader; this one is for `lint`, which continues after a mistake. It
+understands frequent mistakes of people and wikis: line breaks in a string, a missing quote on
+either side, curly and single quotes, no-break spaces, words without quotes, comments with #, and
+`...` for omissions. It accepts any text, in time linear in its length.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ TokenKind = Literal["{", "}", "[", "]", ",", ":", "text", "bare", "..."]
 
 MistakeKind = Literal[
     "plain",
-    "placeholder",  # instead of an API key; a rule of its own reports it better
-    "space",  # a mistake anywhere
-    "merge",  # may also be an artefact of a page that merges removed and added words
-    "lost",  # the structure of the following text is a guess
+    "placeholder",  # instead of an API key; `common_mistakes` reports it better
+    "space",  # also a mistake on pages that merge removed and added words
+    "merge",  # may be an artefact of such a page
+    "lost",  # the reader guesses the structure of the rest
 ]
 
-_MOST_LINES_OF_A_STRING = 20
+MOST_LINES_OF_A_STRING = 20
 
 _SPACE = re.compile(r"[ \t\r\n]++")
 _ODD_SPACE = re.compile(r"[^\S \t\r\n]++|[\ufeff\u200b-\u200d\u2060]++")
@@ -53,7 +53,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class SyntaxMistake:
-    """Something that strict reading refuses, with a message that says what to write.
+    """A mistake that the strict reader refuses, with a message that says what to write.
 
     `opened_on` is the line of the opening bracket if the message is about a bracket.
     """
@@ -178,11 +178,11 @@ class _Tokenizer:
         return content
 
     def _string_without_end(self) -> str:
-        """Return a string that its line does not close: it has line breaks, or lacks its end."""
+        """Return a string that does not end on its line: it has line breaks, or no end quote."""
         start, end = self._at, self._end_of_line()
         parts = [self._text[start:end].strip()]
         here = end + 1
-        for _ in range(_MOST_LINES_OF_A_STRING):
+        for _ in range(MOST_LINES_OF_A_STRING):
             end_of_next = self._text.find("\n", here)
             stop = len(self._text) if end_of_next < 0 else end_of_next
             piece = self._text[here:stop]

@@ -1,9 +1,9 @@
-"""Reads a JSON object in spite of its mistakes; `parser.json_text` is the strict reader.
+"""Reads a JSON object despite its mistakes; `parser.json_text` is the strict reader.
 
-Every mistake is reported once, with its line, and fixed in the likeliest way, so that the rest
-can still be checked as a spec. If a bracket does not match, either it is surplus or another is
-missing; the reader chooses what leaves the rest of the text balanced. It accepts any text, in
-time linear in its length.
+The reader reports every mistake once, with its line, and assumes the likeliest correction, so that
+the rest can be checked as a spec. If a bracket does not match, either it is surplus or another is
+missing; the reader assumes what leaves the rest of the text balanced. It accepts any text, in time
+linear in its length.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _CLOSERS = {"{": "}", "[": "]"}
 class LenientReading:
     """The object, if the text has one, and the mistakes in order.
 
-    `elided_lines` has the lines with `...`, and `elided` the objects that contain one.
-    `stops_short` is true if the text ends in the middle of a value or list.
+    `elided_lines` has the lines with `...`, and `elided` the objects that contain `...`.
+    `stops_short` is True if the text ends in the middle of a value or list.
     """
 
     value: JsonObject | None = None
@@ -43,7 +43,7 @@ class LenientReading:
 
 @dataclass
 class _OpenBracket:
-    """An open bracket: the value being filled, and what may come next in it."""
+    """An open bracket: its value so far, and what may come next in it (`state`)."""
 
     bracket: str
     value: JsonObject | list[JsonValue]
@@ -60,7 +60,7 @@ def read_leniently(text: str) -> LenientReading:
     tokens: list[Token] = []
     from_object = dropwhile(lambda token: token.kind != "{", tokenize(text, reading.mistakes))
     for token in from_object:
-        # No object starts with an object: of `{ {`, the second brace counts.
+        # An object cannot start with an object: of `{ {`, the second brace counts.
         if token.kind == "{" and tokens and tokens[-1].kind == "{":
             first = tokens.pop()
             mistake = SyntaxMistake(first.at, first.line, "{ is doubled; remove one", "merge")
@@ -72,7 +72,7 @@ def read_leniently(text: str) -> LenientReading:
 
 
 class _ObjectReader:
-    """Consumes tokens one by one; open brackets are on a stack, never a recursion."""
+    """Consumes tokens one by one; a stack of open brackets replaces recursion."""
 
     def __init__(self, tokens: list[Token], reading: LenientReading) -> None:
         self._tokens = tokens
@@ -149,7 +149,7 @@ class _ObjectReader:
             self._report(token, "a list cannot hold a list; remove this [", "lost")
             return
         if isinstance(frame.value, list):
-            self._want_comma(token)
+            self._require_comma(token)
         elif frame.state == "colon":
             self._report_before(token, f"a colon is missing after {frame.key!r}; add it")
         elif frame.state != "value":
@@ -158,7 +158,7 @@ class _ObjectReader:
         self._push(token)
 
     def _open_among_keys(self, token: Token) -> None:
-        """Handle a bracket instead of a key: the one before it was closed too early, or never."""
+        """Handle a bracket instead of a key: an earlier bracket was closed too early, or never."""
         frame = self._stack[-1]
         outer = self._stack[-2].value if len(self._stack) > 1 else None
         assert isinstance(frame.value, JsonObject)
@@ -174,7 +174,7 @@ class _ObjectReader:
             self._stack.pop()
             self._push(token)
         else:
-            text = f"{token.kind} is in the place of a key; remove it"
+            text = f"expected a key, not {token.kind}; remove it"
             self._report(token, text, "lost")
 
     def _close(self, index: int, token: Token) -> None:
@@ -236,7 +236,7 @@ class _ObjectReader:
         frame.state = "comma" if frame.state == "value" else "item"
         frame.after_comma = False
 
-    def _want_comma(self, token: Token) -> None:
+    def _require_comma(self, token: Token) -> None:
         if self._stack[-1].state == "comma":
             self._report_before(token, "a comma is missing after this; add it")
 
@@ -250,7 +250,7 @@ class _ObjectReader:
             if names_key:
                 self._key_in_list(index, token)
             else:
-                self._want_comma(token)
+                self._require_comma(token)
                 self._put(self._value(token))
         elif frame.state == "value":
             self._put(self._value(token))
@@ -267,7 +267,7 @@ class _ObjectReader:
     def _key(self, token: Token) -> None:
         frame = self._stack[-1]
         self._lost_key(token)
-        self._want_comma(token)
+        self._require_comma(token)
         if token.kind == "bare":
             self._report(token, f'a key is written in double quotes; write "{token.text[:40]}"')
         if isinstance(frame.value, JsonObject) and token.text in frame.value.members:
@@ -288,7 +288,7 @@ class _ObjectReader:
             frame.state = "comma" if following == "," else frame.state
 
     def _second_value(self, token: Token) -> None:
-        """Handle a second value of a key: the later one counts."""
+        """Handle a second value of a key; the second one counts."""
         frame = self._stack[-1]
         if isinstance(frame.value, JsonObject) and frame.key in frame.value.members:
             earlier = frame.value.members[frame.key]
@@ -303,7 +303,7 @@ class _ObjectReader:
             self._report(token, text, "lost")
 
     def _key_in_list(self, index: int, token: Token) -> None:
-        """Handle a key in a list: its object was closed too early or not opened, or [ is wrong."""
+        """Handle a key in a list: its object is closed too early or not opened, or [ is wrong."""
         frame = self._stack[-1]
         items = frame.value
         last = items[-1] if isinstance(items, list) and items else None

@@ -1,8 +1,8 @@
 """Extracts the lines of text of an HTML page, each with its line in the source.
 
-The text is what a reader of the page sees, plus the code blocks that Confluence keeps in CDATA
-sections and in scripts of type `syntaxhighlighter`. Words that a compared page marks as removed
-(`diff-html-removed`) are left out.
+The text is the visible text of the page, plus the code blocks that Confluence keeps in CDATA
+sections and in scripts of type `syntaxhighlighter`, except words that a compared page marks as
+removed (`diff-html-removed`).
 
 Pages are untrusted, and `html.parser` takes quadratic time on tags and comments without an end.
 This scan reads each character once.
@@ -16,7 +16,7 @@ from html import unescape
 PageLine = tuple[int, str]
 
 _HTML = re.compile(r"<(?:!doctype|html|head|body|div|p|pre|table|span|h[1-6]|ac:)\b", re.IGNORECASE)
-# Quoted values may contain a >. No part goes beyond the next <, so that no text is read twice.
+# Quoted values may contain a >. No part matches a <, so that no text is read twice.
 _TAG = re.compile(
     r"""<(/?)([A-Za-z][A-Za-z0-9:-]*+)((?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+(?=>)|[^<>]*+)>"""
 )
@@ -40,14 +40,14 @@ def looks_like_html(text: str, file: str) -> bool:
 
 
 def html_lines(text: str) -> tuple[list[PageLine], bool]:
-    """Return the lines that the page shows, and whether it marks removed words."""
+    """Return the visible lines of the page, and whether it marks removed words."""
     reader = _PageReader(text)
     reader.read()
     return reader.lines, reader.has_marks
 
 
 class _PageReader:
-    """`_counted` and `_line` are the last position whose line is known, and that line."""
+    """`_counted` is the last position whose line is known; `_line` is that line."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -65,7 +65,7 @@ class _PageReader:
         while at < len(self._text):
             start = self._text.find("<", at)
             start = len(self._text) if start < 0 else start
-            # Wikis show indented code with &nbsp;, which is not in the code itself.
+            # Wikis indent code with &nbsp;, which is a plain space in the code itself.
             self._show(unescape(_NO_BREAK_SPACE.sub(" ", self._text[at:start])), at)
             at = self._markup(start)
         self._end_line()
@@ -108,7 +108,7 @@ class _PageReader:
         if self._parts and (name in _CODE or _BREAKS.fullmatch(name)):
             self._end_line()
         if ends_code:
-            # Two blocks of code are two specs, whatever is between them.
+            # Separate code blocks, even if there is no text between them.
             self.lines.append((self._line, "```"))
 
     def _line_at(self, position: int) -> int:

@@ -1,8 +1,8 @@
 """Finds what is wrong between the spec files of one folder, such as two with one API key.
 
-The rules are those of `check_set`. A folder whose `set.toml` declares it released is checked as
-the generator checks it. Any other folder is a draft: these findings are warnings there, and a
-message may still lack its key. Files in the folder that were not named count as partners.
+The rules are those of `check_set`. If a folder's `set.toml` says that it is not a draft, they apply
+as in the generator. Any other folder counts as a draft: most findings are warnings there, and a
+message may still lack its key. Unread files of the folder count as partners.
 """
 
 from __future__ import annotations

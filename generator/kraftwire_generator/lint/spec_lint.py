@@ -1,10 +1,10 @@
 """Checks spec files, and whole pages with specs in them; the entry point is `lint`.
 
-A block that is strict JSON is checked by the generator's own rules, plus a few warnings. Any
-other block is read leniently: every mistake is reported, and what could be read is checked all
-the same. Two kinds of block are incomplete, so nothing is reported as missing from them: those
-with `...`, and those of a "Versions Compared" page. If such a page mixes old and new text until
-its brackets make no sense, only single fields are checked.
+A block of strict JSON is checked by the generator's rules, plus a few warnings. Any other block is
+read leniently: every mistake is reported, and the rest is checked too. Two kinds of block are
+incomplete, so nothing is reported as missing from them: those with `...`, and those of a "Versions
+Compared" page. If such a page mixes old and new text so that its brackets do not match, each field
+is checked separately.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ _LONGEST_MESSAGE = 1000
 class ComparedNote:
     """How a "Versions Compared" page was read, which is not a finding about its specs.
 
-    `mixed` has first line and message name of the blocks of which only single fields could be
-    read.
+    `mixed` has first line and message name of the blocks whose fields were checked one by one.
     """
 
     file: str
@@ -67,7 +66,7 @@ class ComparedNote:
 class LintReport:
     """The findings of one file in the order of its lines, and the note about its page.
 
-    `spec` is the spec in a file that is nothing but one complete spec.
+    `spec` is None unless the file consists of one complete spec.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -102,7 +101,7 @@ def lint(data: bytes, file: str) -> LintReport:
 
 
 def _decode(data: bytes, file: str, report: LintReport) -> str | None:
-    """Decode as well as possible and report bad bytes; None if the file is binary."""
+    """Return the text as far as it can be decoded, or None for a binary file; report bad bytes."""
     zero = data.find(b"\0")
     try:
         text = data.decode()
@@ -118,7 +117,7 @@ def _decode(data: bytes, file: str, report: LintReport) -> str | None:
 
 
 class _BlockLint:
-    """Checks one block; `names` has the names on its page if that is a compared one."""
+    """Checks one block; `names` has the names on its page, or is None if that is not compared."""
 
     def __init__(self, block: SpecBlock, file: str, names: Counter[str] | None) -> None:
         self._block = block
@@ -131,7 +130,7 @@ class _BlockLint:
         self.spec: MessageSpec | None = None
 
     def findings(self) -> list[Finding]:
-        """Return what is wrong with the block, at the lines of its page."""
+        """Return the findings of the block, with the lines of its page."""
         reading = _read(self._block.text)
         message = reading.value
         if message is None:
@@ -150,7 +149,7 @@ class _BlockLint:
         return self._placed(dict.fromkeys(found))
 
     def odd_spaces(self) -> list[Finding]:
-        """Return findings for no-break spaces and the like, which fragments may have too."""
+        """Return findings about no-break spaces and the like; also called for fragments."""
         mistakes: list[SyntaxMistake] = []
         for _ in tokenize(self._block.text, mistakes):
             pass
@@ -164,7 +163,7 @@ class _BlockLint:
         return Finding(self._file, 1, "", "a spec is one JSON object; start it with {")
 
     def _syntax(self, reading: LenientReading, message: JsonObject) -> Iterator[Finding]:
-        """Report syntax mistakes; on a compared page, only those that merging cannot explain."""
+        """Yield syntax mistakes; on a compared page, only those that merging cannot cause."""
         is_compared = self._names is not None
         for mistake in reading.mistakes:
             if is_compared and mistake.kind == "lost":
@@ -180,7 +179,7 @@ class _BlockLint:
         return Finding(self._file, mistake.line, "", mistake.message + opened)
 
     def _misspelt_keys(self, merged: Iterable[MergedWord]) -> Iterator[Finding]:
-        """Warn of keys that were misspelt until the page's newer text corrected them."""
+        """Yield a warning for each misspelt key that the page's newer text corrects."""
         for word in merged:
             if word.misspelt_key:
                 text = (
@@ -228,7 +227,7 @@ def _shortened(text: str, length: int) -> str:
 
 
 def _fields_of_mixed(spec: MessageSpec) -> Iterator[Finding]:
-    """Apply only rules that hold even if a field's surroundings, or some words, are not its own."""
+    """Apply only rules that are valid even if old and new text around a field are mixed."""
     for place in placed_fields(spec):
         errors = [null_problem(place), tagged_versions_problem(place)]
         if str(place.field.type) == "uuid" and place.field.default == "null":

@@ -1,9 +1,9 @@
 """Finds the spec blocks in a page of text or HTML, with their line numbers.
 
-A file that is nothing but a spec is one block. In a page, a block starts at a line whose first
-character is {, or that ends like `Request: {`, if the keys of a message follow. It ends when its
-brackets are closed or, since brackets may be wrong, at prose or at the end of a code fence.
-Everything else is ignored, including other JSON.
+A file that consists of a spec is one block. In a page, a block starts at a line that starts with {
+or ends like `Request: {`, if the keys of a message follow. It ends when its brackets are closed or,
+since brackets may be wrong, at prose or at the end of a code fence. All other text is ignored,
+including other JSON.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from kraftwire_generator.lint.json_tokens import MOST_LINES_OF_A_STRING
 from kraftwire_generator.lint.page_html import PageLine, html_lines, looks_like_html
 
 _SPACES = " \t\r\f\v\xa0\ufeff\u200b"
-_MOST_LINES_OF_A_STRING = 20
 _LINES_BEFORE_COMPARED = 40
 
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*+"|//.*|["{}\[\]]')
@@ -44,11 +44,11 @@ class SpecBlock:
 
 @dataclass(frozen=True, slots=True)
 class SpecPage:
-    """The blocks of a page; `is_one_spec` is true if it is nothing but one.
+    """The blocks of a page; `is_one_spec` is True if it consists of one.
 
-    `compared` is true of a wiki's "Versions Compared" page, which merges removed and added words
-    without a mark. Such a page may have `fragments` of specs: the end of a block, separated from
-    its beginning by prose.
+    `compared` is True for a wiki's "Versions Compared" page, which merges removed and added words
+    without a mark. Such a page may have `fragments` of specs: ends of blocks that prose separates
+    from their beginnings.
     """
 
     blocks: tuple[SpecBlock, ...]
@@ -58,7 +58,7 @@ class SpecPage:
 
 
 def read_page(text: str, file: str) -> SpecPage:
-    """Return the blocks of a page; all of it is one if `file` is *.json or holds one object."""
+    """Return the blocks of a page; the whole page is one block if it is a JSON file or object."""
     if file.endswith(".json") or _is_one_spec(text):
         count = text.count("\n") + 1
         return SpecPage((SpecBlock(text, range(1, count + 1)),), is_one_spec=True)
@@ -147,16 +147,16 @@ def _end_of_block(lines: Sequence[PageLine], start: int, before: int) -> int:
 
 
 def _ends_block(line: str, open_string: int) -> bool:
-    """Whether the line is a fence, or words that are not part of JSON."""
+    """Whether the line is a code fence or prose."""
     if _FENCE.match(line):
         return True
-    if not line or not line[0].isalpha() or 0 < open_string <= _MOST_LINES_OF_A_STRING:
+    if not line or not line[0].isalpha() or 0 < open_string <= MOST_LINES_OF_A_STRING:
         return False
     return not _JSON_AMONG_WORDS.search(line)
 
 
 def _scan(line: str, in_string: bool) -> tuple[int, bool]:
-    """Return by how many brackets a line changes the depth, and whether it ends in a string."""
+    """Return the change of depth in a line, and whether the line ends in a string."""
     start = 0
     if in_string and not _GOES_ON.match(line):
         close = line.find('"')

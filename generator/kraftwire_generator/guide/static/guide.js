@@ -1,4 +1,4 @@
-// Optional: shows one version at a time, and searches. The pages can be read without it.
+// Optional: shows one version at a time, and searches. The pages are readable without it.
 "use strict";
 document.documentElement.classList.add("script");
 
@@ -24,7 +24,7 @@ document.documentElement.classList.add("script");
 
   // An address may name a version (#v12), a form, or a field in one.
   function follow() {
-    // Names in the guide have no characters that an address must escape.
+    // Names in the guide need no escapes in an address.
     const name = location.hash.slice(1);
     if (!name) return;
     const target = document.getElementById(name);
@@ -74,30 +74,30 @@ document.documentElement.classList.add("script");
   const squeeze = (text) => text.toLowerCase().replace(/[\s_]+/g, "");
 
   // Lower is better; -1 is no match. Names count before paths, beginnings before middles.
-  function rank(text, wanted) {
+  function rank(text, query) {
     const lower = text.toLowerCase();
     const name = lower.slice(lower.lastIndexOf(".") + 1);
-    if (name === wanted || lower === wanted) return 0;
-    if (name.startsWith(wanted)) return 1;
-    const place = lower.indexOf(wanted);
+    if (name === query || lower === query) return 0;
+    if (name.startsWith(query)) return 1;
+    const place = lower.indexOf(query);
     if (place < 0) return -1;
-    return name.includes(wanted) ? 2 : 3;
+    return name.includes(query) ? 2 : 3;
   }
 
   function find(text) {
-    const wanted = squeeze(text);
+    const query = squeeze(text);
     const index = globalThis.kraftwireGuide;
-    if (!wanted || !index) return [];
+    if (!query || !index) return [];
     const found = [];
     const add = (kind, [name, page, anchor], better) => {
-      const number = String(index.pages[page][1]) === wanted;
-      const place = kind === 0 && number ? 0 : rank(name, wanted);
+      const number = String(index.pages[page][1]) === query;
+      const place = kind === 0 && number ? 0 : rank(name, query);
       if (place >= 0) found.push({ order: place * 4 + kind * 2 - better, name, page, anchor });
     };
     for (const row of index.messages) add(0, row, 1);
     for (const row of index.fields) add(1, row, 0);
     for (const [name, page, number] of index.errors) {
-      const place = String(number) === wanted ? 0 : rank(squeeze(name), wanted);
+      const place = String(number) === query ? 0 : rank(squeeze(name), query);
       const shownAs = `${name}, error ${number}`;
       if (place >= 0) found.push({ order: place * 4 + 1, name: shownAs, page, anchor: name });
     }
@@ -129,7 +129,7 @@ document.documentElement.classList.add("script");
     const rows = shown.map(option);
     if (!rows.length && input.value.trim() && globalThis.kraftwireGuide) {
       const row = document.createElement("li");
-      row.textContent = "Nothing found.";
+      row.textContent = "No results.";
       row.setAttribute("role", "option");
       row.setAttribute("aria-disabled", "true");
       rows.push(row);
