@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import struct
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from kraftwire_generator.importer.class_file import enum_constants
 from kraftwire_generator.importer.sources import SourceError, read_source
+
+from codec_tests.spec_files import write_jar
 
 _CLASS_INDEX, _INIT_INDEX, _CODE_INDEX = 2, 4, 5
 _NAMES_INDEX = 20  # from here on, three entries a constant: name, string, int
@@ -131,10 +132,8 @@ def test_damaged_bytes_raise_nothing_but_value_error() -> None:
 
 
 def _clients_jar(folder: Path, errors_class: bytes) -> str:
-    path = folder / "kafka-clients-9.1.0.jar"
-    with zipfile.ZipFile(path, "w") as jar:
-        jar.writestr("org/apache/kafka/common/protocol/Errors.class", errors_class)
-    return str(path)
+    files = {"org/apache/kafka/common/protocol/Errors.class": errors_class}
+    return write_jar(folder / "kafka-clients-9.1.0.jar", files)
 
 
 def test_the_error_codes_of_a_jar(tmp_path: Path) -> None:

@@ -1,18 +1,14 @@
-"""The generated code in this repository is what its specs say."""
+"""The generated code in this repository matches its specs."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from click.testing import CliRunner
 
-from kraftwire_generator.commands.group import main
-
-REPOSITORY = Path(__file__).resolve().parents[2]
+from codec_tests.generator_commands import run_generator
+from codec_tests.oracle import REPOSITORY
 
 
-def test_generated_code_follows_the_specs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generated_code_matches_the_specs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(REPOSITORY)
-    result = CliRunner().invoke(main, ["check"])
+    result = run_generator("check")
     assert result.exit_code == 0, result.output[-4000:]

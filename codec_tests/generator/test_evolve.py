@@ -10,14 +10,10 @@ import pytest
 from kraftwire_wire.message import Message
 
 from codec_tests.compile_spec import compile_spec
-from codec_tests.evolving import Spec, judge, read_back, told
-from codec_tests.spec_files import field_spec, message_spec
+from codec_tests.evolving import Spec, foo_spec, judge, read_back, told
+from codec_tests.spec_files import field_spec
 
 Values = Mapping[str, Any]
-
-
-def spec(*fields: Spec, **keys: Any) -> Spec:
-    return message_spec("Foo", *fields, **{"validVersions": "0-2", "flexibleVersions": "0+"} | keys)
 
 
 # -- rules that codecs prove -----------------------------------------------------------------
@@ -237,7 +233,7 @@ def _survives(writer: type[Message], reader: type[Message], values: Values, vers
 @pytest.mark.parametrize("name", BREAKS)
 def test_what_breaks(name: str) -> None:
     case = BREAKS[name]
-    old, new = spec(*case.old), spec(*case.new)
+    old, new = foo_spec(*case.old), foo_spec(*case.new)
     assert told(judge(old, new)) == case.told
     if case.written is not None:
         classes = compile_spec(old), compile_spec(new)
@@ -248,7 +244,7 @@ def test_what_breaks(name: str) -> None:
 @pytest.mark.parametrize("name", HOLDS)
 def test_what_holds(name: str) -> None:
     case = HOLDS[name]
-    old, new = spec(*case.old), spec(*case.new)
+    old, new = foo_spec(*case.old), foo_spec(*case.new)
     assert told(judge(old, new)) == case.told
     assert case.written is not None
     classes = compile_spec(old), compile_spec(new)
@@ -257,8 +253,8 @@ def test_what_holds(name: str) -> None:
 
 
 def test_a_new_version_may_look_as_it_likes() -> None:
-    old = spec(field_spec("a"), field_spec("b"), validVersions="0-1")
-    new = spec(
+    old = foo_spec(field_spec("a"), field_spec("b"), validVersions="0-1")
+    new = foo_spec(
         field_spec("b", versions="2+"),
         field_spec("a", versions="0-1"),
         field_spec("b2", "string", versions="2+", nullableVersions="2+"),
@@ -271,11 +267,11 @@ def test_a_new_version_may_look_as_it_likes() -> None:
 
 
 def test_structs_that_become_common_ones_are_the_same_bytes() -> None:
-    old = spec(struct("s", "[]S"))
+    old = foo_spec(struct("s", "[]S"))
     common = {"name": "S", "versions": "0+", **S}
-    assert judge(old, spec(field_spec("s", "[]S"), commonStructs=[common])) == []
+    assert judge(old, foo_spec(field_spec("s", "[]S"), commonStructs=[common])) == []
     changed = {**common, "fields": S["fields"][:1]}
-    findings = judge(old, spec(field_spec("s", "[]S"), commonStructs=[changed]))
+    findings = judge(old, foo_spec(field_spec("s", "[]S"), commonStructs=[changed]))
     assert told(findings) == ["error removed S.y 1-2"]
     assert findings[0].first_version == 1
 
@@ -293,15 +289,15 @@ def test_a_common_struct_is_told_once_however_often_it_is_used() -> None:
     last = {"name": f"S{depth}", "versions": "0+", "fields": [A]}
     changed = {**last, "fields": [field_spec("a", "int8")]}
     old, new = (
-        spec(field_spec("s", "S0"), commonStructs=[*structs, end]) for end in (last, changed)
+        foo_spec(field_spec("s", "S0"), commonStructs=[*structs, end]) for end in (last, changed)
     )
     assert told(judge(old, new)) == [f"error type S{depth}.a 0-2"]
 
 
 def test_a_default_in_an_array_is_always_written() -> None:
     inner = struct("s", "[]S", fields=[field_spec("x", default=7)], **TAGGED)
-    old = spec(struct("s", "[]S", fields=[field_spec("x")], **TAGGED))
-    assert told(judge(old, spec(inner))) == ["warning default s.x 0-2"]
+    old = foo_spec(struct("s", "[]S", fields=[field_spec("x")], **TAGGED))
+    assert told(judge(old, foo_spec(inner))) == ["warning default s.x 0-2"]
 
 
 def test_a_struct_that_is_null_by_default_is_sent_whole() -> None:
@@ -309,7 +305,7 @@ def test_a_struct_that_is_null_by_default_is_sent_whole() -> None:
         inner = struct(
             "i", "I", default="null", fields=[field_spec("x", default=default)], **NULLABLE
         )
-        return spec(struct(fields=[inner], **TAGGED))
+        return foo_spec(struct(fields=[inner], **TAGGED))
 
     old, new = nested(0), nested(7)
     assert told(judge(old, new)) == ["warning default s.i.x 0-2"]
@@ -324,9 +320,9 @@ def test_a_struct_that_is_null_by_default_is_sent_whole() -> None:
 
 def test_a_struct_without_bytes_may_stand_anywhere() -> None:
     inner = struct(fields=[field_spec("x", versions="2+")])
-    old = spec(A, inner, B, flexibleVersions="2+")
+    old = foo_spec(A, inner, B, flexibleVersions="2+")
     for fields in ([A, B], [inner, A, B], [A, {**inner, "versions": "2+"}, B]):
-        new = spec(*fields, flexibleVersions="2+")
+        new = foo_spec(*fields, flexibleVersions="2+")
         breaks = [item for item in judge(old, new) if item.severity == "error"]
         assert all(item.versions_text == "2" for item in breaks)
         assert _survives(compile_spec(old), compile_spec(new), {"a": 1, "b": "x"}, 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from kraftwire_generator.errors import SpecError
 
 from codec_tests.generator_commands import run_generator as run
 from codec_tests.generator_commands import run_git as git
-from codec_tests.spec_files import field_spec, message_spec, write_set
+from codec_tests.spec_files import field_spec, message_spec, write_jar, write_set
 
 OLD = message_spec("m/Foo", field_spec("a"), field_spec("b"))
 RENAMED = message_spec("m/Foo", field_spec("a"), field_spec("z"))
@@ -206,11 +205,8 @@ def test_a_file_is_compared_with_its_message_in_a_set(here: Path) -> None:
 
 def jar(folder: Path, module: str, release: str, *specs: dict[str, Any]) -> str:
     folder.mkdir(exist_ok=True)
-    path = folder / f"kafka-{module}-{release}.jar"
-    with zipfile.ZipFile(path, "w") as file:
-        for spec in specs:
-            file.writestr(f"common/message/{spec['name']}.json", json.dumps(spec))
-    return str(path)
+    files = {f"common/message/{spec['name']}.json": json.dumps(spec) for spec in specs}
+    return write_jar(folder / f"kafka-{module}-{release}.jar", files)
 
 
 def test_jars_say_nothing_of_modules_that_they_lack(here: Path) -> None:

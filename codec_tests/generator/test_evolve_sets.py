@@ -7,23 +7,17 @@ from typing import Any
 
 import pytest
 
-from kraftwire_generator.checks.structs import resolve
 from kraftwire_generator.comparison.evolution import evolve_message, evolve_sides
 from kraftwire_generator.comparison.evolution_report import EvolutionFinding
 from kraftwire_generator.comparison.sides import read_side
-from kraftwire_generator.parser.message_parser import parse_message
 
-from codec_tests.evolving import Spec, judge, told
-from codec_tests.oracle import oracle_section, report_oracle_count
+from codec_tests.evolving import Spec, foo_spec, judge, read_two_sides, told
+from codec_tests.oracle import REPOSITORY, oracle_section, report_oracle_count
 from codec_tests.oracle_deviations import EVOLUTION
-from codec_tests.spec_files import field_spec, message_spec, write_set
+from codec_tests.spec_files import field_spec, message_spec, resolve_json
 
-KAFKA = Path(__file__).parents[2] / "message_specs" / "kafka"
+KAFKA = REPOSITORY / "message_specs/kafka"
 A = field_spec("a")
-
-
-def spec(*fields: Spec, **keys: Any) -> Spec:
-    return message_spec("Foo", *fields, **{"validVersions": "0-2", "flexibleVersions": "0+"} | keys)
 
 
 # -- the message -----------------------------------------------------------------------------
@@ -54,7 +48,7 @@ REQUEST: dict[str, Any] = {"type": "request", "apiKey": 5}
     ],
 )
 def test_the_message_as_a_whole(old: Spec, new: Spec, expected: list[str]) -> None:
-    findings = judge(spec(A, **old), spec(A, **new))
+    findings = judge(foo_spec(A, **old), foo_spec(A, **new))
     texts = [f"{f.severity} {f.rule} {f.versions_text}" for f in findings]
     assert len(texts) == len(expected)
     for text, wanted in zip(texts, expected, strict=True):
@@ -62,7 +56,7 @@ def test_the_message_as_a_whole(old: Spec, new: Spec, expected: list[str]) -> No
 
 
 def test_versions_taken_away_at_both_ends() -> None:
-    findings = judge(spec(A, **REQUEST), spec(A, **REQUEST, validVersions="1"))
+    findings = judge(foo_spec(A, **REQUEST), foo_spec(A, **REQUEST, validVersions="1"))
     assert told(findings) == ["warning versions  0", "error versions  2"]
 
 
@@ -70,8 +64,7 @@ def test_versions_taken_away_at_both_ends() -> None:
 
 
 def evolve_sets(folder: Path, old: list[Spec], new: list[Spec]) -> list[EvolutionFinding]:
-    sides = [write_set(folder / name, *specs) for name, specs in (("old", old), ("new", new))]
-    return evolve_sides(*(read_side(str(side)) for side in sides))
+    return evolve_sides(*read_two_sides(folder, old, new))
 
 
 def rpc(name: str, *fields: Spec, kind: str = "request", **keys: Any) -> Spec:
@@ -146,16 +139,11 @@ def test_lines_are_those_of_the_new_file_or_of_the_old_one_where_it_has_none() -
         '{"name": "Foo", "type": "data", "validVersions": "0", "flexibleVersions": "none",\n'
         ' "fields": [\n  {"name": "%s", "type": "int8", "versions": "0"}%s]}'
     )
-    sides = []
-    for file, names in (("old.json", ("a", "")), ("new.json", ("a", ""))):
-        parsed, _ = parse_message(texts % names, file)
-        assert parsed is not None
-        sides.append(resolve(parsed)[0])
-    empty, _ = parse_message(texts.split("\n")[0] + '"fields": []}', "new.json")
-    assert empty is not None
-    (finding,) = evolve_message(sides[0], resolve(empty)[0])
+    old, new = (resolve_json(texts % ("a", ""), file) for file in ("old.json", "new.json"))
+    empty = resolve_json(texts.split("\n")[0] + '"fields": []}', "new.json")
+    (finding,) = evolve_message(old, empty)
     assert (finding.file, finding.line) == ("old.json", 3)
-    (finding,) = evolve_message(resolve(empty)[0], sides[1])
+    (finding,) = evolve_message(empty, new)
     assert (finding.file, finding.line) == ("new.json", 3)
 
 

@@ -7,7 +7,6 @@ generated code refers to.
 from __future__ import annotations
 
 import ast
-import json
 import os
 import random
 import subprocess
@@ -21,19 +20,17 @@ from hypothesis import HealthCheck, given, settings
 import kraftwire_wire
 from kraftwire_generator.checks.message_rules import MOST_TAGS
 from kraftwire_generator.checks.spec_set import SpecSet
-from kraftwire_generator.checks.structs import resolve
 from kraftwire_generator.errors import SpecError
 from kraftwire_generator.language.names import class_name
 from kraftwire_generator.output.package import Selection, generate_package
 from kraftwire_generator.output.renderer import Renderer
 from kraftwire_generator.output.targets import PackageTarget
 from kraftwire_generator.parser.json_text import DEEPEST_NESTING
-from kraftwire_generator.parser.message_parser import parse_message
 from kraftwire_generator.parser.set_settings import SetSettings
 from kraftwire_generator.plan.planner import plan_message, plan_package
 
 from codec_tests.compile_spec import compile_spec
-from codec_tests.spec_files import field_spec, message_spec, write_set
+from codec_tests.spec_files import field_spec, message_spec, resolve_json, write_set
 from codec_tests.spec_strategies import CLASS_NAMES, FIELD_NAMES, HOSTILE_TEXT, specs
 from codec_tests.strategies import random_message, same
 
@@ -48,9 +45,7 @@ _MODULES = {"__future__", "dataclasses", "typing", "kraftwire_wire.generated"}
 
 
 def source_of(spec: dict[str, Any], file: str = "spec.json") -> str:
-    parsed, _ = parse_message(json.dumps(spec), "spec.json")
-    assert parsed is not None
-    return Renderer().message(plan_message(resolve(parsed)[0], file))
+    return Renderer().message(plan_message(resolve_json(spec), file))
 
 
 def assert_holds_only_what_was_planned(source: str, name: str) -> None:
@@ -109,10 +104,7 @@ def test_texts_stay_texts(about: str, default: str, file: str) -> None:
 @quick
 @given(title=HOSTILE_TEXT, release=HOSTILE_TEXT, log=HOSTILE_TEXT)
 def test_texts_of_the_set_stay_texts(title: str, release: str, log: str) -> None:
-    spec = message_spec("Vote", type="metadata", apiKey=1)
-    parsed, _ = parse_message(json.dumps(spec), "spec.json")
-    assert parsed is not None
-    message = resolve(parsed)[0]
+    message = resolve_json(message_spec("Vote", type="metadata", apiKey=1))
     settings = SetSettings(title, release, records={log: "meta"}, control_records={"Vote": 7})
     spec_set = SpecSet(Path("specs"), settings, (("meta", message),))
     tree = ast.parse(Renderer().package(plan_package(spec_set, "mine")))

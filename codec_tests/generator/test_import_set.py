@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,10 @@ from kraftwire_generator.commands.specs import specs
 from kraftwire_generator.errors import SpecError
 from kraftwire_generator.importer.set_writer import import_specs
 
-_KAFKA = Path(__file__).parents[2] / "message_specs" / "kafka"
+from codec_tests.oracle import REPOSITORY
+from codec_tests.spec_files import message_spec, write_jar
+
+_KAFKA = REPOSITORY / "message_specs/kafka"
 
 _BEACON = """// Prose.
 { "type": "data", "name": "Beacon", "validVersions": "0", "flexibleVersions": "none",
@@ -24,16 +26,12 @@ _BEACON = """// Prose.
 
 
 def _spec(name: str, **keys: object) -> str:
-    facts = {"type": "data", "name": name, "validVersions": "0", "flexibleVersions": "none"}
-    return json.dumps(facts | keys)
+    return json.dumps(message_spec(name, **keys))
 
 
 def _jar(folder: Path, module: str, release: str, specs: dict[str, str]) -> str:
-    path = folder / f"kafka-{module}-{release}.jar"
-    with zipfile.ZipFile(path, "w") as jar:
-        for name, text in specs.items():
-            jar.writestr(f"common/message/{name}.json", text)
-    return str(path)
+    files = {f"common/message/{name}.json": text for name, text in specs.items()}
+    return write_jar(folder / f"kafka-{module}-{release}.jar", files)
 
 
 def _tree(folder: Path, release: str, specs: dict[str, str]) -> str:

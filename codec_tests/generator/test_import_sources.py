@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from kraftwire_generator.importer import sources as import_sources
 from kraftwire_generator.importer.sources import SourceError, read_source
 
 from codec_tests.generator_commands import run_git as _git
+from codec_tests.spec_files import write_jar
 
 _SPEC = '{"type": "data", "name": "Beacon", "validVersions": "0", "flexibleVersions": "none"}'
 _ERRORS_JAVA = """
@@ -48,13 +48,6 @@ def _write_tree(root: Path, files: dict[str, str]) -> None:
         target.write_text(text)
 
 
-def _jar(folder: Path, name: str, files: dict[str, str | bytes]) -> str:
-    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as jar:
-        for path, text in files.items():
-            jar.writestr(path, text)
-    return str(folder / name)
-
-
 def _found(source: str) -> list[tuple[str, str]]:
     specs = read_source(source).specs
     return [(spec.module, spec.origin.removeprefix(f"{source}:")) for spec in specs]
@@ -70,7 +63,7 @@ def test_a_jar_by_its_name(tmp_path: Path) -> None:
         "common/message/../../../Escape.json": _SPEC,
         "/common/message/Rooted.json": _SPEC,
     }
-    path = _jar(tmp_path, "kafka-group-coordinator-9.1.0.jar", files)
+    path = write_jar(tmp_path / "kafka-group-coordinator-9.1.0.jar", files)
     source = read_source(path)
     assert source.release == "9.1.0"
     assert source.error_codes is None
@@ -83,8 +76,8 @@ def test_a_jar_by_its_name(tmp_path: Path) -> None:
 
 def test_the_core_jar_of_an_older_release(tmp_path: Path) -> None:
     names = ("GroupMetadataKey", "TransactionLogValue", "Other")
-    path = _jar(
-        tmp_path, "kafka_2.13-3.1.0.jar", {f"common/message/{n}.json": _SPEC for n in names}
+    path = write_jar(
+        tmp_path / "kafka_2.13-3.1.0.jar", {f"common/message/{n}.json": _SPEC for n in names}
     )
     modules = [module for module, _ in _found(path)]
     assert modules == ["group-coordinator", "core", "transaction-coordinator"]
@@ -99,19 +92,19 @@ def test_the_core_jar_of_an_older_release(tmp_path: Path) -> None:
     ],
 )
 def test_a_jar_whose_name_has_no_release(tmp_path: Path, path: str, text: str) -> None:
-    source = read_source(_jar(tmp_path, "kafka-streams.jar", {path: text}))
+    source = read_source(write_jar(tmp_path / "kafka-streams.jar", {path: text}))
     assert source.release == "9.3.1"
 
 
 @pytest.mark.parametrize("name", ["other-1.0.jar", "kafka-clients-9.1.0-test.jar", "kafka.zip"])
 def test_a_jar_that_names_no_module(tmp_path: Path, name: str) -> None:
     with pytest.raises(SourceError, match="name it as published"):
-        read_source(_jar(tmp_path, name, {"common/message/Beacon.json": _SPEC}))
+        read_source(write_jar(tmp_path / name, {"common/message/Beacon.json": _SPEC}))
 
 
 def test_no_release_anywhere(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="which release"):
-        read_source(_jar(tmp_path, "kafka-raft.jar", {"common/message/Beacon.json": _SPEC}))
+        read_source(write_jar(tmp_path / "kafka-raft.jar", {"common/message/Beacon.json": _SPEC}))
 
 
 def test_a_source_tree(tmp_path: Path) -> None:
@@ -179,14 +172,14 @@ def test_a_file_that_is_no_jar(tmp_path: Path) -> None:
 
 
 def test_text_that_is_no_utf8(tmp_path: Path) -> None:
-    path = _jar(tmp_path, "kafka-raft-9.1.0.jar", {"common/message/Beacon.json": b"{\xff}"})
+    path = write_jar(tmp_path / "kafka-raft-9.1.0.jar", {"common/message/Beacon.json": b"{\xff}"})
     with pytest.raises(SourceError, match="not UTF-8 at byte 1"):
         read_source(path)
 
 
 def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     bomb = bytes(import_sources.LARGEST_FILE + 1)
-    path = _jar(tmp_path, "kafka-raft-9.1.0.jar", {"common/message/Beacon.json": bomb})
+    path = write_jar(tmp_path / "kafka-raft-9.1.0.jar", {"common/message/Beacon.json": bomb})
     with pytest.raises(SourceError, match="bytes; no more than"):
         read_source(path)
 
@@ -195,7 +188,7 @@ def test_many_large_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(import_sources, "LARGEST_SOURCE", 300)
     files: dict[str, str | bytes] = {f"message/Shelf{n}.json": _SPEC for n in range(4)}
     with pytest.raises(SourceError, match="bytes in total"):
-        read_source(_jar(tmp_path, "kafka-raft-9.1.0.jar", files))
+        read_source(write_jar(tmp_path / "kafka-raft-9.1.0.jar", files))
 
 
 def test_a_damaged_jar_raises_nothing_but_source_errors(tmp_path: Path) -> None:
@@ -203,7 +196,7 @@ def test_a_damaged_jar_raises_nothing_but_source_errors(tmp_path: Path) -> None:
         "common/message/Beacon.json": _SPEC,
         "message/Shelf.json": _SPEC,
     }
-    path = Path(_jar(tmp_path, "kafka-raft-9.1.0.jar", files))
+    path = Path(write_jar(tmp_path / "kafka-raft-9.1.0.jar", files))
     data = path.read_bytes()
     chance = random.Random(11)
     problems = []

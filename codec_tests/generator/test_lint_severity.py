@@ -10,14 +10,13 @@ import random
 from collections import Counter
 from typing import Any
 
-from kraftwire_generator.checks.message_rules import check_message
-from kraftwire_generator.checks.structs import resolve
+from kraftwire_generator.errors import errors_of
 from kraftwire_generator.lint.spec_lint import lint
 from kraftwire_generator.parser.json_text import JsonNumber, JsonObject, JsonValue, parse_json
-from kraftwire_generator.parser.message_parser import parse_message
 
 from codec_tests.compile_spec import compile_spec
 from codec_tests.oracle import REPOSITORY
+from codec_tests.spec_files import check_json
 
 _ROUNDS = 1_500
 _VERSIONS: list[Any] = [
@@ -107,11 +106,7 @@ def damaged_text(text: str, draw: random.Random) -> str:
 
 
 def is_refused(text: str) -> bool:
-    spec, findings = parse_message(text, "tea.json")
-    if spec is not None:
-        resolved, problems = resolve(spec)
-        findings = [*findings, *problems, *check_message(resolved)]
-    return any(finding.severity == "error" for finding in findings)
+    return bool(errors_of(check_json(text)[1]))
 
 
 def test_an_error_is_what_the_generator_refuses() -> None:

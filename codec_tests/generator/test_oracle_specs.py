@@ -10,8 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from kraftwire_generator.checks.field_rules import ENTITY_TYPES
-from kraftwire_generator.checks.message_rules import check_message
-from kraftwire_generator.checks.structs import resolve
 from kraftwire_generator.errors import Finding
 from kraftwire_generator.language import names
 from kraftwire_generator.language.defaults import default_value
@@ -22,6 +20,7 @@ from kraftwire_generator.parser.message_parser import parse_message
 
 from codec_tests import oracle_deviations
 from codec_tests.oracle import oracle_section, report_oracle_count
+from codec_tests.spec_files import check_json
 
 
 def test_names() -> None:
@@ -87,11 +86,7 @@ def _text(case: dict[str, Any]) -> str:
 
 
 def _findings(case: dict[str, Any]) -> list[Finding]:
-    spec, findings = parse_message(_text(case), "case.json")
-    if spec is None:
-        return findings
-    resolved, problems = resolve(spec)
-    return [*findings, *problems, *check_message(resolved)]
+    return check_json(_text(case))[1]
 
 
 def test_default_values() -> None:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kraftwire_generator.checks.spec_set import load_set
-from kraftwire_generator.checks.structs import resolve
-from kraftwire_generator.parser.message_parser import parse_message
 from kraftwire_generator.plan.plan_data import MessagePlan, PackagePlan
 from kraftwire_generator.plan.planner import plan_message, plan_package
 from kraftwire_wire.layout import NEVER, Array, Field, StructType
 
 from codec_tests.compile_spec import compile_spec
-from codec_tests.spec_files import field_spec, message_spec, write_set
+from codec_tests.spec_files import field_spec, message_spec, resolve_json, write_set
 
 
 def plan(spec: dict[str, Any]) -> MessagePlan:
-    parsed, _ = parse_message(json.dumps(spec), "spec.json")
-    assert parsed is not None
-    return plan_message(resolve(parsed)[0], "spec.json")
+    return plan_message(resolve_json(spec), "spec.json")
 
 
 def test_a_layout_leaves_nothing_out() -> None:

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import ast
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kraftwire_generator.checks.structs import resolve
 from kraftwire_generator.errors import TemplateError
 from kraftwire_generator.output.renderer import Renderer, is_generated
-from kraftwire_generator.parser.message_parser import parse_message
 from kraftwire_generator.plan.plan_data import MessagePlan, PackagePlan
 from kraftwire_generator.plan.planner import plan_message
 
-from codec_tests.spec_files import field_spec, message_spec
+from codec_tests.spec_files import field_spec, message_spec, resolve_json
 
 
 def plan(*fields: dict[str, Any], source: str = "Vote.json", **keys: Any) -> MessagePlan:
-    parsed, _ = parse_message(json.dumps(message_spec("Vote", *fields, **keys)), "spec.json")
-    assert parsed is not None
-    return plan_message(resolve(parsed)[0], source)
+    return plan_message(resolve_json(message_spec("Vote", *fields, **keys)), source)
 
 
 def package_plan(title: str = "Mine") -> PackagePlan:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from kraftwire_generator.commands.diff_text import json_rows, markdown_lines, summary, text_lines
 from kraftwire_generator.comparison.sides import read_side
 from kraftwire_generator.comparison.spec_diff import SpecDifference, diff_sides
 
+from codec_tests.evolving import Spec, read_two_sides
 from codec_tests.spec_files import field_spec, message_spec, write_set
 
-Spec = dict[str, Any]
 CODES = "[error_codes]\nNONE = 0\nLAMP_OUT = 1\n"
 
 
 def changes(folder: Path, old: list[Spec], new: list[Spec]) -> list[SpecDifference]:
-    sides = [write_set(folder / name, *specs) for name, specs in (("old", old), ("new", new))]
-    return diff_sides(*(read_side(str(side)) for side in sides))
+    return diff_sides(*read_two_sides(folder, old, new))
 
 
 def told(found: list[SpecDifference]) -> list[tuple[str, str, str, object, object]]:

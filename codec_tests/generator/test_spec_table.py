@@ -13,9 +13,9 @@ from kraftwire_generator.output.drafts_readme import MARKER, specs_table
 from kraftwire_generator.parser.draft_origin import read_origin
 
 from codec_tests.generator_commands import run_generator
+from codec_tests.oracle import REPOSITORY
 from codec_tests.spec_files import message_spec, write_set
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 COMMENTS = """\
 // KIP-1, section Vote, Request; base 2.7
 // from base 2.7: Kind

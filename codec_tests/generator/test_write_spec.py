@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,9 @@ from kraftwire_generator.importer.spec_text import spec_to_json
 from kraftwire_generator.language.spec import FieldSpec, MessageSpec, StructSpec
 from kraftwire_generator.parser.message_parser import parse_message
 
-_KAFKA_SPECS = Path(__file__).parents[2] / "message_specs" / "kafka"
+from codec_tests.oracle import REPOSITORY
+
+_KAFKA_SPECS = REPOSITORY / "message_specs/kafka"
 
 _LAMP_REQUEST = """
 // A comment { that goes.

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kraftwire_generator.checks.spec_set import load_set
-from kraftwire_generator.checks.structs import ResolvedMessage, resolve
+from kraftwire_generator.checks.structs import ResolvedMessage
 from kraftwire_generator.guide.history import VersionChange, history
 from kraftwire_generator.guide.pages import guide_set, shared_versions
 from kraftwire_generator.guide.wire_forms import wire_forms
 from kraftwire_generator.guide.wire_type import FIXED_BYTES, wire_type
-from kraftwire_generator.parser.message_parser import parse_message
 
 from codec_tests.compile_spec import compile_spec
-from codec_tests.spec_files import field_spec, message_spec, write_set
+from codec_tests.spec_files import field_spec, message_spec, resolve_json, write_set
 
 
 def resolved(*fields: dict[str, Any], **keys: Any) -> ResolvedMessage:
-    spec, findings = parse_message(json.dumps(message_spec("Vote", *fields, **keys)), "Vote.json")
-    assert spec is not None, findings
-    return resolve(spec)[0]
+    return resolve_json(message_spec("Vote", *fields, **keys))
 
 
 def changes(*fields: dict[str, Any], **keys: Any) -> list[tuple[VersionChange, ...]]:
