@@ -1,7 +1,7 @@
 """Every rule for one message: a spec that keeps it, and one that breaks it.
 
-An entry of `BROKEN` is the keys of the message or field, where the finding stands and a
-phrase of what it says; `KEPT` holds the nearest spec that is right.
+An entry of `BROKEN` has the keys of a message or field, the place of the finding, and a phrase of
+its message; `KEPT` has the most similar correct specs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kraftwire_generator.parser.message_parser import message_of
 
 
 def spec_of(keys: str, fields: str = "", common: str = "") -> MessageSpec:
-    """A message of two lines, its fields from line 4 on, one a line; later keys win."""
+    """Return a message with fields from line 4 on, one per line; the last of equal keys counts."""
     text = (
         '{"name": "PingRequest", "type": "request", "validVersions": "0-3",\n'
         f'"flexibleVersions": "2+"{", " if keys else ""}{keys},\n'
@@ -103,7 +103,7 @@ def test_broken_by_the_message(keys: str, phrase: str) -> None:
 
 
 def field(keys: str, name: str = "A") -> str:
-    """A field, an int32 of all versions unless its keys say otherwise."""
+    """Return the text of a field: an int32 of all versions, unless `keys` differ."""
     return f'{{"name": "{name}", "type": "int32", "versions": "0+"{", " if keys else ""}{keys}}}'
 
 

@@ -1,4 +1,4 @@
-"""Version conditions: a chain of ifs chooses, in every version, what was asked for it."""
+"""Version conditions: a chain of ifs runs the right actions in every version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Docstrings of generated classes: one line that says all about a message, one per field."""
+"""Docstrings of generated classes: one line about the message, and one per field."""
 
 from __future__ import annotations
 

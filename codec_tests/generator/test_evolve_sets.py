@@ -1,4 +1,4 @@
-"""What `evolve` says of messages as a whole and of sets, and Kafka's own checker as well."""
+"""The findings of `evolve` about whole messages and sets, compared with Kafka's own checker."""
 
 from __future__ import annotations
 

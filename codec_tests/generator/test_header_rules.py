@@ -63,7 +63,7 @@ def test_what_the_spec_says_goes_before_the_rule() -> None:
 
 
 def test_every_api_of_kafka_has_the_headers_that_kafka_gives_it() -> None:
-    """Flexible versions are where Kafka's header is; what is left to prove is the rest."""
+    """The flexible versions of the set come from Kafka; this compares the header versions."""
     cases = 0
     for api in oracle_section("header_versions"):
         for kind, classic in (("request", 1), ("response", 0)):

@@ -155,7 +155,7 @@ def test_what_is_no_plain_name_is_refused(name: str, place: str) -> None:
 
 
 def test_messages_with_any_names_are_loaded_from_their_package(tmp_path: Path) -> None:
-    """Also where a module could hide a class, or something else in the package."""
+    """The names include those with which a module could hide a class of the package."""
     names = [*CLASS_NAMES, "lower", "self", "reader", "dataclasses", "typing"]
     unique = {name.lower(): name for name in names}
     specs_dir = write_set(tmp_path / "specs", *map(message_spec, unique.values()))

@@ -1,4 +1,4 @@
-"""JSON with comments: what is read, where it stood, and what is refused with which words."""
+"""JSON with comments: values, their lines, and the messages about wrong text."""
 
 from __future__ import annotations
 

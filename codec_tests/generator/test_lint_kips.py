@@ -177,7 +177,7 @@ def messages_read(number: str) -> dict[str, MessageSpec]:
     [("001", {"FetchRequest", "VoteResponse"}), ("002", set()), ("003", set()), ("004", set())],
 )
 def test_what_is_read_is_what_the_draft_set_has(number: str, absent: set[str]) -> None:
-    """Apart from what `...` leaves out, and the one type that the set corrects."""
+    """Compare all fields, except those behind `...` and the one type that the set corrects."""
     drafts = {
         path.stem: path for path in (REPOSITORY / "message_specs").glob(f"{SETS[number]}/**/*.json")
     }

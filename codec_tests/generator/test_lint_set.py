@@ -1,4 +1,4 @@
-"""What lint says between the specs of one folder, and when it says nothing."""
+"""The findings of lint between the specs of one folder."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""An error of lint is what the generator refuses, and what it refuses is an error of lint.
+"""Lint reports an error for exactly those specs that the generator refuses.
 
-Specs are damaged as values and as text; the generator's answer is that of its own steps.
+The tests damage specs as values and as text, and compare lint with the generator's own checks.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def _findings(case: dict[str, Any]) -> list[Finding]:
 
 
 def test_default_values() -> None:
-    """`default_value` gives what Kafka's converter prints of an untouched message."""
+    """`default_value` returns what Kafka's converter prints for a new message."""
     seen = {}
     for case in oracle_section("spec_validation"):
         spec, _ = parse_message(_text(case), "case.json")

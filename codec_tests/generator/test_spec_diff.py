@@ -1,4 +1,4 @@
-"""What `specs diff` tells, and how it prints it."""
+"""The differences that `specs diff` finds, and how it prints them."""
 
 from __future__ import annotations
 

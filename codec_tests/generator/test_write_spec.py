@@ -1,4 +1,4 @@
-"""A written spec says what was read, one way only; nothing but facts is in it."""
+"""A written spec equals the one that was read, has one form, and contains only facts."""
 
 from __future__ import annotations
 
