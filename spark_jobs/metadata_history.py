@@ -1,4 +1,4 @@
-"""The history of a cluster out of its metadata log, as tables.
+"""Print or write the history of a cluster, as tables, from its metadata log.
 
 spark-submit spark_jobs/metadata_history.py /var/lib/kafka/metadata --out /data/history
 """
@@ -11,12 +11,7 @@ from pyspark.sql import SparkSession
 from kraftwire.console.failures import EXIT_FINDINGS
 from kraftwire.console.output import output_option
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.jobs.arguments import (
-    format_option,
-    overwrite_option,
-    paths_argument,
-    source_option,
-)
+from pyspark_kraftwire.jobs.arguments import source_option, table_arguments
 from pyspark_kraftwire.jobs.cluster_history.history import history
 from pyspark_kraftwire.jobs.cluster_history.replay import find_log
 from pyspark_kraftwire.jobs.cluster_history.tables import TABLES
@@ -25,11 +20,8 @@ from pyspark_kraftwire.jobs.tables import print_frame, write_table
 
 
 @click.command()
-@paths_argument
-@click.option("--out", metavar="DIR", help="Write the tables there, each to its directory.")
-@format_option
-@overwrite_option
-@click.option("--table", type=click.Choice(list(TABLES)), help="Print or write this table alone.")
+@table_arguments("Write each table to a directory in DIR.")
+@click.option("--table", type=click.Choice(list(TABLES)), help="Print or write only this table.")
 @source_option
 @output_option
 def metadata_history(
@@ -41,13 +33,13 @@ def metadata_history(
     options: dict[str, str],
     output: str | None,
 ) -> None:
-    """Tell what became of topics, partitions, brokers and voters, by the metadata log.
+    """Print or write the history of topics, partitions, brokers and voters.
 
     PATH is a data directory, a __cluster_metadata-0 directory or a segment. The tables are
     topics (created, deleted), partitions (their replicas over time), leaders (leaders and
     in-sync replicas over time), brokers (registered, fenced, unregistered), voters and
-    leader_epochs. Records of aborted transactions do not count. A log whose beginning was
-    deleted is told from its oldest snapshot on, whose rows have no offset.
+    leader_epochs. Records of aborted transactions do not count. If the start of the log was
+    deleted, the history starts from its oldest snapshot, whose rows have no offset.
 
     Exit codes: 0 done, 1 something was damaged, 2 could not do it.
 
@@ -58,23 +50,25 @@ def metadata_history(
     """
     with failing_in_one_line():
         if out is None and table is None:
-            raise KraftwireError("--out says where the tables go, or --table prints one")
+            raise KraftwireError(
+                "name a directory for the tables with --out, or one to print with --table"
+            )
         log = find_log(paths, options)
         if not log.knows_state:
-            note = f"there is no state before offset {log.start}: what was there then is not told"
+            note = f"no snapshot has the state before offset {log.start}: the history starts there"
             click.echo(note, err=True)
 
-        def tell(spark: SparkSession) -> int:
-            with history(spark, log) as told:
+        def run(spark: SparkSession) -> int:
+            with history(spark, log) as tables:
                 for name in TABLES if table is None else (table,):
                     if out is None:
-                        print_frame(told.table(name), output)
+                        print_frame(tables.table(name), output)
                     else:
                         place = f"{out.rstrip('/')}/{name}"
-                        write_table(told.table(name), place, format_, overwrite=overwrite)
-            return told.problems
+                        write_table(tables.table(name), place, format_, overwrite=overwrite)
+            return tables.problems
 
-        if on_spark("metadata_history", tell):
+        if on_spark("metadata_history", run):
             raise click.exceptions.Exit(EXIT_FINDINGS)
 
 

@@ -49,7 +49,7 @@ def measure(title: str, path: Path, columns: Sequence[str] | None, wall: float) 
     schema = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     reading = SplitReader(options, project(schema, options, ()))
     splits = [split for task in plan(options) for split in task]
-    names = reading.wanted.needs(options)
+    names = reading.projection.needs(options)
     piece = bytearray(PIECE)
     steps: dict[str, Callable[[], object]] = {
         PHASES[0]: partial(read_file, path, piece),

@@ -135,7 +135,7 @@ class FollowingStream:
         texts = {name: str(value) for name, value in given.items()}
         self.options = parse_options({"path": str(data), **texts})
         schema = default_schema(self.options, [])
-        self._reading = SplitReader(self.options, project(schema, self.options, []))
+        self._reader = SplitReader(self.options, project(schema, self.options, []))
         self.progress = Progress(self.options)
         self.offset: dict[str, Any] = {}
         """What the checkpoint has."""
@@ -165,8 +165,8 @@ class FollowingStream:
         """What tasks read."""
         batches: list[pa.RecordBatch] = []
         for task in tasks:
-            batches += self._reading.read(task)
-        return pa.Table.from_batches(batches, self._reading.wanted.schema)
+            batches += self._reader.read(task)
+        return pa.Table.from_batches(batches, self._reader.projection.schema)
 
     def trigger(self, *, limited: bool = True) -> list[Seen]:
         """One batch, committed."""

@@ -44,17 +44,17 @@ def planned(
         schema = default_schema(options, kinds)
         if columns is not None:
             schema = pa.schema([schema.field(name) for name in columns])
-    wanted = project(schema, options, kinds)
-    reading = SplitReader(options, wanted, PushedFilters(tuple(filters)))
-    return reading, plan(reading.options, reading.filters)
+    projection = project(schema, options, kinds)
+    reader = SplitReader(options, projection, PushedFilters(tuple(filters)))
+    return reader, plan(reader.options, reader.filters)
 
 
-def table_of(reading: SplitReader, tasks: Iterable[Task]) -> pa.Table:
+def table_of(reader: SplitReader, tasks: Iterable[Task]) -> pa.Table:
     """What tasks give, one after the other."""
-    batches = [batch for task in tasks for batch in reading.read(task)]
+    batches = [batch for task in tasks for batch in reader.read(task)]
     for batch in batches:
-        assert batch.schema == reading.wanted.schema
-    return pa.Table.from_batches(batches, reading.wanted.schema)
+        assert batch.schema == reader.projection.schema
+    return pa.Table.from_batches(batches, reader.projection.schema)
 
 
 def read_table(*paths: Path | str, **given: Any) -> pa.Table:

@@ -164,13 +164,13 @@ def test_the_headers_of_batches_as_columns(tmp_path: Path) -> None:
 
 def test_the_headers_of_stored_batches_as_columns() -> None:
     rows = read_rows(BROKER, includeBatch=True, includeControl=True)
-    wanted = []
+    expected = []
     for partition in find_partitions([BROKER]):
         for segment in partition.segments:
             with segment.open() as source:
                 for batch in read_batches(source):
                     header = batch.header
-                    wanted += [
+                    expected += [
                         {
                             "leaderEpoch": header.partition_leader_epoch,
                             "producerId": header.producer_id,
@@ -185,8 +185,8 @@ def test_the_headers_of_stored_batches_as_columns() -> None:
                         }
                         for record in batch.records
                     ]
-    assert [{name: row[name] for name in wanted[0]} for row in rows] == wanted
-    assert any(row["isControl"] for row in wanted)
+    assert [{name: row[name] for name in expected[0]} for row in rows] == expected
+    assert any(row["isControl"] for row in expected)
 
 
 def test_messages_of_old_formats(tmp_path: Path) -> None:
@@ -220,11 +220,11 @@ def test_strange_records_in_spark(spark: SparkSession, tmp_path: Path) -> None:
     options = {"includeHeaders": "true", "includeBatch": "true"}
     frame = spark.read.format("kraftwire").options(**options).load(str(tmp_path))
     found = [plain_row(row) for row in frame.collect()]
-    wanted = read_rows(tmp_path, includeHeaders=True, includeBatch=True)
-    for row in [*found, *wanted]:
+    expected = read_rows(tmp_path, includeHeaders=True, includeBatch=True)
+    for row in [*found, *expected]:
         time: datetime | None = row.pop("timestamp")
         row["ms"] = None if time is None else time.replace(tzinfo=None)
-    assert found == wanted
+    assert found == expected
     assert frame.where("timestamp is null").count() == 3
 
 

@@ -234,7 +234,7 @@ def test_a_killed_export_goes_on_and_ends_up_the_same(spark: SparkSession, tmp_p
     request = request_of(data, out, maxSplitBytes="1k")
     export_ = prepare(request)
     done = {file: file.stat().st_mtime_ns for file in out.rglob("*.parquet.json")}
-    assert 3 <= len(done) < len(export_.plan.pieces)
+    assert 3 <= len(done) < len(export_.plan.parts)
     (out / "topic=many" / "partition=0" / "_left.parquet.0.tmp").touch()
     counts = exported(spark, request)
     assert {file: file.stat().st_mtime_ns for file in done} == done, "finished files were rewritten"
@@ -262,7 +262,7 @@ def test_a_group_that_was_cut_off_is_written_anew(spark: SparkSession, tmp_path:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda request, file: replace(request, codec="gzip"), "codec was not given, and is"),
+        (lambda request, file: replace(request, codec="gzip"), "codec was not given, now it is"),
         (lambda request, file: replace(request, writer="spark"), "writer was"),
         (
             lambda request, file: replace(
@@ -272,12 +272,12 @@ def test_a_group_that_was_cut_off_is_written_anew(spark: SparkSession, tmp_path:
         ),
         (
             lambda request, file: file.write_bytes(file.read_bytes() * 2) and request,
-            "bytes, and has",
+            "bytes, now it has",
         ),
         (
             lambda request, file: shutil.copytree(file.parent, file.parent.with_name("tea-1"))
             and request,
-            "has come since",
+            "is new",
         ),
     ],
 )
@@ -290,7 +290,7 @@ def test_another_export_into_the_same_directory_is_refused(
     prepare(request)
     prepare(request)
     changed = change(request, data / "tea-0" / "00000000000000000000.log")  # type: ignore[operator]
-    with pytest.raises(KraftwireError, match=f"begun by another run: .*{said}"):
+    with pytest.raises(KraftwireError, match=f"belongs to another export: .*{said}"):
         prepare(changed)
 
 
@@ -298,7 +298,7 @@ def test_a_directory_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").touch()
     with pytest.raises(KraftwireError, match="it has files"):
         prepare(request_of(BROKER, tmp_path))
-    with pytest.raises(KraftwireError, match="a file, and the output is a directory"):
+    with pytest.raises(KraftwireError, match="it is a file; name a directory"):
         prepare(request_of(BROKER, tmp_path / "mine.txt"))
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]
 
@@ -315,8 +315,8 @@ def write_pieces(path: Path, out: Path, **options: str) -> list[pq.FileMetaData]
     """Write without Spark; what the files say of themselves."""
     plan = plan_export(parse_options({"path": str(path), **options}))
     writer = ExportWriter.of(plan, open_output(str(out)), Parquet())
-    written = list(writer.write(plan.pieces))
-    return [pq.read_metadata(out / one.piece) for one in written if one.size is not None]
+    written = list(writer.write(plan.parts))
+    return [pq.read_metadata(out / one.name) for one in written if one.size is not None]
 
 
 def test_offsets_and_timestamps_can_be_pruned_by(tmp_path: Path) -> None:
@@ -352,22 +352,22 @@ def test_copies_of_a_segment_have_files_of_their_own(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         shutil.copy(segment_of("tea"), tmp_path / name / "copy.log")
     options = parse_options({"paths": f'["{tmp_path}/a/copy.log", "{tmp_path}/b/copy.log"]'})
-    names = [piece.name for piece in plan_export(options).pieces]
+    names = [part.name for part in plan_export(options).parts]
     assert len(names) == len(set(names)) == 2
 
 
 @pytest.mark.parametrize("size", [1, 5000, 1 << 30])
 def test_groups_have_whole_partitions_and_each_piece_once(size: int) -> None:
     options = {"paths": f'["{BROKER}"]'}
-    pieces = plan_export(parse_options(options)).pieces
-    groups = plan_groups(pieces, options, size)
-    assert sorted(p.name for group in groups for p in group.pieces) == sorted(
-        piece.name for piece in pieces
+    parts = plan_export(parse_options(options)).parts
+    groups = plan_groups(parts, options, size)
+    assert sorted(p.name for group in groups for p in group.parts) == sorted(
+        part.name for part in parts
     )
     for group in groups:
-        read = plan_export(parse_options(group.options)).pieces
-        assert sorted(p.name for p in read) == sorted(piece.name for piece in group.pieces)
-        if len({(p.split.topic, p.split.partition) for p in group.pieces}) > 1:
+        read = plan_export(parse_options(group.options)).parts
+        assert sorted(p.name for p in read) == sorted(part.name for part in group.parts)
+        if len({(p.split.topic, p.split.partition) for p in group.parts}) > 1:
             assert group.bytes <= size
 
 
@@ -383,11 +383,11 @@ def test_a_format_that_is_no_file_is_written_once(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format": "orc"}, "the arrow writer writes parquet alone"),
-        ({"out": None}, "--out says where"),
-        ({"format": "jdbc", "writer": "spark"}, "no format of files"),
+        ({"format": "orc"}, "the arrow writer only writes parquet"),
+        ({"out": None}, "files with --out"),
+        ({"format": "jdbc", "writer": "spark"}, "it has no files"),
         ({"codec": "middle-out"}, "--codec middle-out"),
-        ({"write_options": {"a": "b"}}, "--write-option is for"),
+        ({"write_options": {"a": "b"}}, "--write-option needs"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession, datasource
 
-from pyspark_kraftwire.columns.filters import FILTERED, PushedFilter, PushedFilters, can_take
+from pyspark_kraftwire.columns.filters import FILTERED, PushedFilter, PushedFilters, can_apply
 from pyspark_kraftwire.columns.record_columns import COLUMNS
 from pyspark_kraftwire.columns.spark_types import TIMESTAMP
 from pyspark_kraftwire.planning.plan import plan
@@ -116,7 +116,7 @@ ROWS = TABLE.to_pylist()
 @settings(max_examples=400)
 @given(st.lists(filters_on(TYPES), max_size=3))
 def test_filters_keep_what_they_are_true_for(some: list[PushedFilter]) -> None:
-    assert all(can_take(one, TABLE.schema) for one in some)
+    assert all(can_apply(one, TABLE.schema) for one in some)
     assert PushedFilters(tuple(some)).apply(TABLE).to_pylist() == kept(ROWS, some)
 
 
@@ -150,12 +150,12 @@ SCHEMA = pa.schema([*(pa.field(*item) for item in TYPES.items()), pa.field("key"
     ],
 )
 def test_what_cannot_be_applied_exactly_goes_back(one: PushedFilter) -> None:
-    assert not can_take(one, SCHEMA)
+    assert not can_apply(one, SCHEMA)
 
 
 def test_filters_as_spark_writes_them() -> None:
     offset = ("offset",)
-    for made, wanted in [
+    for made, expected in [
         (datasource.EqualTo(offset, 3), PushedFilter("EqualTo", "offset", 3)),
         (datasource.In(offset, (1, None)), PushedFilter("In", "offset", (1, None))),
         (datasource.IsNull(offset), PushedFilter("IsNull", "offset")),
@@ -166,7 +166,7 @@ def test_filters_as_spark_writes_them() -> None:
         (datasource.IsNotNull(("TopicRecord", "name")), None),
         (datasource.Not(datasource.EqualTo(("TopicRecord", "name"), "tea")), None),
     ]:
-        assert parse_filter(made) == wanted
+        assert parse_filter(made) == expected
 
 
 # -- what is planned -------------------------------------------------------------------------------
@@ -330,11 +330,11 @@ def test_queries_have_the_same_rows_with_and_without_pushdown(
 ) -> None:
     with switched(spark, "false"):
         frame = frame_of(spark, where)
-        wanted = sorted(map(str, frame.collect()))
+        expected = sorted(map(str, frame.collect()))
         filtered_by_spark = "Filter" in executed_plan(frame)
     with switched(spark, "true"):
         frame = frame_of(spark, where)
-        assert sorted(map(str, frame.collect())) == wanted
+        assert sorted(map(str, frame.collect())) == expected
         text = executed_plan(frame)
     if QUERIES[where] == "all":
         assert filtered_by_spark

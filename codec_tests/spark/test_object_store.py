@@ -13,7 +13,7 @@ from kraftwire.log.directories.file_names import FileKind
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.jobs.cluster_history.history import history
 from pyspark_kraftwire.jobs.cluster_history.replay import find_log
-from pyspark_kraftwire.jobs.export.arrow_writer import ExportWriter, Parquet, finished
+from pyspark_kraftwire.jobs.export.arrow_writer import ExportWriter, Parquet, finished_parts
 from pyspark_kraftwire.jobs.export.export import ExportRequest, prepare
 from pyspark_kraftwire.jobs.export.outputs import open_output
 from pyspark_kraftwire.planning.paths import resolve
@@ -63,7 +63,7 @@ def test_a_store_has_the_rows_that_this_machine_has(store: ObjectStore, scheme: 
 
 
 @pytest.mark.parametrize(
-    ("path", "wanted"),
+    ("path", "expected"),
     [
         ("broker/tea-0", ["tea-0"]),
         (f"broker/{TEA}.log", ["tea-0"]),
@@ -76,18 +76,18 @@ def test_a_store_has_the_rows_that_this_machine_has(store: ObjectStore, scheme: 
         ("*/tea-[0-9]/", ["tea-0"]),
     ],
 )
-def test_paths_and_globs_in_a_store(store: ObjectStore, path: str, wanted: list[str]) -> None:
-    assert labels(f"s3a://{BUCKET}/{path}", **s3(store)) == wanted
+def test_paths_and_globs_in_a_store(store: ObjectStore, path: str, expected: list[str]) -> None:
+    assert labels(f"s3a://{BUCKET}/{path}", **s3(store)) == expected
 
 
 def test_what_is_not_in_a_store_is_told(store: ObjectStore) -> None:
-    with pytest.raises(FileNotFoundError, match="bucket/nothing: there is nothing in s3"):
+    with pytest.raises(FileNotFoundError, match="bucket/nothing: it does not exist in s3"):
         plan(options_of(f"s3://{BUCKET}/nothing", **s3(store)))
-    with pytest.raises(FileNotFoundError, match="buckets/broker: there is nothing in s3"):
+    with pytest.raises(FileNotFoundError, match="buckets/broker: it does not exist in s3"):
         plan(options_of("s3://buckets/broker", **s3(store)))
     with pytest.raises(KraftwireError, match=r"s3://buckets/tea-[*]: .*bucket does not exist"):
         plan(options_of("s3://buckets/tea-*", **s3(store)))
-    with pytest.raises(KraftwireError, match="nothing of Kafka's matches"):
+    with pytest.raises(KraftwireError, match="no file or directory of Kafka matches"):
         plan(options_of(f"s3://{BUCKET}/coffee-*", **s3(store)))
 
 
@@ -100,7 +100,7 @@ def test_credentials_count(store: ObjectStore) -> None:
             for wrong in ({"fs_secret_key": "guessed"}, {"fs_access_key": "guessed"}):
                 with pytest.raises(KraftwireError, match="AWS Error") as caught:
                     plan(options_of(glob, **{**good, **wrong}))
-                assert "credentials are options like fs.access_key" in str(caught.value)
+                assert "pass credentials as options like fs.access_key" in str(caught.value)
                 assert good["fs_secret_key"] not in str(caught.value)
 
 
@@ -158,10 +158,10 @@ def test_an_export_into_a_store_goes_on(store: ObjectStore) -> None:
     request = ExportRequest.of((str(BROKER),), url, {})
     begun = prepare(request)
     assert begun.output is not None
-    written = list(ExportWriter.of(begun.plan, begun.output, Parquet()).write(begun.plan.pieces))
+    written = list(ExportWriter.of(begun.plan, begun.output, Parquet()).write(begun.plan.parts))
     again = prepare(request)
-    assert again.goes_on
-    assert len(finished(begun.output, again.plan.pieces)) == len(written) > 20
+    assert again.is_resumed
+    assert len(finished_parts(begun.output, again.plan.parts)) == len(written) > 20
 
 
 def test_secrets_of_an_output_are_not_told() -> None:

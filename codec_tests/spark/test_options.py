@@ -70,9 +70,9 @@ GOOD: list[tuple[str, str, str, object]] = [
 
 BAD: list[tuple[str, str, str]] = [
     ("topics", " , ", "names no topic"),
-    ("partitions", "", "is no partition, nor a range like 0-3"),
-    ("partitions", "-1", "'-1' is no partition"),
-    ("partitions", "1,x", "'x' is no partition"),
+    ("partitions", "", "is neither a partition nor a range like 0-3"),
+    ("partitions", "-1", "'-1' is neither a partition"),
+    ("partitions", "1,x", "'x' is neither a partition"),
     ("partitions", "7-5", "ends before it begins"),
     ("partitions", "0-9999999999", "more than a million partitions"),
     ("startingOffsets", "first", "neither earliest, latest, an offset, nor like"),
@@ -80,17 +80,17 @@ BAD: list[tuple[str, str, str]] = [
     ("startingOffsets", "1.5", "neither earliest"),
     ("startingOffsets", "true", "neither earliest"),
     ("startingOffsets", '{"tea": 3}', "nor like"),
-    ("startingOffsets", '{"tea": {"first": 3}}', "'first' is no partition"),
-    ("startingOffsets", '{"tea": {"-1": 3}}', "'-1' is no partition"),
+    ("startingOffsets", '{"tea": {"first": 3}}', "'first' is not a partition number"),
+    ("startingOffsets", '{"tea": {"-1": 3}}', "'-1' is not a partition number"),
     ("startingOffsets", '{"tea": {"0": 1}, "tea": {"1": 2}}', "the key 'tea' more than once"),
     ("endingOffsets", '{"tea": {"0": 1, "0": 2}}', "the key '0' more than once"),
-    ("endingOffsets", '{"tea": {"0": "3"}}', "'3' is no offset"),
-    ("endingOffsets", str(2**63), "is no offset"),
+    ("endingOffsets", '{"tea": {"0": "3"}}', "'3' is not an offset"),
+    ("endingOffsets", str(2**63), "is not an offset"),
     ("endingOffsets", "[" * 100_000, "neither earliest"),
     ("startingTimestamp", "noon", "neither milliseconds nor a time like 2026-03-01T12:00:00Z"),
     ("endingTimestamp", "2026-13-01", "neither milliseconds"),
     ("endingTimestamp", "9" * 19, "neither milliseconds"),
-    ("isolation", "serializable", "is none of read_uncommitted, read_committed"),
+    ("isolation", "serializable", "is not one of read_uncommitted, read_committed"),
     *(
         (name, "yes", "is neither true nor false")
         for name in (
@@ -101,29 +101,29 @@ BAD: list[tuple[str, str, str]] = [
             "failOnDataLoss",
         )
     ),
-    ("mode", "LENIENT", "is none of FAILFAST, PERMISSIVE, DROPMALFORMED"),
-    ("columnNameOfCorruptRecord", " ", "a column has a name"),
-    ("maxSplitBytes", "0", "is no size; 128m is one"),
-    ("maxBatchBytes", "-1", "is no size"),
-    ("maxSplitBytes", "-1m", "is no size"),
-    ("maxSplitBytes", "1t", "is no size"),
-    ("maxBytesPerTrigger", "lots", "is no size"),
-    ("maxRecordsPerTrigger", "0", "is no number from 1 on"),
-    ("maxRecordsPerTrigger", "1k", "is no number from 1 on"),
-    ("decode", "json", "none of metadata, offsets, transactions, share, remote-log, auto"),
+    ("mode", "LENIENT", "is not one of FAILFAST, PERMISSIVE, DROPMALFORMED"),
+    ("columnNameOfCorruptRecord", " ", "a column name cannot be empty"),
+    ("maxSplitBytes", "0", "is not a size like 128m"),
+    ("maxBatchBytes", "-1", "is not a size"),
+    ("maxSplitBytes", "-1m", "is not a size"),
+    ("maxSplitBytes", "1t", "is not a size"),
+    ("maxBytesPerTrigger", "lots", "is not a size"),
+    ("maxRecordsPerTrigger", "0", "is not a positive number"),
+    ("maxRecordsPerTrigger", "1k", "is not a positive number"),
+    ("decode", "json", "not one of metadata, offsets, transactions, share, remote-log, auto"),
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "attribute", "wanted"), GOOD)
+@pytest.mark.parametrize(("name", "text", "attribute", "expected"), GOOD)
 @pytest.mark.parametrize("case", [str, str.lower, str.upper])
 def test_what_options_mean(
-    name: str, text: str, attribute: str, wanted: object, case: type[str]
+    name: str, text: str, attribute: str, expected: object, case: type[str]
 ) -> None:
     options = parse_options({case(name): text})
-    assert getattr(options, attribute) == wanted
+    assert getattr(options, attribute) == expected
     default = getattr(Options(), attribute)
-    assert options == Options(**{**vars(Options()), attribute: wanted})
-    assert wanted != default or attribute.endswith(("offsets", "mode", "committed", "batch"))
+    assert options == Options(**{**vars(Options()), attribute: expected})
+    assert expected != default or attribute.endswith(("offsets", "mode", "committed", "batch"))
 
 
 @pytest.mark.parametrize(("name", "text", "reason"), BAD)
@@ -176,7 +176,7 @@ def test_paths_come_alone_and_as_lists() -> None:
     assert parse_options({"PATHS": '["/a", "/b"]'}).paths == ("/a", "/b")
     assert parse_options({}).paths == parse_options({"path": ""}).paths == ()
     for text in ("/a", '"/a"', "[1]", "[" * 100_000):
-        with pytest.raises(KraftwireError, match=r"option paths: .* no list of paths in JSON"):
+        with pytest.raises(KraftwireError, match=r"option paths: .* not a JSON list of paths"):
             parse_options({"paths": text})
 
 
@@ -215,7 +215,7 @@ def test_a_temporary_view_with_options(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("mode", "LENIENT", "option mode: 'LENIENT' is none of FAILFAST"),
+        ("mode", "LENIENT", "option mode: 'LENIENT' is not one of FAILFAST"),
         ("endingOfsets", "3", "did you mean endingOffsets?"),
     ],
 )

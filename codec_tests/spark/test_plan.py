@@ -18,7 +18,7 @@ from kraftwire.log.batches.compression import Arena, Compression
 from kraftwire.log.batches.encoding import BatchSettings, encode_batch
 from kraftwire.log.small_files.indexes import OffsetEntry, encode_offset_index
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.planning.plan import MAX_SPLIT, MIN_SPLIT, pack, plan
+from pyspark_kraftwire.planning.plan import MAX_SPLIT, MIN_SPLIT, pack_tasks, plan
 from pyspark_kraftwire.split import Split
 
 from codec_tests.log.file_mutants import mutant
@@ -167,8 +167,8 @@ def test_small_files_share_tasks_and_large_ones_have_several(tiled: Path) -> Non
     assert len(tasks) > 8
     assert all(sum(split.size for split in task) <= 20 << 10 for task in tasks)
     some, *_ = splits_of(tiled)
-    assert pack([], 10) == []
-    assert [len(task) for task in pack([some] * 5, some.size * 2)] == [3, 2]
+    assert pack_tasks([], 10) == []
+    assert [len(task) for task in pack_tasks([some] * 5, some.size * 2)] == [3, 2]
     assert MIN_SPLIT < MAX_SPLIT
 
 
@@ -267,7 +267,7 @@ def test_offsets_of_some_partitions_leave_the_others_whole(tmp_path: Path) -> No
 )
 def test_ends_that_leave_nothing_are_an_error(tmp_path: Path, given: dict[str, str]) -> None:
     write_segments(tmp_path / "tea-0", [batch(0, 1)])
-    with pytest.raises(KraftwireError, match="nothing is left"):
+    with pytest.raises(KraftwireError, match="leaves nothing to read"):
         plan(options_of(tmp_path, **given))
 
 
@@ -300,7 +300,7 @@ def decompressions(read: Callable[[], Any]) -> int:
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted", "files"),
+    ("given", "expected", "files"),
     [
         ({}, 12, 3),
         ({"startingOffsets": 40}, 8, 2),
@@ -314,10 +314,10 @@ def decompressions(read: Callable[[], Any]) -> int:
     ],
 )
 def test_what_is_outside_is_not_decompressed(
-    packed: Path, given: dict[str, Any], wanted: int, files: int
+    packed: Path, given: dict[str, Any], expected: int, files: int
 ) -> None:
     assert len({split.file.path for split in splits_of(packed, **given)}) == files
-    assert decompressions(lambda: offsets_of(packed, **given)) == wanted
+    assert decompressions(lambda: offsets_of(packed, **given)) == expected
 
 
 @pytest.mark.parametrize("append_time", [True, False])

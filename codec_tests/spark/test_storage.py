@@ -71,7 +71,7 @@ def test_topics_and_partitions_choose_among_them(data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("glob", "wanted"),
+    ("glob", "expected"),
     [
         ("*", ["a.b-c_d-10", "green-tea-0", "tea-0", "tea-1"]),
         ("tea-?", ["tea-0", "tea-1"]),
@@ -84,9 +84,9 @@ def test_topics_and_partitions_choose_among_them(data: Path) -> None:
         ("../*/tea-1", ["tea-1"]),
     ],
 )
-def test_globs(data: Path, glob: str, wanted: list[str]) -> None:
-    assert labels(data / glob) == wanted
-    assert labels(f"file://{data}/{glob}") == wanted
+def test_globs(data: Path, glob: str, expected: list[str]) -> None:
+    assert labels(data / glob) == expected
+    assert labels(f"file://{data}/{glob}") == expected
 
 
 def test_a_glob_of_files_takes_only_what_is_in_use(data: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_glob_of_files_takes_only_what_is_in_use(data: Path) -> None:
 
 def test_a_glob_that_matches_nothing_is_an_error(data: Path) -> None:
     for glob in ("coffee-*", "*.txt", "{a,b}", "notes.txt/*", "tea-0/*.parquet"):
-        with pytest.raises(KraftwireError, match="nothing of Kafka's matches"):
+        with pytest.raises(KraftwireError, match="no file or directory of Kafka matches"):
             plan(options_of(data / glob))
     with pytest.raises(KraftwireError, match=r"nothing to read in .*: there are no segments"):
         plan(options_of(data / "lost*"))
@@ -128,7 +128,7 @@ def test_what_is_not_there_or_not_kafkas_is_told_with_its_path(data: Path, tmp_p
 def test_one_partition_in_two_places_is_an_error(data: Path, tmp_path: Path) -> None:
     other = tmp_path / "replica" / "tea-1"
     shutil.copytree(data / "tea-1", other)
-    with pytest.raises(KraftwireError, match="tea-1 lies in two places") as caught:
+    with pytest.raises(KraftwireError, match="tea-1 is in two places") as caught:
         plan(options_of(data, other))
     assert f"{data / 'tea-1'} and {other}" in str(caught.value)
     assert labels(data, other, topics="green-tea") == ["green-tea-0"]
@@ -196,7 +196,7 @@ def test_there_is_one_local_storage_in_every_process() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "options", "wanted"),
+    ("path", "options", "expected"),
     [
         ("gs://bucket/data", {"anonymous": "true"}, ("GcsFileSystem", {"anonymous": True})),
         (
@@ -237,7 +237,7 @@ def test_there_is_one_local_storage_in_every_process() -> None:
 def test_every_scheme_has_its_class_of_pyarrows(
     path: str,
     options: dict[str, str],
-    wanted: tuple[str, dict[str, object]],
+    expected: tuple[str, dict[str, object]],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
@@ -257,19 +257,19 @@ def test_every_scheme_has_its_class_of_pyarrows(
         monkeypatch.setattr(fs, name, fake(name))
     given = {f"fs_{name}": value for name, value in options.items()}
     assert offsets_of(path, **given) == [0, 1]
-    assert opened == [wanted]
+    assert opened == [expected]
     named = read_table(path, columns=["file"], includeBatch=True, **given)
     (name,) = set(named.column("file").to_pylist())
     assert offsets_of(name, **given) == [0, 1], "a file is called as it can be given again"
-    assert opened == [wanted] * 3
+    assert opened == [expected] * 3
 
 
 @pytest.mark.parametrize(
     ("path", "options", "reason"),
     [
-        ("ftp://host/data", {}, "no file system is known for ftp://; there are s3, s3a, gs"),
+        ("ftp://host/data", {}, "unknown file system ftp://; there are s3, s3a, gs"),
         ("s3:///data", {}, "it has no bucket behind s3://"),
-        ("abfss://account/x", {}, "no container@account.dfs.core.windows.net behind abfss://"),
+        ("abfss://account/x", {}, "no container@account.dfs.core.windows.net after abfss://"),
         ("s3://b/x", {"secret": "hush"}, r"cannot open it with fs.secret: .*'secret'"),
         ("s3://b/x", {"anonymous": "yes"}, "fs.anonymous: 'yes' is neither true nor false"),
         ("s3://b/x", {"connect_timeout": "1s"}, "fs.connect_timeout: could not convert"),

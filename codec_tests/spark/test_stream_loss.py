@@ -27,7 +27,7 @@ def test_unread_offsets_that_are_gone_are_an_error_that_says_which(tmp_path: Pat
     log.roll()
     log.append(4)
     log.retire()
-    message = r"orders-0: offsets 2 to 4 were deleted .* failOnDataLoss=false goes on at 5"
+    message = r"orders-0: offsets 2 to 4 were deleted .* failOnDataLoss=false continues at 5"
     with pytest.raises(KraftwireError, match=message):
         stream.trigger()
     with pytest.raises(KraftwireError, match=message):
@@ -43,7 +43,7 @@ def test_a_log_that_ends_before_the_stream_is_an_error(tmp_path: Path) -> None:
     stream = FollowingStream(tmp_path)
     stream.trigger()
     log.cut(log.active.stat().st_size // 2)
-    with pytest.raises(KraftwireError, match="ends at offset 2, and the stream is at 4"):
+    with pytest.raises(KraftwireError, match="ends at offset 2, but the stream is at 4"):
         stream.trigger()
     log.next = 2
     log.append(1)
@@ -60,7 +60,7 @@ def test_a_log_that_is_cut_within_a_trigger_is_an_error(tmp_path: Path) -> None:
     stream = FollowingStream(tmp_path)
     end = stream.offer()
     log.cut(log.active.stat().st_size // 2)
-    with pytest.raises(KraftwireError, match="offsets 2 to 3 are gone: the log was cut"):
+    with pytest.raises(KraftwireError, match="offsets 2 to 3 are gone: the log was truncated"):
         stream.tasks(end)
     lenient = FollowingStream(tmp_path, failOnDataLoss="false")
     assert records_of(lenient.table(end)) == log.records[:2]
@@ -99,15 +99,15 @@ def test_a_stream_that_is_not_told_where_it_is_does_not_go_back(tmp_path: Path) 
     log.append(2, 2)
     other.append(1)
     stream = FollowingStream(tmp_path)
-    end = stream.progress.reach().to_json()
+    end = stream.progress.log_ends().to_json()
     assert len(records_of(stream.table(end))) == 5
     stream.offset = end
     away = log.directory.rename(tmp_path.parent / f"{tmp_path.name}-away")
-    assert stream.progress.reach().to_json() == end
+    assert stream.progress.log_ends().to_json() == end
     away.rename(log.directory)
     log.cut(log.active.stat().st_size // 2)
-    with pytest.raises(KraftwireError, match="ends at offset 2, and the stream is at 4"):
-        stream.table(stream.progress.reach().to_json())
+    with pytest.raises(KraftwireError, match="ends at offset 2, but the stream is at 4"):
+        stream.table(stream.progress.log_ends().to_json())
 
 
 def having_listed_before(stream: FollowingStream, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,10 +167,10 @@ def test_a_directory_that_goes_while_it_is_listed_is_listed_again(
     log.append(1)
     failures = [FileNotFoundError("gone")]
 
-    def wanted(options: Options) -> list[Partition]:
+    def requested(options: Options) -> list[Partition]:
         if failures:
             raise failures.pop()
         return requested_partitions(options)
 
-    monkeypatch.setattr(listing, "requested_partitions", wanted)
+    monkeypatch.setattr(listing, "requested_partitions", requested)
     assert FollowingStream(tmp_path).trigger() == log.records

@@ -182,7 +182,7 @@ def test_an_offset_that_the_next_batch_contradicts_is_reported(tmp_path: Path) -
     stream = FollowingStream(tmp_path)
     assert [row[2] for row in stream.trigger()] == [0, 1, 2 + (1 << 16)]
     log.append(3)
-    with pytest.raises(KraftwireError, match="ends at offset 6, and the stream is at 65539"):
+    with pytest.raises(KraftwireError, match="ends at offset 6, but the stream is at 65539"):
         stream.trigger()
 
 

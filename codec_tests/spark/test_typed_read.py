@@ -249,5 +249,5 @@ def test_a_schema_names_fields_in_spark(spark: SparkSession) -> None:
     reader = spark.read.format("kraftwire").option("decode", "metadata").schema(schema)
     frame = reader.load(str(CONTROLLER))
     names = {row.TopicRecord.name for row in frame.where("TopicRecord is not null").collect()}
-    wanted = {row["TopicRecord"]["name"] for row in typed_of(CONTROLLER) if "TopicRecord" in row}
-    assert names == wanted
+    expected = {row["TopicRecord"]["name"] for row in typed_of(CONTROLLER) if "TopicRecord" in row}
+    assert names == expected

@@ -1,4 +1,4 @@
-"""Functions for DataFrames that hold messages: their types, and captured frames decoded."""
+"""Functions for DataFrames with messages: the types of messages, and decoding captured frames."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pyspark_kraftwire.decoding.captured_frames import frame_structs, rpc_type
 
 
 def schema_of(message: str | type[Message]) -> StructType:
-    """Spark's type for a message: the fields of all its versions, in their order.
+    """Return Spark's type for a message: the fields of all its versions, in their order.
 
-    The message is a class, or the name of one of Kafka's: `schema_of("TopicRecord")`.
+    The message is a class, or the name of a Kafka message: `schema_of("TopicRecord")`.
     """
     found = from_arrow_type(message_column(_class_of(message)))
     assert isinstance(found, StructType)
@@ -37,12 +37,12 @@ def decode_rpc(
     *,
     message: str | type[Message] | None = None,
 ) -> Column:
-    """A column of captured frames, without their length prefixes, as a struct.
+    """Decode a column of captured frames, which have no length prefixes, to structs.
 
-    Its fields are `name`, `api_key`, `version`, `correlation_id`, `client_id`, `message` and
-    `error`. With `response`, that is what is decoded, and the request beside it says how.
-    `message` is JSON as Kafka prints it; name a message to have it as a struct of
-    `schema_of`, null for frames of others. What cannot be read is null, and `error` says why.
+    Their fields are `name`, `api_key`, `version`, `correlation_id`, `client_id`, `message` and
+    `error`. If `response` is given, it is decoded as the response to `request`. `message` is
+    JSON as Kafka prints it; if a message is named, a struct of `schema_of`, null for all other
+    messages. For an unreadable frame the fields are null, and `error` says why.
     """
     named = None if message is None else _class_of(message)
     columns = [request] if response is None else [request, response]
@@ -57,7 +57,7 @@ def decode_rpc(
 def _arrow_function(
     decode: Callable[..., pa.Array], kind: DataType, count: int
 ) -> Callable[..., Column]:
-    """A function on one or two Arrow arrays as one of Spark's; before 4.1 it goes row by row."""
+    """Return a Spark function for one on Arrow arrays; before pyspark 4.1 it runs row by row."""
 
     def one(request: pa.Array) -> pa.Array:
         return decode(request)

@@ -7,11 +7,13 @@ misspelt `endingOffsets` would read everything.
 from __future__ import annotations
 
 import difflib
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from typing import TypeVar
 
 from kraftwire.log.batches.compression import DEFAULT_LIMIT
@@ -32,7 +34,7 @@ DECODERS = {
     "share": "share",
     "remote-log": "remote-log",
 }
-"""What `decode` can be beside `auto`: the logs of `kraftwire.log.queries` by the users' names."""
+"""The values of `decode` except `auto`: the logs of `kraftwire.log.queries` by the users' names."""
 assert set(DECODERS.values()) == set(LOGS)
 
 MEBIBYTE = 1 << 20
@@ -50,13 +52,13 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class Offsets:
-    """An offset for each partition: those that are named, and one for all others."""
+    """An offset for each named partition, and one for all others."""
 
     default: int
     named: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
     def of(self, topic: str | None, partition: int | None) -> int:
-        """The offset, or `EARLIEST`, or `LATEST`."""
+        """Return the offset for a partition, `EARLIEST` or `LATEST`."""
         if topic is None or partition is None:
             return self.default
         return self.named.get((topic, partition), self.default)
@@ -93,6 +95,14 @@ class Options:
     fail_on_data_loss: bool = True
 
 
+def script_options(
+    paths: Sequence[str], options: Mapping[str, str], **defaults: str
+) -> dict[str, str]:
+    """Return the options of a script as Spark would pass them: `defaults`, `options`, the paths."""
+    named = {name.lower(): text for name, text in options.items()}
+    return {**defaults, **named, "paths": json.dumps(paths)}
+
+
 def parse_options(options: Mapping[str, str]) -> Options:
     """Parse the options that Spark passes; raise `KraftwireError` for bad names and values."""
     given = {name.lower(): value for name, value in options.items()}
@@ -103,7 +113,7 @@ def parse_options(options: Mapping[str, str]) -> Options:
     }
     for name in given:
         if name not in _KNOWN:
-            raise KraftwireError(f"no option {name!r}{_likely(name)}")
+            raise KraftwireError(f"no option {name!r}{_suggestion(name)}")
     found: dict[str, object] = {"file_system": file_system, "paths": _paths(given)}
     for name, (attribute, parse) in _PARSERS.items():
         text = given.get(name.lower())
@@ -115,7 +125,7 @@ def parse_options(options: Mapping[str, str]) -> Options:
     return Options(**found)  # type: ignore[arg-type]  # each parser returns what its field is
 
 
-def _likely(name: str) -> str:
+def _suggestion(name: str) -> str:
     names = {known.lower(): known for known in _PARSERS}
     close = difflib.get_close_matches(name, names, n=1)
     if close:
@@ -124,7 +134,7 @@ def _likely(name: str) -> str:
 
 
 def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
-    """`load(p)` makes an option `path`, `load([a, b])` a list in JSON as `paths`."""
+    """Return the paths: `load(p)` sets the option `path`, `load([a, b])` sets `paths` to JSON."""
     if "paths" not in given:
         return (given["path"],) if given.get("path") else ()
     try:
@@ -132,7 +142,7 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
     except ValueError:
         paths = None
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-        reason = 'is no list of paths in JSON; .load(["/a", "/b"]) makes one'
+        reason = 'is not a JSON list of paths; pass several paths as .load(["/a", "/b"])'
         raise KraftwireError(f"option paths: {given['paths']!r} {reason}")
     return tuple(paths)
 
@@ -147,17 +157,17 @@ def parse_flag(text: str) -> bool:
 def _names(text: str) -> frozenset[str]:
     names = frozenset(name.strip() for name in text.split(",") if name.strip())
     if not names:
-        raise ValueError(f"{text!r} names no topic; tea,coffee are two")
+        raise ValueError(f"{text!r} names no topic; two topics are tea,coffee")
     return names
 
 
 def _numbers(text: str) -> frozenset[int]:
-    """Numbers and ranges of them: `0,2,5-7`."""
+    """Parse numbers and ranges of them: `0,2,5-7`."""
     numbers: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,10})(?:-(\d{1,10}))?\s*", part)
         if match is None:
-            raise ValueError(f"{part!r} is no partition, nor a range like 0-3")
+            raise ValueError(f"{part!r} is neither a partition nor a range like 0-3")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise ValueError(f"{part!r} ends before it begins")
@@ -167,16 +177,8 @@ def _numbers(text: str) -> frozenset[int]:
     return frozenset(numbers)
 
 
-def _starting(text: str) -> Offsets:
-    return _offsets(text, EARLIEST)
-
-
-def _ending(text: str) -> Offsets:
-    return _offsets(text, LATEST)
-
-
-def _offsets(text: str, default: int) -> Offsets:
-    """`earliest`, `latest`, an offset for all partitions, or Kafka's JSON for some of them."""
+def _offsets(text: str, *, default: int) -> Offsets:
+    """Parse `earliest`, `latest`, an offset for all partitions, or Kafka's JSON for some."""
     words = {"earliest": EARLIEST, "latest": LATEST}
     if text.lower() in words:
         return Offsets(words[text.lower()])
@@ -201,20 +203,21 @@ def _offsets(text: str, default: int) -> Offsets:
 
 def _partition(text: str) -> int:
     if not re.fullmatch(r"\d{1,10}", text):
-        raise ValueError(f"{text!r} is no partition")
+        raise ValueError(f"{text!r} is not a partition number")
     return int(text)
 
 
 def _offset(number: object) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or not EARLIEST <= number < 1 << 63:
-        raise ValueError(f"{number!r} is no offset; -2 is the earliest, -1 the latest")
+        raise ValueError(f"{number!r} is not an offset; -2 is the earliest, -1 the latest")
     return number
 
 
 def _time(text: str) -> int:
-    """Milliseconds since 1970, or a date and time of ISO 8601, UTC where no zone is said.
+    """Parse milliseconds since 1970, or an ISO 8601 date and time, in UTC unless it has a zone.
 
-    Within a millisecond it is the next: what is from a time on, or before it, stays the same.
+    A fraction of a millisecond is rounded up: record timestamps are whole milliseconds, so the
+    same ones stay at or after the time, and before it.
     """
     if re.fullmatch(r"-?\d{1,18}", text):
         return int(text)
@@ -233,42 +236,42 @@ _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": MEBIBYTE, "g": 1 << 30}
 
 
 def _size(text: str) -> int:
-    """Bytes, or KiB, MiB, GiB: `134217728`, `128m`."""
+    """Parse bytes, or KiB, MiB, GiB: `134217728`, `128m`."""
     match = re.fullmatch(r"(\d{1,15})\s*([bkmg]?)(?:i?b)?", text.lower())
     if match is None or int(match[1]) == 0:
-        raise ValueError(f"{text!r} is no size; 128m is one")
+        raise ValueError(f"{text!r} is not a size like 128m")
     return int(match[1]) * _UNITS[match[2]]
 
 
 def _count(text: str) -> int:
     if not re.fullmatch(r"\d{1,18}", text) or int(text) == 0:
-        raise ValueError(f"{text!r} is no number from 1 on")
+        raise ValueError(f"{text!r} is not a positive number")
     return int(text)
 
 
 def _choice(choices: Mapping[str, T]) -> Callable[[str], T]:
-    """A parser of some words, in any case."""
+    """Return a parser for some words, in any case."""
 
     def parse(text: str) -> T:
         for name, value in choices.items():
             if name.lower() == text.lower():
                 return value
-        raise ValueError(f"{text!r} is none of {', '.join(choices)}")
+        raise ValueError(f"{text!r} is not one of {', '.join(choices)}")
 
     return parse
 
 
 def _column(text: str) -> str:
     if not text:
-        raise ValueError("it is empty, and a column has a name")
+        raise ValueError("a column name cannot be empty")
     return text
 
 
 _PARSERS: dict[str, tuple[str, Callable[[str], object]]] = {
     "topics": ("topics", _names),
     "partitions": ("partitions", _numbers),
-    "startingOffsets": ("starting_offsets", _starting),
-    "endingOffsets": ("ending_offsets", _ending),
+    "startingOffsets": ("starting_offsets", partial(_offsets, default=EARLIEST)),
+    "endingOffsets": ("ending_offsets", partial(_offsets, default=LATEST)),
     "startingTimestamp": ("starting_timestamp", _time),
     "endingTimestamp": ("ending_timestamp", _time),
     "isolation": (
@@ -288,6 +291,6 @@ _PARSERS: dict[str, tuple[str, Callable[[str], object]]] = {
     "maxRecordsPerTrigger": ("max_records_per_trigger", _count),
     "failOnDataLoss": ("fail_on_data_loss", parse_flag),
 }
-"""The options by their names: the attribute of `Options`, and what reads the text."""
+"""The options by their names: the attribute of `Options`, and the parser."""
 
 _KNOWN = {"path", "paths", *(name.lower() for name in _PARSERS)}

@@ -35,7 +35,6 @@ class KraftwireSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The short name."""
         return "kraftwire"
 
     @cached_property
@@ -44,7 +43,7 @@ class KraftwireSource(DataSource):
 
     @cached_property
     def _kinds(self) -> list[RecordKind]:
-        """The kinds of typed records; with `auto`, the paths are listed to find them."""
+        """The kinds of typed records; for `auto`, found by listing the paths."""
         from pyspark_kraftwire.columns.record_kinds import requested_kinds
         from pyspark_kraftwire.planning.plan import logs_of, requested_partitions
 
@@ -61,38 +60,39 @@ class KraftwireSource(DataSource):
         return from_arrow_schema(default_schema(self._options, self._kinds))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return a reader, one that accepts filters if Spark pushes them down."""
-        kind = _FilteringReader if _hands_filters_down() else _Reader
-        return kind(self._options, self.wanted(schema))
+        """Return a batch reader; it accepts filters if Spark pushes them down."""
+        kind = _FilteringReader if _pushes_filters_down() else _Reader
+        return kind(self._options, self._project(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """A reader that follows the logs."""
+        """Return a reader that follows the logs."""
         from pyspark_kraftwire.stream_source import KraftwireStreamReader
 
-        return KraftwireStreamReader(self._options, self.wanted(schema))
+        return KraftwireStreamReader(self._options, self._project(schema))
 
-    def wanted(self, schema: StructType) -> Projection:
-        """Return the columns that a schema of Spark's requests."""
+    def _project(self, schema: StructType) -> Projection:
+        """Return the columns that a Spark schema requests."""
         from pyspark_kraftwire.columns.projection import project
 
         return project(_arrow_schema(schema), self._options, self._kinds)
 
 
 def _arrow_schema(schema: StructType) -> pa.Schema:
-    """The schema that Spark compares Arrow batches with."""
+    """Return the schema that Spark compares Arrow batches with."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     try:
         return to_arrow_schema(schema, timezone="UTC")
-    except TypeError:  # older ones have no zone but UTC
+    except TypeError:  # older pyspark always uses UTC
         return to_arrow_schema(schema)
 
 
-def _hands_filters_down() -> bool:
+def _pushes_filters_down() -> bool:
     """Whether this is the worker in which Spark plans reads with filters.
 
-    With its switch off Spark refuses a reader that could take filters, and a reader cannot
-    see the switch. With it on, queries that have filters are planned by this module.
+    If `spark.sql.python.filterPushdown.enabled` is off, Spark refuses a reader with
+    `pushFilters`, and a data source cannot see that setting. If it is on, Spark plans queries
+    with filters in a worker that runs the module `planner`.
     """
     planner = "pyspark.sql.worker.data_source_pushdown_filters"
     main = getattr(sys.modules.get("__main__"), "__spec__", None)
@@ -100,7 +100,7 @@ def _hands_filters_down() -> bool:
 
 
 class TaskPartition(InputPartition):
-    """What one task of Spark's reads."""
+    """The splits of one Spark task."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(None)
@@ -108,47 +108,42 @@ class TaskPartition(InputPartition):
 
 
 class _Reader(DataSourceReader):
-    """A batch read."""
-
-    def __init__(self, options: Options, wanted: Projection) -> None:
+    def __init__(self, options: Options, projection: Projection) -> None:
         from pyspark_kraftwire.decoding.split_reader import SplitReader
 
-        self._reading = SplitReader(options, wanted)
+        self._reader = SplitReader(options, projection)
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The tasks; none where filters leave nothing."""
+        """Return the tasks; none if the filters exclude everything."""
         from pyspark_kraftwire.planning.plan import plan
 
-        tasks = plan(self._reading.options, self._reading.filters)
+        tasks = plan(self._reader.options, self._reader.filters)
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a task."""
-        # If nothing was planned, Spark passes a partition that it created itself.
-        return self._reading.read(partition.task if isinstance(partition, TaskPartition) else ())
+        # If there are no tasks, Spark passes a partition that it created itself.
+        return self._reader.read(partition.task if isinstance(partition, TaskPartition) else ())
 
 
 class _FilteringReader(_Reader):
-    """A batch read with filters of Spark's."""
-
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802  # Spark's name
         """Accept the filters that can be applied exactly; yield the others back to Spark."""
         from dataclasses import replace
 
-        from pyspark_kraftwire.columns.filters import PushedFilters, can_take
+        from pyspark_kraftwire.columns.filters import PushedFilters, can_apply
 
-        taken = []
+        accepted = []
         for one in filters:
             parsed = parse_filter(one)
-            if parsed is not None and can_take(parsed, self._reading.wanted.schema):
-                taken.append(parsed)
+            if parsed is not None and can_apply(parsed, self._reader.projection.schema):
+                accepted.append(parsed)
             else:
                 yield one
-        self._reading = replace(self._reading, filters=PushedFilters(tuple(taken)))
+        self._reader = replace(self._reader, filters=PushedFilters(tuple(accepted)))
 
 
 def parse_filter(one: Any) -> PushedFilter | None:
-    """Return a filter of `pyspark.sql.datasource` as ours; None for one within a struct."""
+    """Return a filter of `pyspark.sql.datasource` as ours; None for one on a field of a struct."""
     from pyspark.sql.datasource import Not
 
     from pyspark_kraftwire.columns.filters import PushedFilter

@@ -21,7 +21,7 @@ class LostError(KraftwireError):
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The batches of a file that begin from `start` to before `end` bytes, `size` of them."""
+    """The batches of a file that begin at a byte from `start` to before `end`."""
 
     file: LogFile
     start: int
@@ -30,27 +30,25 @@ class Split:
     log: str | None
     """The log of `kraftwire.log.queries` to decode its records as; None for bytes only."""
     is_tail: bool
-    """Whether it includes the end of the partition, where a broker may be writing."""
+    """Whether it is in the partition's last segment, to which a broker may be writing."""
     file_size: int
     """Size of the whole file when it was planned; a tail may have grown since."""
     mark: bytes = b""
-    """The bytes at `start`; empty if planning did not open the file."""
+    """The header of the batch at `start`; empty if planning did not open the file."""
     order: BatchOrder = field(default_factory=BatchOrder, compare=False)
     """The order of the batches before `start`; readers continue with a copy."""
 
     @property
     def size(self) -> int:
-        """Bytes to read, as planned."""
+        """The planned number of bytes."""
         return self.end - self.start
 
     @property
     def topic(self) -> str | None:
-        """The topic's name, if known."""
         return self.file.topic
 
     @property
     def partition(self) -> int | None:
-        """The partition's number, if known."""
         return self.file.partition.partition if self.file.partition else None
 
     def open(self) -> OpenSource:

@@ -1,8 +1,8 @@
 """Spark's side of a stream: `spark.readStream.format("kraftwire")`.
 
-Spark keeps one of these readers in a Python worker on the driver for as long as a query runs,
-and makes others to read with. Spark 4.2 and later say where a trigger begins and have limits;
-4.0 and 4.1 ask for the newest offset alone, with which a limit cannot be kept over a restart.
+Spark keeps one of these readers in a Python worker on the driver while a query runs, and creates
+others in the tasks. Spark 4.2 and later pass the start of a trigger and support limits. 4.0 and
+4.1 only ask for the newest offset, which is not enough to keep a limit across a restart.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class StreamPartition(InputPartition):
-    """What one task of Spark's reads of a stream."""
+    """The splits of one Spark task."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(None)
@@ -48,32 +48,32 @@ class StreamPartition(InputPartition):
 
 
 class KraftwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A stream of what brokers append."""
+    """Reads what brokers append as a stream."""
 
-    def __init__(self, options: Options, wanted: Projection) -> None:
-        """Raises `KraftwireError` for options that streams or this Spark do not support."""
+    def __init__(self, options: Options, projection: Projection) -> None:
+        """Raise `KraftwireError` for options that streams or this Spark do not support."""
         is_limited = options.max_bytes_per_trigger or options.max_records_per_trigger
         if is_limited and not HAS_LIMITS:
-            what = "maxBytesPerTrigger and maxRecordsPerTrigger need pyspark 4.2 or later"
-            raise KraftwireError(f"{what}; this is {spark_version}")
+            reason = "maxBytesPerTrigger and maxRecordsPerTrigger need pyspark 4.2 or later"
+            raise KraftwireError(f"{reason}; this is {spark_version}")
         self._options = options
-        self._reading = SplitReader(options, wanted)
-        self._progress  # noqa: B018  # refuses options before the query begins
+        self._reader = SplitReader(options, projection)
+        self._progress  # noqa: B018  # checks the options before the query starts
 
     def __getstate__(self) -> dict[str, Any]:
-        # Tasks read without it.
-        return {name: of for name, of in self.__dict__.items() if name != "_progress"}
+        # Tasks do not need the progress.
+        return {name: value for name, value in self.__dict__.items() if name != "_progress"}
 
     @cached_property
     def _progress(self) -> Progress:
         return Progress(self._options)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802  # Spark's name
-        """A stream that has not begun: the first batch says where it does."""
+        """Return the offset of a stream without batches; the first batch says where it starts."""
         return {}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # Spark's name
-        """A limit where there is one; the options say what it is, for there may be two."""
+        """Return one of the limits, if any; `latestOffset` takes their values from the options."""
         from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxRows
 
         if self._options.max_bytes_per_trigger is not None:
@@ -83,7 +83,6 @@ class KraftwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  # Spark's name
-        """Make the stream end where the logs end now."""
         self._progress.fix_end()
 
     def latestOffset(  # noqa: N802  # Spark's name
@@ -91,13 +90,12 @@ class KraftwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
     ) -> dict[str, Any]:
         """Return the end of the next batch."""
         if start is None:
-            return self._progress.reach().to_json()
+            return self._progress.log_ends().to_json()
         begin = parse_stream_offset(start)
         is_limited = type(limit).__name__ != "ReadAllAvailable"
         return self._progress.latest(begin, limited=is_limited).to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """The tasks of a batch."""
         stop = parse_stream_offset(end)
         if stop is None:
             return []
@@ -105,12 +103,11 @@ class KraftwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         return [StreamPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a task."""
         if not isinstance(partition, StreamPartition):
             return
         for split in partition.task:
             try:
-                yield from self._reading.read([split])
+                yield from self._reader.read([split])
             except LostError as error:
                 if self._options.fail_on_data_loss:
                     raise

@@ -1,8 +1,7 @@
-"""Filters that Spark pushes down: the rows that they exclude are not read, or are dropped here.
+"""Applies the filters that Spark pushes down, to what is planned and to every row.
 
-Spark removes an accepted filter from its plan, so it is applied exactly to every row; before that
-it narrows what is planned. A filter keeps the rows for which it is true: for a null neither
-`x = 1` nor `x != 1` is.
+Spark removes an accepted filter from its plan, so the filter must be applied exactly. A filter
+keeps the rows for which it is true: for a null, neither `x = 1` nor `x != 1` is true.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class PushedFilter:
         return self.column.lower()
 
     def mask(self, batch: pa.RecordBatch) -> Any:
-        """Return which rows it keeps; null means not."""
+        """Return which rows to keep; null means that the row is dropped."""
         column = batch.column(self.column)
         if self.kind == "IsNull":
             found = pc.is_null(column)
@@ -51,7 +50,7 @@ class PushedFilter:
             found = pc.is_valid(column)
         elif self.kind == "In":
             known = pa.array(list(self.value), column.type)
-            # SQL: a value is never known to be missing from a list with a null.
+            # SQL: if a list has a null, no value is known to be missing from it.
             unsure = pa.scalar(None, pa.bool_()) if known.null_count else pa.scalar(False)
             found = pc.is_in(column, value_set=known.drop_null())
             found = pc.if_else(found, True, unsure)
@@ -81,10 +80,10 @@ FILTERED = frozenset(
     for name, column in COLUMNS.items()
     if not pa.types.is_binary(column.type) and not pa.types.is_nested(column.type)
 ) | {TYPE, VERSION}
-"""The columns whose filters are accepted; Spark applies those on bytes and messages."""
+"""The columns whose filters are accepted; Spark applies filters on bytes and messages."""
 
 
-def can_take(one: PushedFilter, schema: pa.Schema) -> bool:
+def can_apply(one: PushedFilter, schema: pa.Schema) -> bool:
     """Whether a filter can be applied here exactly as Spark would."""
     if one.column not in schema.names or one.name not in FILTERED:
         return False
@@ -96,13 +95,13 @@ def can_take(one: PushedFilter, schema: pa.Schema) -> bool:
     if one.kind != "In" and one.value is None:
         return False
     try:
-        taken = pa.array(values, schema.field(one.column).type)
+        stored = pa.array(values, schema.field(one.column).type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return False
-    return bool(taken.to_pylist() == values)
+    return bool(stored.to_pylist() == values)
 
 
-def narrowed(options: Options, filters: PushedFilters) -> Options:
+def narrow_options(options: Options, filters: PushedFilters) -> Options:
     """Return options without the partitions that the filters exclude."""
     for one in filters.all:
         values = _values(one)
@@ -120,41 +119,33 @@ def narrowed(options: Options, filters: PushedFilters) -> Options:
 
 
 def _values(one: PushedFilter) -> list[Any] | None:
-    """The values that a filter allows, if it lists them."""
+    """Return the values that a filter allows, if it lists them."""
     if one.negated or one.kind not in ("EqualTo", "In"):
         return None
     return [one.value] if one.kind == "EqualTo" else [v for v in one.value if v is not None]
 
 
-def narrowed_selection(selection: Selection, filters: PushedFilters) -> Selection:
-    """Return a selection narrowed by the filters; it may keep a few records more than they do."""
-    first, stop = _bounds(filters, "offset", 1)
-    since, until = _bounds(filters, "timestamp", timedelta(milliseconds=1))
-    return replace(
-        selection,
-        from_offset=_most(selection.from_offset, first),
-        to_offset=_least(selection.to_offset, stop),
-        since=_most(selection.since, since),
-        until=_least(selection.until, until),
-    )
-
-
-def _most(one: int | None, other: int | None) -> int | None:
-    return max((bound for bound in (one, other) if bound is not None), default=None)
-
-
-def _least(one: int | None, other: int | None) -> int | None:
-    return min((bound for bound in (one, other) if bound is not None), default=None)
+def narrow_selection(selection: Selection, filters: PushedFilters) -> Selection:
+    """Return a selection narrowed by the filters; it may keep a few records that they drop."""
+    offsets = (selection.from_offset, selection.to_offset)
+    first, stop = _bounds(filters, "offset", 1, *offsets)
+    times = (selection.since, selection.until)
+    since, until = _bounds(filters, "timestamp", timedelta(milliseconds=1), *times)
+    return replace(selection, from_offset=first, to_offset=stop, since=since, until=until)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _bounds(
-    filters: PushedFilters, column: str, unit: int | timedelta
+    filters: PushedFilters, column: str, unit: int | timedelta, start: int | None, stop: int | None
 ) -> tuple[int | None, int | None]:
-    """The lowest value that can pass, and the one after the highest, in whole units."""
-    starts, stops = [], []
+    """Return the lowest value that can pass, and the one after the highest, in whole units.
+
+    `start` and `stop` are the bounds without the filters.
+    """
+    starts = [] if start is None else [start]
+    stops = [] if stop is None else [stop]
     for one in filters.all:
         if one.name != column or one.negated:
             continue
@@ -174,5 +165,5 @@ def _bounds(
 
 
 def _distance(value: Any) -> Any:
-    """A number itself, or the time since 1970."""
+    """Return a number itself, or the time since 1970."""
     return value - _EPOCH if isinstance(value, datetime) else value

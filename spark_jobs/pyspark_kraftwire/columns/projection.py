@@ -19,7 +19,7 @@ from pyspark_kraftwire.options import Mode, Options
 
 @dataclass(frozen=True)
 class Projection:
-    """The requested columns, by where they come from; `schema` is what Spark expects."""
+    """The requested columns by their origin; `schema` is what Spark expects."""
 
     schema: pa.Schema
     records: Mapping[str, str]
@@ -30,10 +30,10 @@ class Projection:
     version_name: str | None
     corrupt_name: str | None
     decodes: bool
-    """Whether any of these are typed columns."""
+    """Whether any column needs decoded messages."""
 
     def needs(self, options: Options) -> list[str]:
-        """Return the record columns that must be read for it."""
+        """Return the record columns that must be read for these."""
         needed = {need for name in self.records.values() for need in COLUMNS[name].needs}
         if self.decodes:
             needed |= {"key", "value", "offset", "batch_position"}
@@ -43,53 +43,55 @@ class Projection:
 
     @property
     def message_types(self) -> dict[str, pa.DataType]:
-        """The types of the columns of messages, by the names of the messages."""
+        """The types of the message columns, by the names of the messages."""
         return {message: self.schema.field(name).type for name, message in self.messages.items()}
 
 
 def project(schema: pa.Schema, options: Options, kinds: Sequence[RecordKind]) -> Projection:
     """Check a schema against the existing columns; raise `KraftwireError` if it does not fit."""
     typed = {name: kind for one in kinds for name, kind in one.columns.items()}
-    there: dict[str, pa.DataType] = {name: column.type for name, column in COLUMNS.items()}
+    existing: dict[str, pa.DataType] = {name: column.type for name, column in COLUMNS.items()}
     if options.decode is not None:
-        there |= {TYPE: pa.string(), VERSION: pa.int16(), **typed}
+        existing |= {TYPE: pa.string(), VERSION: pa.int16(), **typed}
     is_permissive = options.mode is Mode.PERMISSIVE
     if is_permissive:
         corrupt = options.corrupt_column
-        if corrupt.lower() in {taken.lower() for taken in there}:
-            raise KraftwireError(f"option columnNameOfCorruptRecord: there is a column {corrupt}")
-        there[corrupt] = CORRUPT_RECORD
-    by_lower = {name.lower(): name for name in there}
+        if corrupt.lower() in {taken.lower() for taken in existing}:
+            raise KraftwireError(
+                f"option columnNameOfCorruptRecord: another column is called {corrupt}"
+            )
+        existing[corrupt] = CORRUPT_RECORD
+    by_lower = {name.lower(): name for name in existing}
     found: dict[str, str] = {}
     for field in schema:
         name = by_lower.get(field.name.lower())
         if name is None:
-            raise KraftwireError(f"no column {field.name!r}; there are {', '.join(there)}")
-        _check(field.name, field.type, there[name])
+            raise KraftwireError(f"no column {field.name!r}; there are {', '.join(existing)}")
+        _check_type(field.name, field.type, existing[name])
         found[field.name] = name
-    asked = {there_name: name for name, there_name in found.items()}
+    requested = {of: name for name, of in found.items()}
     messages = {name: of for name, of in found.items() if of in typed}
     return Projection(
         schema=schema,
         records={name: of for name, of in found.items() if of in COLUMNS},
         messages=messages,
-        type_name=asked.get(TYPE),
-        version_name=asked.get(VERSION),
-        corrupt_name=asked.get(options.corrupt_column) if is_permissive else None,
-        decodes=bool(messages) or TYPE in asked or VERSION in asked,
+        type_name=requested.get(TYPE),
+        version_name=requested.get(VERSION),
+        corrupt_name=requested.get(options.corrupt_column) if is_permissive else None,
+        decodes=bool(messages) or TYPE in requested or VERSION in requested,
     )
 
 
-def _check(path: str, asked: pa.DataType, there: pa.DataType) -> None:
+def _check_type(path: str, requested: pa.DataType, existing: pa.DataType) -> None:
     """Check that a type equals the existing one; a struct may have only some of its fields."""
-    if pa.types.is_struct(asked) and pa.types.is_struct(there):
-        fields = {field.name: field.type for field in there}
-        for field in asked:
+    if pa.types.is_struct(requested) and pa.types.is_struct(existing):
+        fields = {field.name: field.type for field in existing}
+        for field in requested:
             if field.name not in fields:
                 names = ", ".join(fields)
                 raise KraftwireError(f"no field {path}.{field.name}; there are {names}")
-            _check(f"{path}.{field.name}", field.type, fields[field.name])
-    elif pa.types.is_list(asked) and pa.types.is_list(there):
-        _check(f"{path}[]", asked.value_type, there.value_type)
-    elif asked != there:
-        raise KraftwireError(f"column {path} is {there}, not {asked}")
+            _check_type(f"{path}.{field.name}", field.type, fields[field.name])
+    elif pa.types.is_list(requested) and pa.types.is_list(existing):
+        _check_type(f"{path}[]", requested.value_type, existing.value_type)
+    elif requested != existing:
+        raise KraftwireError(f"column {path} is {existing}, not {requested}")

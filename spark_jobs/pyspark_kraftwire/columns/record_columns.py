@@ -1,4 +1,4 @@
-"""All columns, which of them a read has, and how each is built from a batch's arrays.
+"""All columns, those that a read has by default, and how each is built from a batch's arrays.
 
 The columns of every read are named and typed as in Spark's Kafka source; those of `includeBatch`
 follow its style. `decode` adds a column for each message of Kafka's own logs.
@@ -29,7 +29,7 @@ CORRUPT_RECORD = pa.struct(
         ("reason", pa.string()),
     ]
 )
-"""What `mode=PERMISSIVE` reports about unreadable bytes; `position` is a byte in the file."""
+"""A report of `mode=PERMISSIVE` about unreadable bytes; `position` is a byte in the file."""
 
 TYPE, VERSION = "type", "version"
 
@@ -38,7 +38,7 @@ Build = Callable[[pa.RecordBatch, Split], pa.Array]
 
 @dataclass(frozen=True)
 class RecordColumn:
-    """A column for Spark: its type, the record columns that it needs, and what builds it."""
+    """A column for Spark: its type, the record columns that it needs, and its builder."""
 
     type: pa.DataType
     needs: tuple[str, ...]
@@ -51,7 +51,7 @@ def _as_is(name: str) -> RecordColumn:
 
 
 def _constant(kind: pa.DataType, of: Callable[[Split], object]) -> RecordColumn:
-    """A column with one value for all records of a split."""
+    """Return a column with one value for all records of a split."""
 
     def build(batch: pa.RecordBatch, split: Split) -> pa.Array:
         return pa.repeat(pa.scalar(of(split), kind), batch.num_rows)
@@ -103,7 +103,7 @@ _BATCH: dict[str, RecordColumn] = {
     "file": _constant(pa.string(), lambda split: split.file.full_name),
 }
 COLUMNS: Mapping[str, RecordColumn] = {**_RECORD, **_WITH_HEADERS, **_BATCH}
-"""The record columns, which every read can have."""
+"""The columns that every read can have."""
 
 
 def default_schema(options: Options, kinds: Sequence[RecordKind]) -> pa.Schema:

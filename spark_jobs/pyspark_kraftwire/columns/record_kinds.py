@@ -1,7 +1,7 @@
 """The kinds of records in Kafka's own logs, and the columns that `decode` has for each.
 
-A kind is named after its message: `TopicRecord`, and `OffsetCommit` where key and value are
-messages of their own. Its columns are those messages, null in the rows of other kinds.
+A kind is named after its message, `TopicRecord`, or after both if key and value are messages,
+`OffsetCommit`. Its columns are those messages, null in the rows of other kinds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pyspark_kraftwire.options import AUTO, Options
 
 @dataclass(frozen=True)
 class RecordKind:
-    """A kind of record: its name, and the messages that key and value are."""
+    """A kind of record: its name, and the messages of its key and value."""
 
     name: str
     key: type[Message] | None
@@ -31,7 +31,7 @@ class RecordKind:
 
     @property
     def columns(self) -> dict[str, pa.DataType]:
-        """The names and Spark's types of its columns."""
+        """The names and Spark types of its columns."""
         messages = [self.value] if self.key is None else [self.key, self.value]
         return {message.__name__: message_column(message) for message in messages}
 

@@ -1,12 +1,10 @@
 """Arrow arrays in the types that Spark has.
 
-Spark has no unsigned integers, no uuids and no milliseconds, and its columns may be null. Only
-in `headers` is an empty list null. Only what changes is copied.
+Spark has no unsigned integers, no uuids and no milliseconds, and its columns may be null. An empty
+list becomes null only in `headers`. Arrays are copied only if their type changes.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,27 +33,23 @@ def spark_type(kind: pa.DataType) -> pa.DataType:
     return _WIDER.get(kind, kind)
 
 
-def shaped(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def cast_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return an array in one of Spark's types; the fields of structs are matched by name."""
     if array.type == kind:
         return array
+    is_nested = pa.types.is_nested(kind)
+    mask = array.is_null() if is_nested and array.null_count else None
     if pa.types.is_struct(kind):
-        children = [shaped(array.field(field.name), field.type) for field in kind]
-        return _struct(children, kind, array)
+        children = [cast_array(array.field(field.name), field.type) for field in kind]
+        if not children:
+            return pa.nulls(len(array), kind)
+        return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
     if pa.types.is_list(kind):
-        values = shaped(array.values, kind.value_type)
-        mask = array.is_null() if array.null_count else None
+        values = cast_array(array.values, kind.value_type)
         return pa.ListArray.from_arrays(array.offsets, values, type=kind, mask=mask)
     if array.type == _UUID:
         return uuid_strings(array)
     return array.cast(kind)
-
-
-def _struct(children: list[pa.Array], kind: Any, array: pa.StructArray) -> pa.StructArray:
-    mask = array.is_null() if array.null_count else None
-    if not children:
-        return pa.nulls(len(array), kind)
-    return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
 
 
 def microseconds(milliseconds: pa.TimestampArray) -> pa.TimestampArray:
@@ -75,5 +69,5 @@ def without_empty(headers: pa.ListArray, kind: pa.DataType) -> pa.Array:
     if not len(headers.values):
         return pa.nulls(len(headers), kind)
     mask = pc.equal(pc.list_value_length(headers), 0)
-    values = shaped(headers.values, kind.value_type)
+    values = cast_array(headers.values, kind.value_type)
     return pa.ListArray.from_arrays(headers.offsets, values, type=kind, mask=mask)

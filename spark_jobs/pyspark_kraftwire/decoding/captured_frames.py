@@ -1,8 +1,7 @@
-"""Captured frames as columns: what a request or a response is, and what it says.
+"""Decodes captured requests and responses to structs.
 
-Frames are as a cassette has them, without their length prefix. A response does not say what
-it answers, so it needs its request beside it. Frames that cannot be read are null but for
-the error, which says why.
+Frames have no length prefix, as in a cassette. A response does not name its API, so it is decoded
+with its request. The struct of an unreadable frame has only the error.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.message import Message
 from kraftwire_wire.registry import response_version
 from pyspark_kraftwire.columns.record_kinds import message_column
-from pyspark_kraftwire.columns.spark_types import shaped
+from pyspark_kraftwire.columns.spark_types import cast_array
 
-_ENVELOPE = (
+_HEADER_FIELDS = (
     ("name", pa.string()),
     ("api_key", pa.int32()),
     ("version", pa.int32()),
@@ -33,18 +32,16 @@ _ENVELOPE = (
 
 
 def rpc_type(message: type[Message] | None) -> pa.DataType:
-    """The struct that a frame is: its header's fields, the message, and an error.
+    """Return the type of a frame: fields of its header, the message, and an error.
 
-    `message` is JSON as Kafka's own converter prints it, or a struct where one is named.
+    The message is a struct if `message` is given, otherwise JSON as Kafka's converter prints it.
     """
     kind = pa.string() if message is None else message_column(message)
-    return pa.struct([*_ENVELOPE, ("message", kind), ("error", pa.string())])
+    return pa.struct([*_HEADER_FIELDS, ("message", kind), ("error", pa.string())])
 
 
 @dataclass(slots=True)
 class _FrameRow:
-    """What is known of one frame."""
-
     header: Any = None
     message: Message | None = None
     version: int = 0
@@ -54,9 +51,9 @@ class _FrameRow:
 def frame_structs(
     requests: pa.Array, responses: pa.Array | None, named: type[Message] | None
 ) -> pa.StructArray:
-    """The frames of requests, or of the responses beside them, as structs of `rpc_type`.
+    """Decode requests, or the responses to them, to structs of `rpc_type`.
 
-    With `named` a frame of another message has no message, and no error.
+    If `named` is given, frames of other messages have no message and no error.
     """
     is_response = responses is not None
     beside = responses if responses is not None else requests
@@ -114,4 +111,4 @@ def _messages(rows: list[_FrameRow], named: type[Message] | None) -> pa.Array:
         ]
         return pa.array(texts, pa.string())
     found = [row.message if type(row.message) is named else None for row in rows]
-    return shaped(message_array(found, message_type(named)), message_column(named))
+    return cast_array(message_array(found, message_type(named)), message_column(named))

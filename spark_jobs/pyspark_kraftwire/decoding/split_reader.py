@@ -33,10 +33,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SplitReader:
-    """How splits are read: the same for all tasks of a query."""
+    """Reads splits; all tasks of a query have the same reader."""
 
     options: Options
-    wanted: Projection
+    projection: Projection
     filters: PushedFilters = field(default_factory=PushedFilters)
 
     def read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
@@ -48,30 +48,28 @@ class SplitReader:
 
 @dataclass
 class _CorruptRegion:
-    """Unreadable bytes, as a row reports them."""
-
     data: bytes
     position: int
     reason: str
 
 
 class _SplitRead:
-    """One split, while it is read."""
+    """Reads one split."""
 
     def __init__(self, reading: SplitReader, split: Split, source: Source) -> None:
         self._options = reading.options
-        self._wanted = reading.wanted
+        self._projection = reading.projection
         self._filters = reading.filters
         self._split = split
         self._source = source
         self._corrupt: list[_CorruptRegion] = []
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the split, those about damage where it was found."""
+        """Yield the rows of the split, with rows about damage at the places where it is."""
         split = self._split
         chunks = decode_batches(
             self._source,
-            self._wanted.needs(self._options),
+            self._projection.needs(self._options),
             start=split.start,
             end=split.end,
             selection=split.selection,
@@ -84,7 +82,7 @@ class _SplitRead:
         for chunk in chunks:
             if self._corrupt:
                 yield from self._corrupt_rows()
-            batch = self._shaped(chunk)
+            batch = self._project(chunk)
             if batch.num_rows:
                 yield batch
         yield from self._corrupt_rows()
@@ -110,13 +108,13 @@ class _SplitRead:
     def _corrupt_rows(self) -> Iterator[pa.RecordBatch]:
         """Yield rows about unreadable bytes; only topic, partition and file are known for them."""
         rows, self._corrupt = self._corrupt, []
-        if not rows or self._wanted.corrupt_name is None:
+        if not rows or self._projection.corrupt_name is None:
             return
         count = len(rows)
         arrays = []
-        for one in self._wanted.schema:
-            name = self._wanted.records.get(one.name)
-            if one.name == self._wanted.corrupt_name:
+        for one in self._projection.schema:
+            name = self._projection.records.get(one.name)
+            if one.name == self._projection.corrupt_name:
                 array = self._corrupt_array(rows, list(range(count)), count)
             elif name in ("topic", "partition", "file"):
                 empty = pa.record_batch([pa.nulls(count)], names=["rows"])
@@ -124,13 +122,13 @@ class _SplitRead:
             else:
                 array = pa.nulls(count, one.type)
             arrays.append(array)
-        batch = pa.record_batch(arrays, schema=self._wanted.schema)
+        batch = pa.record_batch(arrays, schema=self._projection.schema)
         batch = self._filters.apply(batch)
         if batch.num_rows:
             yield batch
 
     def _corrupt_array(self, rows: list[_CorruptRegion], places: list[int], count: int) -> pa.Array:
-        """The column that reports what could not be read at some rows."""
+        """Return the corrupt column; `places` are the rows about unreadable bytes."""
         values: list[dict[str, object] | None] = [None] * count
         for place, row in zip(places, rows, strict=True):
             values[place] = {
@@ -141,28 +139,28 @@ class _SplitRead:
             }
         return pa.array(values, CORRUPT_RECORD)
 
-    def _shaped(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
-        """A chunk of records as the requested columns."""
-        wanted, split = self._wanted, self._split
-        made = {name: COLUMNS[of].build(chunk, split) for name, of in wanted.records.items()}
-        typed = self._typed(chunk) if wanted.decodes else None
+    def _project(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the requested columns of a chunk of records."""
+        projection, split = self._projection, self._split
+        made = {name: COLUMNS[of].build(chunk, split) for name, of in projection.records.items()}
+        typed = self._typed(chunk) if projection.decodes else None
         if typed is not None:
-            made |= {name: typed.messages(of) for name, of in wanted.messages.items()}
-            if wanted.type_name is not None:
-                made[wanted.type_name] = typed.kind_names()
-            if wanted.version_name is not None:
-                made[wanted.version_name] = typed.versions()
+            made |= {name: typed.messages(of) for name, of in projection.messages.items()}
+            if projection.type_name is not None:
+                made[projection.type_name] = typed.kind_names()
+            if projection.version_name is not None:
+                made[projection.version_name] = typed.versions()
         errors = typed.errors if typed is not None else {}
-        if wanted.corrupt_name is not None:
-            made[wanted.corrupt_name] = self._records_not_read(chunk, errors)
-        arrays = [made[name] for name in wanted.schema.names]
-        batch = pa.record_batch(arrays, schema=wanted.schema)
+        if projection.corrupt_name is not None:
+            made[projection.corrupt_name] = self._corrupt_records(chunk, errors)
+        arrays = [made[name] for name in projection.schema.names]
+        batch = pa.record_batch(arrays, schema=projection.schema)
         if errors and self._options.mode is Mode.DROPMALFORMED:
             kept = [row not in errors for row in range(batch.num_rows)]
             batch = batch.filter(pa.array(kept))
         return self._filters.apply(batch)
 
-    def _records_not_read(
+    def _corrupt_records(
         self, chunk: pa.RecordBatch, errors: dict[int, KraftwireError]
     ) -> pa.Array:
         if not errors:
@@ -178,8 +176,8 @@ class _SplitRead:
         return self._corrupt_array(rows, list(errors), chunk.num_rows)
 
     def _typed(self, chunk: pa.RecordBatch) -> TypedColumns:
-        """The typed columns of a chunk; the mode decides about unreadable records."""
-        typed = TypedColumns(chunk.num_rows, self._wanted.message_types)
+        """Decode the typed columns of a chunk; the mode decides about unreadable records."""
+        typed = TypedColumns(chunk.num_rows, self._projection.message_types)
         keys, values = chunk.column("key"), chunk.column("value")
         rows = None
         if self._options.include_control:
@@ -190,10 +188,10 @@ class _SplitRead:
         if self._split.log is not None:
             typed.read(self._split.log, keys, values, rows)
         if typed.errors and self._options.mode is not Mode.PERMISSIVE:
-            self._refuse(chunk, typed.errors)
+            self._raise_or_warn(chunk, typed.errors)
         return typed
 
-    def _refuse(self, chunk: pa.RecordBatch, errors: dict[int, KraftwireError]) -> None:
+    def _raise_or_warn(self, chunk: pa.RecordBatch, errors: dict[int, KraftwireError]) -> None:
         for row, error in sorted(errors.items()):
             at = chunk.column("batch_position")[row].as_py()
             offset = chunk.column("offset")[row].as_py()
@@ -207,6 +205,6 @@ _DROPS = "mode=DROPMALFORMED leaves it out"
 
 
 def _others(rows: pa.Array, count: int) -> pa.Array:
-    """The rows that are not in `rows`, in ascending order."""
+    """Return the rows that are not in `rows`, in ascending order."""
     chosen = set(rows.to_pylist())
     return pa.array([row for row in range(count) if row not in chosen], pa.int64())

@@ -1,7 +1,7 @@
-"""Records of Kafka's own logs as typed columns, in the order in which they were stored.
+"""Decodes records of Kafka's own logs to typed columns, in the order of the log.
 
-`kraftwire.columns` sorts the records of a chunk by what they are; here each kind goes back
-to its rows, and the rows of other kinds are null.
+`kraftwire.columns` groups the records of a chunk by kind; here each kind returns to its rows, and
+the rows of other kinds are null.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from kraftwire_wire.errors import DecodeError, KraftwireError
 from kraftwire_wire.message import Message
 from kraftwire_wire.records import ControlType, decode_control_key, read_prefix
 from pyspark_kraftwire.columns.record_kinds import control_kinds
-from pyspark_kraftwire.columns.spark_types import shaped
+from pyspark_kraftwire.columns.spark_types import cast_array
 
 _MARKERS = (ControlType.ABORT, ControlType.COMMIT)
 
 
 @dataclass
 class TypedColumns:
-    """What the records of a chunk are: columns by their names, and what could not be read."""
+    """Collects the typed columns of a chunk, and the errors of unreadable records."""
 
     rows: int
     types: dict[str, pa.DataType]
-    """The columns of messages that are wanted, by the names of the messages."""
+    """The types of the requested message columns, by the names of the messages."""
     parts: dict[str, list[tuple[pa.Array, pa.Array]]] = field(default_factory=dict)
-    """Of each column the rows it has something for, and that."""
+    """For each column, rows and their values."""
     kinds: list[tuple[str, pa.Array, pa.Array]] = field(default_factory=list)
-    """Names of kinds, their rows, and the versions there."""
+    """Names of kinds, their rows, and the versions of these."""
     errors: dict[int, KraftwireError] = field(default_factory=dict)
 
     def read(self, log: str, keys: pa.Array, values: pa.Array, rows: pa.Array | None) -> None:
-        """Take in the records of a log: all of the chunk, or those at some rows."""
+        """Decode records of a log: all of the chunk, or those at some rows."""
 
         def note(row: int, error: KraftwireError) -> None:
             self.errors[row if rows is None else rows[row].as_py()] = error
@@ -53,12 +53,12 @@ class TypedColumns:
         kind = name if log in KEYLESS else name.removesuffix("Value")
         self.kinds.append((kind, places, typed.versions))
         if typed.values is not None:
-            self._put(name, places, typed.values)
+            self._add_part(name, places, typed.values)
         if typed.keys is not None:
-            self._put(f"{kind}Key", places, typed.keys)
+            self._add_part(f"{kind}Key", places, typed.keys)
 
     def read_control(self, keys: pa.Array, values: pa.Array, rows: pa.Array) -> None:
-        """Take in the control records at some rows; there are few of them."""
+        """Decode the control records at some rows, one at a time: there are few."""
         for row in rows.to_pylist():
             try:
                 name, version, message, structs = self._control(keys[row], values[row])
@@ -68,13 +68,13 @@ class TypedColumns:
             place = pa.array([row], pa.int64())
             self.kinds.append((name, place, pa.array([version], pa.int16())))
             if structs is not None:
-                self._put(message.__name__, place, structs)
+                self._add_part(message.__name__, place, structs)
 
     def _control(
         self, key: pa.BinaryScalar, value: pa.BinaryScalar
     ) -> tuple[str, int, type[Message], pa.StructArray | None]:
         if not key.is_valid:
-            raise DecodeError("a control record without a key")
+            raise DecodeError("control record without a key")
         number = decode_control_key(key.as_py())
         kind = control_kinds().get(int(number))
         if kind is None:
@@ -87,32 +87,32 @@ class TypedColumns:
         structs = decode_messages(kind.value, version, pa.array([body], pa.binary()))
         return kind.name, version, kind.value, structs
 
-    def _put(self, name: str, places: pa.Array, structs: pa.StructArray) -> None:
-        self.parts.setdefault(name, []).append((places, shaped(structs, self.types[name])))
+    def _add_part(self, name: str, places: pa.Array, structs: pa.StructArray) -> None:
+        self.parts.setdefault(name, []).append((places, cast_array(structs, self.types[name])))
 
     def messages(self, name: str) -> pa.Array:
-        """The column of a message."""
-        return _scattered(self.parts.get(name, []), self.types[name], self.rows)
+        """Return the column of a message."""
+        return _scatter(self.parts.get(name, []), self.types[name], self.rows)
 
     def kind_names(self) -> pa.Array:
-        """What each record is, by the name of its kind."""
+        """Return the name of each record's kind."""
         parts = [(rows, pa.repeat(pa.scalar(name), len(rows))) for name, rows, _ in self.kinds]
-        return _scattered(parts, pa.string(), self.rows)
+        return _scatter(parts, pa.string(), self.rows)
 
     def versions(self) -> pa.Array:
-        """The version of each record's value; null for a tombstone."""
+        """Return the version of each record's value; null for a tombstone."""
         parts = [(rows, versions) for _, rows, versions in self.kinds]
-        return _scattered(parts, pa.int16(), self.rows)
+        return _scatter(parts, pa.int16(), self.rows)
 
 
 def control_rows(attributes: pa.Array) -> pa.Array:
-    """The rows that are of control batches."""
+    """Return the rows of control batches."""
     bits = pc.bit_wise_and(attributes, pa.scalar(CONTROL, pa.int16()))
     return pc.indices_nonzero(bits).cast(pa.int64())
 
 
-def _scattered(parts: list[tuple[pa.Array, pa.Array]], kind: pa.DataType, rows: int) -> pa.Array:
-    """A column of `rows` rows out of parts that each say which rows they are."""
+def _scatter(parts: list[tuple[pa.Array, pa.Array]], kind: pa.DataType, rows: int) -> pa.Array:
+    """Return a column of `rows` rows from parts, each of which has rows and their values."""
     if not parts:
         return pa.nulls(rows, kind)
     if len(parts) == 1:

@@ -1,4 +1,4 @@
-"""The scripts beside this package, as functions that take a Spark session.
+"""The implementation of the scripts beside this package, as functions of a Spark session.
 
 export            `decode_segments.py`
 cluster_history   `metadata_history.py`

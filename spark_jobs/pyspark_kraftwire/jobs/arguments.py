@@ -1,4 +1,4 @@
-"""What the scripts' command lines share."""
+"""Arguments and options that the scripts' command lines share."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pyspark_kraftwire.options import FILE_SYSTEM
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def named_values(
+def parse_named_values(
     context: click.Context, parameter: click.Parameter, given: Sequence[str]
 ) -> dict[str, str]:
-    """`name=value` arguments by their names."""
+    """Return `name=value` arguments by their names."""
     found = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -25,35 +25,37 @@ def named_values(
     return found
 
 
-def paths_argument(command: F) -> F:
-    """PATH...: what `load` takes."""
-    return click.argument("paths", nargs=-1, required=True, metavar="PATH...")(command)
+paths_argument = click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+"""PATH...: what `load` accepts."""
+
+source_option = click.option(
+    "--option",
+    "options",
+    multiple=True,
+    callback=parse_named_values,
+    metavar="NAME=VALUE",
+    help=f"An option of the source: topics=tea, mode=FAILFAST, {FILE_SYSTEM}region=eu-west-1.",
+)
+"""The option `--option`; the parameter is called `options`."""
 
 
-def source_option(command: F) -> F:
-    """The option `--option`; the parameter is called `options`."""
-    return click.option(
-        "--option",
-        "options",
-        multiple=True,
-        callback=named_values,
-        metavar="NAME=VALUE",
-        help=f"An option of the source: topics=tea, mode=FAILFAST, {FILE_SYSTEM}region=eu-west-1.",
-    )(command)
+def table_arguments(out_help: str) -> Callable[[F], F]:
+    """Add PATH... and the options of a script that writes tables: --out, --format, --overwrite."""
 
+    def add_to(command: F) -> F:
+        for parameter in (
+            click.option("--overwrite", is_flag=True, help="Replace existing tables in DIR."),
+            click.option(
+                "--format",
+                "format_",
+                default="parquet",
+                show_default=True,
+                help="Any file format of Spark.",
+            ),
+            click.option("--out", metavar="DIR", help=out_help),
+            paths_argument,
+        ):
+            command = parameter(command)
+        return command
 
-def format_option(command: F) -> F:
-    """The option `--format`; the parameter is called `format_`."""
-    return click.option(
-        "--format",
-        "format_",
-        default="parquet",
-        show_default=True,
-        help="Of the files, any of Spark's.",
-    )(command)
-
-
-def overwrite_option(command: F) -> F:
-    """The option `--overwrite`."""
-    text = "Replace what is at DIR; else that is an error."
-    return click.option("--overwrite", is_flag=True, help=text)(command)
+    return add_to

@@ -1,30 +1,31 @@
-"""`group_offsets`: every offset that groups have committed, out of `__consumer_offsets`.
+"""`group_offsets`: every offset that groups have committed, from `__consumer_offsets`.
 
-What was committed in a transaction counts where that was committed. As to any reader of what
-is committed, there is nothing behind the first record of a transaction that is still open.
+Offsets committed in a transaction count if it was committed. As for every `read_committed` reader,
+a partition ends before the first record of a transaction that is still open.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 from uuid import UUID
 
 import click
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812  # as everybody calls it
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 
 from kraftwire.log.queries.transactions import indexed_transactions
 from kraftwire.printing import printable
 from kraftwire_messages import kafka
 from kraftwire_wire.errors import KraftwireError
 from kraftwire_wire.uuids import format_uuid
-from pyspark_kraftwire.columns.record_columns import TYPE
-from pyspark_kraftwire.jobs.records import read_records
+from pyspark_kraftwire.columns.record_columns import COLUMNS, CORRUPT_RECORD, TYPE
+from pyspark_kraftwire.columns.record_kinds import message_column
 from pyspark_kraftwire.jobs.tables import report_corrupt
-from pyspark_kraftwire.options import Mode, parse_options
+from pyspark_kraftwire.options import Mode, Options, parse_options, script_options
 from pyspark_kraftwire.planning.plan import requested_partitions
 
 _KINDS = {
@@ -36,21 +37,19 @@ _KEY = ("group", "topic", "partition")
 
 
 class OffsetLog(NamedTuple):
-    """Where the partitions to read lie, and the options of the source."""
+    """The options to read a log with: as strings for Spark, and parsed."""
 
-    paths: tuple[str, ...]
-    options: Mapping[str, str]
-    corrupt_column: str
+    given: Mapping[str, str]
+    options: Options
 
 
 def find_log(paths: tuple[str, ...], options: Mapping[str, str]) -> OffsetLog:
-    """The log below some paths; `KraftwireError` where there is none.
+    """Return the log below some paths; raise `KraftwireError` if there is none.
 
-    Tells on standard error which partitions end early, at a transaction that is open.
+    Print on standard error which partitions end early, at an open transaction.
     """
-    usual = {"mode": Mode.PERMISSIVE.value, "isolation": "read_committed"}
-    named = {name.lower(): text for name, text in options.items()}
-    given = {**usual, **named, "decode": "offsets", "paths": json.dumps(paths)}
+    defaults = {"mode": Mode.PERMISSIVE.value, "isolation": "read_committed"}
+    given = {**script_options(paths, options, **defaults), "decode": "offsets"}
     parsed = parse_options(given)
     partitions = requested_partitions(parsed)
     if not partitions:
@@ -58,20 +57,31 @@ def find_log(paths: tuple[str, ...], options: Mapping[str, str]) -> OffsetLog:
     for partition in partitions if parsed.read_committed else ():
         stable = indexed_transactions(partition).last_stable_offset
         if stable is not None:
-            reason = f"nothing from offset {stable} on, where a transaction is open"
-            click.echo(printable(f"{partition.label}: {reason}"), err=True)
-    return OffsetLog(paths, given, parsed.corrupt_column)
+            reason = f"ends at offset {stable}, where a transaction is still open"
+            click.echo(printable(f"{partition.label} {reason}"), err=True)
+    return OffsetLog(given, parsed)
 
 
-def read_log(spark: SparkSession, log: OffsetLog) -> DataFrame:
-    """The records of the log, and rows for what cannot be read."""
-    messages = [message for kind in _KINDS.values() for message in kind]
-    columns = ("partition", "offset", "timestamp")
-    return read_records(spark, log.paths, log.options, columns, messages)
+def _read_log(spark: SparkSession, log: OffsetLog) -> DataFrame:
+    """Return the records of the log, and rows about unreadable bytes if `mode` has such rows."""
+    is_permissive = log.options.mode is Mode.PERMISSIVE
+    corrupt = log.options.corrupt_column
+    fields = [pa.field(name, COLUMNS[name].type) for name in ("partition", "offset", "timestamp")]
+    fields.append(pa.field(TYPE, pa.string()))
+    for message in (message for kind in _KINDS.values() for message in kind):
+        fields.append(pa.field(message.__name__, message_column(message)))
+    if is_permissive:
+        fields.append(pa.field(corrupt, CORRUPT_RECORD))
+    options = {name: text for name, text in log.given.items() if name != "paths"}
+    reader = spark.read.format("kraftwire").options(**options)
+    frame = reader.schema(from_arrow_schema(pa.schema(fields))).load(list(log.options.paths))
+    if is_permissive:
+        return frame
+    return frame.withColumn(corrupt, F.lit(None).cast(from_arrow_type(CORRUPT_RECORD)))
 
 
-def commits(rows: DataFrame) -> DataFrame:
-    """Every commit and every deletion of an offset; a deletion has none."""
+def _commits(rows: DataFrame) -> DataFrame:
+    """Return every commit and every deletion of an offset; a deletion has no offset."""
     found = [_commits_of(rows, kind) for kind in _KINDS]
     return found[0].unionByName(found[1]).orderBy("logPartition", "logOffset")
 
@@ -80,12 +90,12 @@ def _commits_of(rows: DataFrame, kind: str) -> DataFrame:
     key, value = f"{kind}Key", f"{kind}Value"
     is_new = kind == "OffsetCommit"
 
-    def said(name: str, type_: str) -> Column:
-        """What only newer records have."""
+    def new_field(name: str, type_: str) -> Column:
+        """Return a field that legacy records do not have."""
         return F.col(f"{value}.{name}") if is_new else F.lit(None).cast(type_)
 
-    epoch, expires = said("leader_epoch", "int"), said("expire_timestamp", "bigint")
-    topic_id = said("topic_id", "string")
+    epoch, expires = new_field("leader_epoch", "int"), new_field("expire_timestamp", "bigint")
+    topic_id = new_field("topic_id", "string")
     return rows.where(F.col(TYPE) == kind).select(
         *(F.col(f"{key}.{name}") for name in _KEY),
         F.col(f"{value}.offset").alias("committedOffset"),
@@ -102,14 +112,14 @@ def _commits_of(rows: DataFrame, kind: str) -> DataFrame:
 
 
 def latest(history: DataFrame) -> DataFrame:
-    """The newest row of each partition that a group has committed for."""
+    """Return the newest row of each group and partition."""
     newest = Window.partitionBy(*_KEY).orderBy(F.desc("logOffset"))
     found = history.withColumn("_age", F.row_number().over(newest)).where("_age = 1")
     return found.drop("_age").orderBy(*_KEY)
 
 
 class Offsets(NamedTuple):
-    """The history of offsets, and how much of the log could not be read."""
+    """The history of offsets, and the number of problems in the log."""
 
     history: DataFrame
     problems: int
@@ -117,9 +127,9 @@ class Offsets(NamedTuple):
 
 @contextmanager
 def offsets(spark: SparkSession, log: OffsetLog) -> Iterator[Offsets]:
-    """Read a log once; what cannot be read is told on standard error."""
-    rows = read_log(spark, log).persist()
+    """Read a log once; print on standard error what cannot be read."""
+    rows = _read_log(spark, log).persist()
     try:
-        yield Offsets(commits(rows), report_corrupt(rows, log.corrupt_column))
+        yield Offsets(_commits(rows), report_corrupt(rows, log.options.corrupt_column))
     finally:
         rows.unpersist()

@@ -1,7 +1,7 @@
-"""Starting Spark for a script, telling how far it is, and ending in one line where it fails.
+"""Starts Spark for a script, prints progress, and reports a failure in one line.
 
-A script runs under `spark-submit`, whose session it takes, or as a program of Python's, where
-it makes one on this machine. The exit codes are those of the command line: 0 done, 1
+A script runs under `spark-submit` and uses its session, or as a Python program and starts Spark
+on this machine. The exit codes are those of the command line: 0 done, 1
 something was wrong with the data, 2 could not do it, 130 interrupted.
 """
 
@@ -27,10 +27,10 @@ from kraftwire.console.failures import CouldNotDoIt, reporting_failures
 from kraftwire.console.progress import progress
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""What `spark-submit` tells a script by."""
+"""Set by `spark-submit` for the scripts that it runs."""
 
 _ERROR = re.compile(r"^(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Batch|Version|Exception): (.+)$", re.M)
-"""How Python ends a traceback, be it within one of the JVM's."""
+"""The last line of a Python traceback, also within a stack trace of the JVM."""
 
 Result = TypeVar("Result")
 
@@ -40,7 +40,7 @@ _POLL = 0.25
 
 @contextmanager
 def failing_in_one_line() -> Iterator[None]:
-    """Turn errors into a line on standard error and an exit code, those of Spark too."""
+    """Turn errors, also those of Spark, into a line on standard error and an exit code."""
     with reporting_failures():
         try:
             yield
@@ -49,17 +49,17 @@ def failing_in_one_line() -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """Why Spark has failed, without its stack traces."""
+    """Return why Spark has failed, without its stack traces."""
     text = str(error)
     found = _ERROR.findall(text)
     return found[-1] if found else text.strip().partition("\n")[0]
 
 
 def on_spark(name: str, work: Callable[[SparkSession], Result]) -> Result:
-    """What `work` makes of the session of a script, which is stopped then.
+    """Start Spark, return what `work` returns for the session, and stop Spark.
 
-    Both run in a thread of their own, so that an interrupt never comes in the middle of a call
-    to the JVM; and where it comes while Spark starts, no JVM is left behind.
+    A separate thread starts Spark and runs `work`. So an interrupt never hits a call to the JVM,
+    and if it arrives while Spark starts, no JVM is left running.
     """
     started: Future[SparkSession] = Future()
     finished: Future[Result] = Future()
@@ -73,7 +73,8 @@ def on_spark(name: str, work: Callable[[SparkSession], Result]) -> Result:
 
     def run() -> None:
         if hasattr(signal, "pthread_sigmask"):
-            # Python's child is between its fork and its handlers when pyspark starts the JVM.
+            # pyspark forks to start the JVM; without the mask an interrupt could hit that child
+            # before it has its signal handlers.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         _settle(started, lambda: _start(name))
         _settle(finished, begin)
@@ -83,7 +84,9 @@ def on_spark(name: str, work: Callable[[SparkSession], Result]) -> Result:
         return finished.result()
     except KeyboardInterrupt:
         interrupted.set()
-        started.result().sparkContext.setLogLevel("OFF")  # else each task cut off has a traceback
+        started.result().sparkContext.setLogLevel(
+            "OFF"
+        )  # or each cancelled task prints a traceback
         raise
     finally:
         if started.exception() is None:
@@ -94,7 +97,7 @@ def on_spark(name: str, work: Callable[[SparkSession], Result]) -> Result:
 def _settle(future: Future[Result], work: Callable[[], Result]) -> None:
     try:
         future.set_result(work())
-    except BaseException as error:  # noqa: BLE001  # raised where it is waited for
+    except BaseException as error:  # noqa: BLE001  # raised by result()
         future.set_exception(error)
 
 
@@ -104,15 +107,15 @@ def _start(name: str) -> SparkSession:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = builder.config("spark.log.level", "ERROR")
         builder = builder.config("spark.ui.showConsoleProgress", "false")
-        # The usual 200 are for clusters.
+        # The default of 200 is for clusters.
         builder = builder.config("spark.sql.shuffle.partitions", str(os.cpu_count() or 1))
     return builder.getOrCreate()
 
 
 def _stop(spark: SparkSession) -> None:
-    """Stop Spark, without the traceback that pyspark's server of accumulators may print.
+    """Stop Spark, without the traceback that pyspark's accumulator server may print.
 
-    It does where the JVM hangs up on it before it is shut down itself; nothing is lost by that.
+    It prints one if the JVM closes the connection first, which loses nothing.
     """
     server = getattr(spark.sparkContext, "_accumulatorServer", None)
     if server is not None:
@@ -121,26 +124,26 @@ def _stop(spark: SparkSession) -> None:
 
 
 @contextmanager
-def telling(total: int, label: str, done: Callable[[], int]) -> Iterator[None]:
-    """Tell on standard error how many bytes of `total` are `done`, while something else runs.
+def reporting_progress(total: int, label: str, done: Callable[[], int]) -> Iterator[None]:
+    """Show on standard error how many bytes of `total` are `done`, while the block runs.
 
-    A terminal gets a bar, anything else a line every ten seconds.
+    A terminal gets a progress bar, anything else a line every ten seconds.
     """
     over = threading.Event()
     on_terminal = sys.stderr is not None and sys.stderr.isatty()
 
-    def tell(advance: Callable[[int], None]) -> None:
-        told, line_at = 0, time.monotonic() + _SECONDS
+    def report(advance: Callable[[int], None]) -> None:
+        reported, line_at = 0, time.monotonic() + _SECONDS
         while not over.wait(_POLL):
             now = done()
-            advance(now - told)
-            told = now
+            advance(now - reported)
+            reported = now
             if not on_terminal and time.monotonic() >= line_at:
                 line_at += _SECONDS
                 click.echo(f"{label}: {now / 1e6:.1f} of {total / 1e6:.1f} MB", err=True)
 
     with progress(total, label) as advance:
-        thread = threading.Thread(target=tell, args=(advance,), daemon=True)
+        thread = threading.Thread(target=report, args=(advance,), daemon=True)
         thread.start()
         try:
             yield

@@ -1,4 +1,4 @@
-"""DataFrames as the scripts hand them out: written as tables, or printed."""
+"""Writes and prints the DataFrames of scripts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kraftwire.printing import printable
 
 
 def write_table(frame: DataFrame, out: str, format_: str, *, overwrite: bool = False) -> None:
-    """Write a table to a directory; what is there is an error, or goes."""
+    """Write a table to a directory; raise if that exists, unless it is to be overwritten."""
     mode = "overwrite" if overwrite else "errorifexists"
     frame.coalesce(1).write.format(format_).mode(mode).save(out)
 
 
 def print_frame(frame: DataFrame, output: str | None) -> None:
-    """Print rows as they come: a table on a terminal, JSON Lines elsewhere."""
+    """Print rows as they arrive: a table on a terminal, otherwise JSON Lines."""
     columns = [F.col(column) for column in frame.columns]
     lines = frame.select(F.to_json(F.struct(*columns), {"ignoreNullFields": "false"}))
     table = None if wants_json(output) else PiecewiseTable(frame.columns)
@@ -35,14 +35,14 @@ def print_frame(frame: DataFrame, output: str | None) -> None:
 
 
 def _cell(value: Any) -> object:
-    """A value for people; lists and structs are JSON without quotes."""
+    """Return a value for a table; lists and structs are JSON without quotes."""
     if isinstance(value, list | dict):
         return json.dumps(value).replace('"', "")
     return value
 
 
 def report_corrupt(rows: DataFrame, column: str) -> int:
-    """Tell on standard error what could not be read; how much that is."""
+    """Print on standard error what could not be read, and return the number of problems."""
     corrupt = rows.where(F.col(column).isNotNull()).select(F.col(column).alias("c"))
     found = corrupt.select("c.file", "c.position", "c.reason").distinct().collect()
     for row in sorted(found):

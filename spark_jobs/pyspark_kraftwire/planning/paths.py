@@ -1,12 +1,13 @@
-"""Paths as Spark's users write them, on this machine and in object stores.
+"""Resolves paths and globs, on this machine and in object stores.
 
 A path is a segment, a partition directory, a data directory or one above it, or a glob of them.
 Without a scheme it is on this machine; `s3://` (and `s3a://`), `gs://`, `abfss://` and `hdfs://`
 are opened with pyarrow. Spark's own credentials do not reach Python workers: the options that
-begin with `fs.` are the arguments of the class in `pyarrow.fs`, `fs.access_key` for instance.
+begin with `fs.`, `fs.access_key` for instance, are the arguments of the class in `pyarrow.fs`.
 
-What a user names is read, or refused with the reason. A glob means what is Kafka's among what
-it matches; files of other names, or on their way out, only where it ends as they do.
+A named path is read, or an error says why not. A glob selects Kafka's files and directories among
+its matches; it selects files with other names, or marked for deletion, only if it ends in their
+suffix.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from pyspark_kraftwire.options import FILE_SYSTEM, parse_flag
 
 _MAGIC = re.compile(r"[*?\[{]")
 _READ_AHEAD = 8 << 20
-"""Bytes asked for at once where a file is read from one end to the other."""
-_LEAST = 64 << 10
+"""Bytes to request at a time if a file is read sequentially."""
+_MIN_READ = 64 << 10
 
 _PARSERS: dict[str, Callable[[str], object]] = {
     **dict.fromkeys(("anonymous", "force_virtual_addressing", "background_writes"), parse_flag),
@@ -37,14 +38,14 @@ _PARSERS: dict[str, Callable[[str], object]] = {
     **dict.fromkeys(("connect_timeout", "request_timeout"), float),
     **dict.fromkeys(("port", "replication", "buffer_size", "default_block_size"), int),
 }
-"""The arguments of pyarrow's classes that are no text."""
+"""Parsers of the arguments of pyarrow's classes that are not strings."""
 
 
 class ArrowStorage:
-    """A file system of pyarrow's; it is pickled without what it has listed."""
+    """A pyarrow file system; it is pickled without its listings."""
 
     def __init__(self, file_system: Any, place: str) -> None:
-        """`file_system` is a `pyarrow.fs.FileSystem`, `place` what its paths begin with."""
+        """`file_system` is a `pyarrow.fs.FileSystem`; `place` is the prefix of its paths."""
         self._fs = file_system
         self._place = place
         self._below: dict[str, list[DirectoryEntry]] = {}
@@ -54,7 +55,7 @@ class ArrowStorage:
         return ArrowStorage, (self._fs, self._place)
 
     def list_below(self, path: Path) -> None:
-        """List a directory and all below it at once, which costs a store the fewest requests."""
+        """List a directory recursively, which takes a store the fewest requests."""
         below: defaultdict[str, list[DirectoryEntry]] = defaultdict(list)
         below[str(path)] = []
         for found, entry in self._listed(path, recursive=True):
@@ -72,36 +73,31 @@ class ArrowStorage:
         if str(path) not in self._known:
             info = self._fs.get_file_info(str(path))
             if info.type == fs.FileType.NotFound:
-                raise FileNotFoundError(f"{path}: there is nothing in {self._fs.type_name}")
+                raise FileNotFoundError(f"{path}: it does not exist in {self._fs.type_name}")
             self._known[str(path)] = info
         return self._known[str(path)]
 
     def is_directory(self, path: Path) -> bool:
-        """See `Storage.is_directory`."""
         return bool(self._info(path).type == fs.FileType.Directory)
 
     def entries(self, directory: Path) -> Iterable[DirectoryEntry]:
-        """See `Storage.entries`."""
         found = self._below.get(str(directory))
         if found is None:
             found = [entry for _, entry in self._listed(directory, recursive=False)]
         return found
 
     def identities(self, paths: Iterable[Path]) -> Iterator[Path]:
-        """See `Storage.identities`."""
         yield from paths
 
     def size(self, path: Path) -> int:
-        """See `Storage.size`."""
         size: int = self._info(path).size
         return size
 
     def open(self, path: Path) -> OpenSource:
-        """See `Storage.open`."""
         return ArrowSource(self._fs.open_input_file(str(path)), self.name_of(path))
 
     def name_of(self, path: Path) -> str:
-        """See `Storage.name_of`; it can be given as a path again."""
+        """Return the full name of a path, which `resolve` accepts."""
         if self._place.startswith("abfss:"):
             container, *rest = path.parts
             return "/".join([self._place.replace("//", f"//{container}@").rstrip("/"), *rest])
@@ -109,7 +105,7 @@ class ArrowStorage:
 
 
 class ArrowSource:
-    """A file of an object store, read ahead where it is read from one end to the other."""
+    """A file of an object store, with read-ahead if it is read sequentially."""
 
     def __init__(self, file: Any, name: str) -> None:
         """`file` is a `pyarrow.NativeFile` with random access."""
@@ -120,11 +116,9 @@ class ArrowSource:
         self._begin = 0
 
     def read_at(self, position: int, size: int) -> bytes:
-        """See `Source.read_at`."""
         return bytes(self._view(position, size))
 
     def read_into(self, position: int, buffer: bytearray) -> int:
-        """See `Source.read_into`."""
         data = self._view(position, len(buffer))
         buffer[: len(data)] = data
         return len(data)
@@ -133,10 +127,10 @@ class ArrowSource:
         size = max(min(size, self.size - position), 0)
         at = position - self._begin
         if at < 0 or at + size > len(self._block):
-            goes_on = 0 < at <= len(self._block)
-            wanted = max(size, _READ_AHEAD if goes_on else _LEAST)
+            is_sequential = 0 < at <= len(self._block)
+            length = max(size, _READ_AHEAD if is_sequential else _MIN_READ)
             self._begin, at = position, 0
-            self._block = self._file.read_at(min(wanted, self.size - position), position)
+            self._block = self._file.read_at(min(length, self.size - position), position)
         return memoryview(self._block)[at : at + size]
 
     def __enter__(self) -> Self:
@@ -148,18 +142,18 @@ class ArrowSource:
 
 @dataclass
 class PathSet:
-    """A storage, and the paths in it that are to be read."""
+    """A storage, and the paths in it to read."""
 
     storage: Storage
     paths: list[Path] = field(default_factory=list)
     matched: set[Path] = field(default_factory=set)
-    """Those that came out of a glob."""
-    meant: set[Path] = field(default_factory=set)
-    """Those whose files are read whatever they are: named, or matched by a glob's suffix."""
+    """The paths that a glob matched."""
+    explicit: set[Path] = field(default_factory=set)
+    """The paths to read whatever their state: named, or matched by a glob with their suffix."""
 
 
 def resolve(paths: Iterable[str], options: Mapping[str, str]) -> list[PathSet]:
-    """The storages of some paths, and the paths there, globs expanded; each storage once."""
+    """Return the storages of some paths, each once, with the paths there; globs are expanded."""
     found: dict[str, PathSet] = {}
     for text in paths:
         name, path = _split(text)
@@ -172,27 +166,27 @@ def resolve(paths: Iterable[str], options: Mapping[str, str]) -> list[PathSet]:
         except OSError as error:
             if name == _LOCAL_PLACE:
                 raise
-            mend = "credentials are options like fs.access_key, named as in pyarrow.fs"
-            raise KraftwireError(f"{text}: {error}; {mend}") from None
+            advice = "pass credentials as options like fs.access_key, named as in pyarrow.fs"
+            raise KraftwireError(f"{text}: {error}; {advice}") from None
     return list(found.values())
 
 
 def _add(place: PathSet, path: Path, text: str) -> None:
-    """Add what a path, or a glob, stands for."""
+    """Add a path, or what a glob matches."""
     storage = place.storage
     if _MAGIC.search(str(path)):
         found = list(_expand(path, storage))
         if not found:
-            raise KraftwireError(f"{text}: nothing of Kafka's matches")
+            raise KraftwireError(f"{text}: no file or directory of Kafka matches")
         place.matched.update(match for match, _ in found)
     else:
         found = [(path, True)]
-    for match, is_meant in found:
+    for match, is_explicit in found:
         if isinstance(storage, ArrowStorage) and storage.is_directory(match):
             storage.list_below(match)
         place.paths.append(match)
-        if is_meant:
-            place.meant.add(match)
+        if is_explicit:
+            place.explicit.add(match)
 
 
 _LOCAL_PLACE = ""
@@ -200,7 +194,7 @@ _SAME_AS = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss"}
 
 
 def _split(text: str) -> tuple[str, Path]:
-    """The scheme and host of a path, and the path there."""
+    """Return the scheme and host of a path, and the path there."""
     match = re.fullmatch(r"(?s)([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?(/.*)?", text)
     if match is None or (match[2] is None and match[3] is None):
         return _LOCAL_PLACE, Path(text).absolute()
@@ -212,11 +206,11 @@ def _split(text: str) -> tuple[str, Path]:
         return f"{scheme}://{host}", path
     if scheme not in ("s3", "gs", "abfss"):
         known = "s3, s3a, gs, abfss, hdfs, file"
-        raise KraftwireError(f"{text}: no file system is known for {scheme}://; there are {known}")
+        raise KraftwireError(f"{text}: unknown file system {scheme}://; there are {known}")
     container, at, account = host.rpartition("@") if scheme == "abfss" else (host, "@", "")
     if not (container and at):
         form = "container@account.dfs.core.windows.net" if scheme == "abfss" else "bucket"
-        raise KraftwireError(f"{text}: it has no {form} behind {scheme}://")
+        raise KraftwireError(f"{text}: it has no {form} after {scheme}://")
     within = Path(container) / path.relative_to("/")
     return (f"{scheme}://{account}/", within) if account else (f"{scheme}://", within)
 
@@ -256,17 +250,17 @@ def _open(scheme: str, host: str, arguments: dict[str, Any]) -> Any:
 
 
 def _expand(path: Path, storage: Storage) -> Iterator[tuple[Path, bool]]:
-    """The paths that a glob matches, in their order; with each whether the glob ends as it does."""
+    """Yield the paths that a glob matches, and for each whether the glob ends in its suffix."""
     for plain in _alternatives(str(path)):
         parts = Path(plain).parts
         suffix = Path(plain).suffix
         for match in _matches(Path(parts[0]), parts[1:], storage):
-            is_meant = match.suffix == suffix and suffix in _SUFFIXES
-            if is_meant or storage.is_directory(match) or _is_kafkas(match.name):
-                yield match, is_meant
+            is_explicit = match.suffix == suffix and suffix in _SUFFIXES
+            if is_explicit or storage.is_directory(match) or _is_kafka_file(match.name):
+                yield match, is_explicit
 
 
-def _is_kafkas(name: str) -> bool:
+def _is_kafka_file(name: str) -> bool:
     return parse_file_name(name) is not None
 
 
@@ -274,7 +268,7 @@ _SUFFIXES = (".log", ".checkpoint", ".deleted")
 
 
 def _alternatives(text: str) -> Iterator[str]:
-    """`a{b,c}` as `ab` and `ac`."""
+    """Yield `ab` and `ac` for `a{b,c}`."""
     match = re.search(r"\{([^{}]*)\}", text)
     if match is None:
         yield text
@@ -290,15 +284,16 @@ def _matches(path: Path, parts: tuple[str, ...], storage: Storage) -> Iterator[P
     first, rest = parts[0], parts[1:]
     if not _MAGIC.search(first):
         below = path / first
-        # Behind a glob a plain part need not be there: `*/tea-0` is what there is of it.
-        if rest or _is_there(below, storage):
+        # Not every match of a glob needs the rest: `*/tea-0` skips directories without tea-0.
+        if rest or _exists(below, storage):
             yield from _matches(below, rest, storage)
         return
     try:
         names = sorted(
             entry.name
             for entry in storage.entries(path)
-            if entry.is_directory or not (rest or (entry.problem and not _is_kafkas(entry.name)))
+            if entry.is_directory
+            or not (rest or (entry.problem and not _is_kafka_file(entry.name)))
         )
     except (FileNotFoundError, NotADirectoryError):
         return
@@ -307,7 +302,7 @@ def _matches(path: Path, parts: tuple[str, ...], storage: Storage) -> Iterator[P
             yield from _matches(path / name, rest, storage)
 
 
-def _is_there(path: Path, storage: Storage) -> bool:
+def _exists(path: Path, storage: Storage) -> bool:
     try:
         storage.is_directory(path)
     except (FileNotFoundError, NotADirectoryError):

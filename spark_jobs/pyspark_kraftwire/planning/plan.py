@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from kraftwire.log.batches.header import HEADER, BatchHeader, parse_sound_header
 from kraftwire.log.directories.file_names import FileKind, FileName, PartitionName
@@ -36,30 +37,32 @@ from kraftwire.log.small_files.indexes import TIME_ENTRY, OffsetIndex
 from kraftwire.log.sources.source import Source
 from kraftwire.log.sources.storage import LOCAL
 from kraftwire_wire.errors import KraftwireError
-from pyspark_kraftwire.columns.filters import PushedFilters, narrowed, narrowed_selection
+from pyspark_kraftwire.columns.filters import PushedFilters, narrow_options, narrow_selection
 from pyspark_kraftwire.options import AUTO, EARLIEST, LATEST, MEBIBYTE, Mode, Options
 from pyspark_kraftwire.planning.paths import resolve
 from pyspark_kraftwire.split import Split
 
+T = TypeVar("T")
+
 MAX_SPLIT = 128 * MEBIBYTE
 MIN_SPLIT = 16 * MEBIBYTE
-"""Bounds of what a task reads where nothing is asked for: one costs about 50 ms to start."""
+"""Bounds of a task's bytes if no option sets them: a task takes about 50 ms to start."""
 _TASKS = 8
-"""How many tasks a small read is made into, as far as the bounds go."""
-_BEFORE = 2
-"""How many batches, or entries of an index, are read before a split to know where they lead."""
+"""The number of tasks of a small read, within these bounds."""
+_LOOKBACK = 2
+"""The number of batches, or index entries, to read before a split to know the order there."""
 
 Task = tuple[Split, ...]
-"""What one task reads."""
+"""The splits that one task reads."""
 
 _log = logging.getLogger(__name__)
 
 
 def requested_partitions(options: Options) -> list[Partition]:
-    """Return the partitions below the paths that have records the options ask for.
+    """Return the partitions below the paths that the options select.
 
-    Raise `KraftwireError` if a partition is in two places, since one of them would be read
-    twice, and with FAILFAST for a file of Kafka's that is a FIFO or the like.
+    Raise `KraftwireError` if two directories have the same partition, since its records would be
+    read twice. With FAILFAST, raise also if a log file is a FIFO or another special file.
     """
 
     def report(problem: KraftwireError) -> None:
@@ -68,52 +71,53 @@ def requested_partitions(options: Options) -> list[Partition]:
         _log.warning("left out: %s", problem)
 
     if not options.paths:
-        raise KraftwireError('no path: .load("/var/lib/kafka/data") says what is to be read')
+        raise KraftwireError('no path: .load("/var/lib/kafka/data") names what to read')
     found = [
         part
         for place in resolve(options.paths, options.file_system)
         for partition in find_partitions(
             place.paths, place.storage, matched=place.matched, report=report
         )
-        for part in _parts(partition, place.meant)
+        for part in _parts(partition, place.explicit)
     ]
-    wanted = [one for one in found if one.segments and _is_wanted(one, options)]
+    selected = [one for one in found if one.segments and _is_selected(one, options)]
     places: dict[tuple[str, int], Partition] = {}
-    for partition in wanted:
+    for partition in selected:
         is_snapshot = partition.segments[0].path.suffix == ".checkpoint"
         if partition.name is not None and not is_snapshot:
             other = places.setdefault(partition.name[:2], partition)
             if other is not partition:
                 where = f"{other.directory} and {partition.directory}"
-                reason = "read them apart, or name the paths of one replica"
-                raise KraftwireError(f"{partition.label} lies in two places, {where}: {reason}")
-    return wanted
+                reason = "read them separately, or name the paths of one replica"
+                raise KraftwireError(f"{partition.label} is in two places, {where}: {reason}")
+    return selected
 
 
 def logs_of(partitions: Iterable[Partition]) -> list[str]:
-    """The logs with typed records among some partitions."""
+    """Return the logs with typed records among some partitions."""
     found = {log_of_topic(one.segments[0].topic) for one in partitions}
     return [log for log in LOGS if log in found]
 
 
-def _parts(partition: Partition, meant: set[Path]) -> Iterator[Partition]:
-    """A partition with what is meant of it, be it on its way out; its snapshots apart.
+def _parts(partition: Partition, explicit: set[Path]) -> Iterator[Partition]:
+    """Yield a partition with its explicitly named files, and each named snapshot separately.
 
-    Snapshots are read where they are meant. Each has offsets of its own, from 0 on.
+    A file that is named is read even if it is marked for deletion. A snapshot is read only if it is
+    named; it has its own offsets, from 0 on.
     """
     files = []
     for file in partition.files:
-        if file.path in meant and file.kind is FileKind.SNAPSHOT:
+        if file.path in explicit and file.kind is FileKind.SNAPSHOT:
             name = partition.name or PartitionName(METADATA_TOPIC, 0)
             segment = replace(file, name=FileName(FileKind.SEGMENT, 0), partition=name)
             yield Partition(file.path, name, [segment])
-        elif file.path in meant:
+        elif file.path in explicit:
             file = replace(file, name=file.name._replace(state=""))
         files.append(file)
     yield Partition(partition.directory, partition.name, files)
 
 
-def _is_wanted(partition: Partition, options: Options) -> bool:
+def _is_selected(partition: Partition, options: Options) -> bool:
     name = partition.name
     if name is not None and name.state:
         return False
@@ -127,12 +131,12 @@ def _is_wanted(partition: Partition, options: Options) -> bool:
 
 
 def plan(options: Options, filters: PushedFilters | None = None) -> list[Task]:
-    """Return the tasks of a read, of about the same size.
+    """Return the tasks of a read, all of about the same size.
 
-    Raise `KraftwireError` if the options leave nothing to read; filters may.
+    Raise `KraftwireError` if the options leave nothing to read, but not if the filters do.
     """
     filters = filters or PushedFilters()
-    partitions = requested_partitions(narrowed(options, filters))
+    partitions = requested_partitions(narrow_options(options, filters))
     if not partitions and filters.all and requested_partitions(options):
         return []
     return plan_partitions(partitions, options, filters)
@@ -144,18 +148,20 @@ def plan_partitions(
     """Return the tasks for some partitions; raise `KraftwireError` if there are none."""
     partitions = list(partitions)
     if not partitions:
-        raise KraftwireError(f"nothing to read in {', '.join(options.paths)}: {_asked(options)}")
+        raise KraftwireError(
+            f"nothing to read in {', '.join(options.paths)}: {_no_segments(options)}"
+        )
     total = sum(segment.size for one in partitions for segment in one.segments)
     size = split_size(total, options)
     splits: list[Split] = []
     for partition in partitions:
-        selection = narrowed_selection(selection_of(partition, options), filters or PushedFilters())
+        selection = narrow_selection(selection_of(partition, options), filters or PushedFilters())
         splits += plan_partition(partition, selection, options, size)
-    return pack(splits, size)
+    return pack_tasks(splits, size)
 
 
-def _asked(options: Options) -> str:
-    """Describe which options leave partitions out."""
+def _no_segments(options: Options) -> str:
+    """Say that there are no segments that the options select."""
     asked = []
     if options.topics is not None:
         asked.append(f"topics {', '.join(sorted(options.topics))}")
@@ -177,7 +183,9 @@ def selection_of(partition: Partition, options: Options) -> Selection:
     start = options.starting_offsets.of(partition.topic, number)
     stop = options.ending_offsets.of(partition.topic, number)
     if start == LATEST or stop == EARLIEST:
-        raise KraftwireError("startingOffsets is latest or endingOffsets earliest: nothing is left")
+        raise KraftwireError(
+            "startingOffsets=latest or endingOffsets=earliest leaves nothing to read"
+        )
     return Selection(
         from_offset=None if start == EARLIEST else start,
         to_offset=None if stop == LATEST else stop,
@@ -195,16 +203,16 @@ def _transactions(partition: Partition, options: Options) -> PartitionTransactio
         if problem.reason == ZEROS_REASON and problem.file == last:
             continue
         if options.mode is Mode.FAILFAST:
-            reason = "mode=PERMISSIVE reads up to what is not known to be committed"
-            raise KraftwireError(f"{problem}, so transactions may be left open; {reason}")
-        _log.warning("transactions may be left open: %s", problem)
+            reason = "mode=PERMISSIVE reads the records that are known to be committed"
+            raise KraftwireError(f"{problem}, so transactions may stay open; {reason}")
+        _log.warning("transactions may stay open: %s", problem)
     return found
 
 
 def plan_partition(
     partition: Partition, selection: Selection, options: Options, size: int
 ) -> Iterator[Split]:
-    """The splits of a partition, of about `size` bytes each."""
+    """Yield the splits of a partition, of about `size` bytes each."""
     log = options.decode
     if log == AUTO:
         log = log_of_topic(partition.segments[0].topic)
@@ -215,19 +223,19 @@ def plan_partition(
             continue
         order = partition.order(segment)
         whole = Split(segment, 0, total, selection, log, is_tail, file_size=total, order=order)
-        if selection.from_offset is None and total <= _most(size):
-            yield whole  # as it is: opening a file costs a store a request
+        if selection.from_offset is None and total <= largest_part(size):
+            yield whole  # without opening the file, which costs a request in an object store
         else:
             yield from _parts_of(partition, whole, size)
 
 
 def _parts_of(partition: Partition, whole: Split, size: int) -> Iterator[Split]:
-    """The parts of a segment that may contain selected offsets."""
+    """Yield the parts of a segment that may contain selected offsets."""
     segment, selection = whole.file, whole.selection
     with segment.open() as source:
         index = partition.beside(segment, FileKind.OFFSET_INDEX)
-        cutting = _SegmentCutter(partition, segment, source, open_index(index))
-        for start, end, order in cutting.parts(selection.from_offset, size):
+        cutter = _SegmentCutter(partition, segment, source, open_index(index))
+        for start, end, order in cutter.parts(selection.from_offset, size):
             if not _is_after_end(source, start, selection):
                 mark = mark_at(source, start)
                 yield replace(
@@ -240,17 +248,17 @@ def mark_at(source: Source, start: int) -> bytes:
     return source.read_at(start, HEADER.size)
 
 
-def _most(size: int) -> int:
-    """How large a part may be before it is cut into parts of a size."""
+def largest_part(size: int) -> int:
+    """Return the size up to which a part is not cut into parts of `size` bytes."""
     return size + size // 2
 
 
 def _is_before(partition: Partition, segment: LogFile, since: int | None) -> bool:
     """Whether all of a segment is older than `since`.
 
-    Its time index says so, and the headers of all batches confirm it. An index has no checksum,
-    and one that ends too early would hide records. Elsewhere than on this machine reading the
-    headers means reading the file, so that is left to the tasks.
+    The headers of all batches must confirm what its time index says: an index has no checksum, and
+    one that ends too early would hide records. In an object store, scanning headers would read
+    the whole file, so that is left to the tasks.
     """
     if since is None or segment.storage is not LOCAL:
         return False
@@ -272,7 +280,7 @@ def _claims_before(index: LogFile | None, since: int) -> bool:
             return False
         last = source.read_at(source.size - TIME_ENTRY.size, TIME_ENTRY.size)
     if len(last) < TIME_ENTRY.size or not any(last):
-        return False  # cut since, or allocated in advance
+        return False  # truncated since, or preallocated
     timestamp, _ = TIME_ENTRY.unpack(last)
     return bool(0 <= timestamp < since)
 
@@ -287,7 +295,7 @@ def _is_after_end(source: Source, start: int, selection: Selection) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _SegmentCutter:
-    """Cuts a segment into parts, by its offset index if that can be read."""
+    """Cuts a segment into parts, at the entries of its offset index if that can be read."""
 
     partition: Partition
     segment: LogFile
@@ -295,19 +303,19 @@ class _SegmentCutter:
     entries: OffsetIndex | None
 
     def parts(self, from_offset: int | None, size: int) -> Iterator[tuple[int, int, BatchOrder]]:
-        """Where parts of about `size` bytes begin and end, and the order before each."""
+        """Yield the start and the end of parts of about `size` bytes, and the order before each."""
         first, order = self._first(from_offset)
         at = first
         for cut, before in self._cuts(first, size):
             following = self._order_at(cut, before)
             if following is None:
-                break  # no batch ends there: what stands there is in a record's value
+                break  # the position is inside a record's value
             yield at, cut, order
             at, order = cut, following
         yield at, self.source.size, order
 
     def _first(self, from_offset: int | None) -> tuple[int, BatchOrder]:
-        """Where to start reading for an offset, and the order before it."""
+        """Return where to start reading for an offset, and the order before it."""
         if from_offset is not None:
             start = indexed_start(self.source, self.entries, from_offset)
             order = self._order_at(start, self._before(start)) if start else None
@@ -316,8 +324,8 @@ class _SegmentCutter:
         return 0, self.partition.order(self.segment)
 
     def _cuts(self, first: int, size: int) -> Iterator[tuple[int, int]]:
-        """Where batches begin, and where one of those before them does."""
-        if self.source.size - first <= _most(size):
+        """Yield positions to cut at, each with that of a batch a little before it."""
+        if self.source.size - first <= largest_part(size):
             return iter(())
         if self.entries is not None and self.entries.count:
             return self._indexed_cuts(self.entries, first, size)
@@ -327,7 +335,7 @@ class _SegmentCutter:
         self, entries: OffsetIndex, first: int, size: int
     ) -> Iterator[tuple[int, int]]:
         at, source = first, self.source
-        while source.size - at > _most(size):
+        while source.size - at > largest_part(size):
             entry = entries.at_position(at + size)
             if entry is None or entry.position <= at:
                 return  # batches are larger than splits, or the index ends here
@@ -338,7 +346,7 @@ class _SegmentCutter:
 
     def _scanned_cuts(self, first: int, size: int) -> Iterator[tuple[int, int]]:
         at, source = first, self.source
-        last: deque[int] = deque([first], maxlen=_BEFORE)
+        last: deque[int] = deque([first], maxlen=_LOOKBACK)
         for item in scan_headers(source, first):
             if not isinstance(item, BatchHeader):
                 continue
@@ -351,16 +359,16 @@ class _SegmentCutter:
             last.append(item.position)
 
     def _before(self, start: int) -> int:
-        """Where a batch begins that is two entries of the index before a position, or 0."""
-        for _ in range(_BEFORE):
+        """Return the position of the second last index entry before a position, or 0."""
+        for _ in range(_LOOKBACK):
             entry = self.entries.at_position(start - 1) if self.entries and start else None
             start = entry.position if entry is not None else 0
         return start
 
     def _order_at(self, start: int, before: int) -> BatchOrder | None:
-        """The order before a batch, by the headers from `before` on.
+        """Return the order before a batch, by the headers from `before` on.
 
-        None if the position is within another batch, and so in the value of a record.
+        Return None if the position is inside another batch, and so in the value of a record.
         """
         order = self.partition.order(self.segment, before)
         is_damaged = False
@@ -373,17 +381,21 @@ class _SegmentCutter:
         return order if is_damaged else None
 
 
-def pack(splits: Iterable[Split], size: int) -> list[Task]:
-    """Splits as tasks of about `size` bytes: many small files make one task."""
-    tasks: list[Task] = []
-    pending: list[Split] = []
+def pack_tasks(splits: Iterable[Split], size: int) -> list[Task]:
+    """Return splits as tasks of about `size` bytes: many small files become one task."""
+    return [tuple(some) for some in pack(splits, largest_part(size), lambda split: split.size)]
+
+
+def pack(items: Iterable[T], limit: int, bytes_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """Yield items in their order, in lists of at most `limit` bytes; a larger item is alone."""
+    packed: list[T] = []
     filled = 0
-    for split in splits:
-        if pending and filled + split.size > _most(size):
-            tasks.append(tuple(pending))
-            pending, filled = [], 0
-        pending.append(split)
-        filled += split.size
-    if pending:
-        tasks.append(tuple(pending))
-    return tasks
+    for item in items:
+        size = bytes_of(item)
+        if packed and filled + size > limit:
+            yield packed
+            packed, filled = [], 0
+        packed.append(item)
+        filled += size
+    if packed:
+        yield packed

@@ -1,10 +1,10 @@
-"""Streams: log directories followed while brokers write to them. Nothing here knows Spark.
+"""Streams follow log directories while brokers write to them. Nothing here knows Spark.
 
 offsets        a stream's position, as a checkpoint stores it
-progress       up to where a trigger reads, and its tasks; the entry point
+progress       the end of a trigger, and its tasks; the entry point
 listing        the partitions that exist now
-tail           how far a log reaches, and where its offsets are
+tail           the end of a log, and the positions of its offsets
 limits         how much of each partition a limited trigger reads
-transactions   up to where all transactions have ended, and which were aborted
+transactions   last stable offsets, and which transactions were aborted
 trigger        the splits of a trigger
 """

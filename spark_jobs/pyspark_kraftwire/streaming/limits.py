@@ -1,9 +1,9 @@
-"""How much of each partition comes into one trigger where that is limited.
+"""Decides how much of each partition a limited trigger reads.
 
-A limit is shared among the partitions with new batches: the one that has taken least takes the
-next batch, so that the others use what a slow partition leaves. Batches are not cut. The first
-batch is taken whatever its size, so that the stream advances. The next trigger begins with the
-first partition that got nothing, so each comes first at some time.
+The partitions with new batches share a limit: the partition with the fewest records or bytes so far
+gets the next batch, so that the others use what a slow partition leaves. Batches are not cut. The
+first batch is always read, so that the stream advances. The next trigger starts with the first
+partition that got nothing, so every partition comes first at some time.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.streaming.offsets import Name
 from pyspark_kraftwire.streaming.tail import LogPosition, Tail
 
-_RUN = 256
-"""Batches that are looked at while a file is open."""
+_MAX_AHEAD = 256
+"""The number of batches to read ahead while a file is open."""
 
 
 class BatchSize(NamedTuple):
-    """A batch that may come into a trigger."""
+    """The size of a batch."""
 
     size: int
-    """Bytes as they are stored."""
+    """Stored bytes."""
     records: int
 
 
 class Queue(Protocol):
-    """The batches of a partition that have not been taken yet."""
+    """The remaining batches of a partition."""
 
     def peek(self) -> BatchSize | None:
         """Return the size of the next batch, if there is one."""
         ...
 
     def take(self) -> None:
-        """Take the next batch."""
+        """Remove the next batch."""
         ...
 
 
 class Limits:
-    """The limits of a stream, and which partition comes first."""
+    """The limits of a stream, and the partition that comes first in the next trigger."""
 
     def __init__(self, max_bytes: int | None, max_records: int | None) -> None:
-        """None is no limit."""
+        """None means no limit."""
         self._max_bytes = max_bytes
         self._max_records = max_records
-        self._turn: Name | None = None
+        self._first: Name | None = None
 
     @property
     def is_set(self) -> bool:
@@ -63,8 +63,8 @@ class Limits:
         return self._max_bytes is not None or self._max_records is not None
 
     def share(self, queues: Mapping[Name, Queue]) -> None:
-        """Take batches from the queues, up to the limits of one trigger."""
-        names = self._in_turn(sorted(queues))
+        """Remove batches from the queues, up to the limits of one trigger."""
+        names = self._rotated(sorted(queues))
         used = BatchSize(0, 0)
         taken = [BatchSize(0, 0) for _ in names]
         turns = [(0.0, number) for number in range(len(names))]
@@ -72,32 +72,32 @@ class Limits:
         while turns:
             _, number = heapq.heappop(turns)
             queue = queues[names[number]]
-            piece = queue.peek()
-            if piece is None:
+            batch = queue.peek()
+            if batch is None:
                 continue
-            if used.size and not self._has_room(used, piece):
+            if used.size and not self._has_room(used, batch):
                 if not taken[number].size:
                     starved = min(starved, number)
                 continue
             queue.take()
-            used = _sum(used, piece)
-            taken[number] = _sum(taken[number], piece)
-            heapq.heappush(turns, (self._part(taken[number]), number))
+            used = _sum(used, batch)
+            taken[number] = _sum(taken[number], batch)
+            heapq.heappush(turns, (self._share(taken[number]), number))
         if starved < len(names):
-            self._turn = names[starved]
+            self._first = names[starved]
 
-    def _in_turn(self, names: list[Name]) -> list[Name]:
-        at = bisect_left(names, self._turn) if self._turn is not None else 0
+    def _rotated(self, names: list[Name]) -> list[Name]:
+        at = bisect_left(names, self._first) if self._first is not None else 0
         return names[at:] + names[:at]
 
-    def _has_room(self, used: BatchSize, piece: BatchSize) -> bool:
-        size, records = _sum(used, piece)
+    def _has_room(self, used: BatchSize, batch: BatchSize) -> bool:
+        size, records = _sum(used, batch)
         if self._max_bytes is not None and size > self._max_bytes:
             return False
         return self._max_records is None or records <= self._max_records
 
-    def _part(self, taken: BatchSize) -> float:
-        """Which part of the limits a partition has taken; the larger one where both are set."""
+    def _share(self, taken: BatchSize) -> float:
+        """Return a partition's share of the limit; of both limits, the larger share."""
         of_bytes = taken.size / self._max_bytes if self._max_bytes is not None else 0.0
         of_records = taken.records / self._max_records if self._max_records is not None else 0.0
         return max(of_bytes, of_records)
@@ -111,9 +111,9 @@ class LogQueue:
     """The batches of a partition between two offsets."""
 
     def __init__(self, tail: Tail, partition: Partition, start: int, stop: int) -> None:
-        """`stop` is the end of the log, or before it."""
+        """`stop` is not after the end of the log."""
         self.next = start
-        """The offset behind what was taken."""
+        """The offset after the removed batches."""
         self._tail = tail
         self._partition = partition
         self._stop = stop
@@ -122,19 +122,17 @@ class LogQueue:
         self._is_read = False
 
     def peek(self) -> BatchSize | None:
-        """See `Queue.peek`."""
         if not self._ahead and not self._is_read:
             self._read()
         return self._ahead[0][1] if self._ahead else None
 
     def take(self) -> None:
-        """See `Queue.take`."""
         self._place, _ = self._ahead.popleft()
-        assert self._place.last is not None, "batches have a place each"
+        assert self._place.last is not None, "batches() yields positions of batches"
         self.next = self._place.last.last_offset + 1
 
     def close(self) -> None:
-        """Note where the partition goes on."""
+        """Remember the position after the removed batches."""
         if self._place is not None:
             self._tail.remember(self.next, self._place)
 
@@ -142,21 +140,21 @@ class LogQueue:
         self.close()
         try:
             with closing(self._tail.batches(self._partition, self.next, self._stop)) as batches:
-                for source, place in islice(batches, _RUN):
+                for source, place in islice(batches, _MAX_AHEAD):
                     self._ahead.append((place, _batch_size(source, place)))
-        except FileNotFoundError:  # deleted since it was listed; the next trigger sees that
+        except FileNotFoundError:  # deleted since it was listed; the next trigger reports that
             pass
-        self._is_read = len(self._ahead) < _RUN
+        self._is_read = len(self._ahead) < _MAX_AHEAD
 
 
 def _batch_size(source: Source, place: LogPosition) -> BatchSize:
     header = place.last
-    assert header is not None, "batches have a place each"
+    assert header is not None, "batches() yields positions of batches"
     count = header.record_count
     if count == UNKNOWN_COUNT:
         batch = Batch(header, source.read_at(header.position, header.size), source.name)
         try:
             count = batch.record_count
-        except KraftwireError:  # what becomes of it is a matter of the read
+        except KraftwireError:  # reported when it is read
             count = 1
     return BatchSize(header.size, count)

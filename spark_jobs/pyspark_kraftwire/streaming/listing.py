@@ -1,8 +1,8 @@
-"""The partitions below the paths of a stream, listed again only if directories changed.
+"""Lists the partitions below the paths of a stream, again only if directories changed.
 
-A stream asks many times a second. On this machine the modification time of a directory shows
-whether entries were added or removed; it is trusted once it is old enough that another change
-within the same clock tick would show. Object stores and globs are listed on every call.
+A stream asks many times a second. On this machine, the modification time of a directory shows
+whether entries were added or removed. It is trusted only after `_SETTLED_NS`, since another
+change could fall into the same clock tick. Object stores and globs are listed on every call.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from pyspark_kraftwire.streaming.offsets import Name
 _SETTLED_NS = 2_000_000_000
 _ATTEMPTS = 5
 _PATIENCE, _PAUSE = 5.0, 0.05
-"""Seconds for which a compaction is waited for, and between two looks."""
+"""Seconds to wait for a compaction, and between two listings."""
 _GLOB = frozenset("*?[{")
 
 Stamps = dict[Path, int]
-"""Directories, and when they changed last, in ns."""
+"""Modification times of directories, in ns."""
 
 
 class Listing:
     """The partitions that a stream follows, by topic and number."""
 
     def __init__(self, options: Options) -> None:
-        """`options` say which paths, topics and partitions."""
+        """`options` have the paths, topics and partitions."""
         self._options = options
         self._found: dict[Name, Partition] = {}
         self._stamps: Stamps | None = None
@@ -50,10 +50,10 @@ class Listing:
         self._stamps = stamps if is_settled else None
         return self._found
 
-    def settled(self, names: Collection[Name] | None = None) -> dict[Name, Partition]:
-        """The same, when none of some partitions is being compacted; of all by default.
+    def settled_partitions(self, names: Collection[Name] | None = None) -> dict[Name, Partition]:
+        """Wait until none of the named partitions is being compacted, and return all partitions.
 
-        Exchanging files takes a broker milliseconds, so this waits for it.
+        Without names, wait for all. A broker needs only milliseconds to replace segments.
         """
         deadline = time.monotonic() + _PATIENCE
         while True:
@@ -66,13 +66,13 @@ class Listing:
             if not unsettled:
                 return found
             if time.monotonic() > deadline:
-                reason = "segments end with .swap, as a broker leaves them that stopped in between"
-                mend = "start the broker, which finishes this, or leave the partition out"
-                raise KraftwireError(f"{', '.join(unsettled)}: {reason}; {mend}")
+                reason = "a broker stopped during compaction and left .swap segments"
+                advice = "start the broker, which finishes this, or leave out the partition"
+                raise KraftwireError(f"{', '.join(unsettled)}: {reason}; {advice}")
             time.sleep(_PAUSE)
 
     def _directories(self) -> Stamps | None:
-        """The directories whose times show any change; None if there are others as well."""
+        """Return the times of all directories; None if they do not show every change."""
         found = []
         for path in self._options.paths:
             if _GLOB & set(path) or not Path(path).is_dir():
@@ -86,23 +86,23 @@ class Listing:
     def _list(self) -> list[Partition]:
         for _ in range(_ATTEMPTS - 1):
             try:
-                return self._wanted()
+                return self._requested()
             except FileNotFoundError:  # a partition was deleted while it was listed
                 continue
-        return self._wanted()
+        return self._requested()
 
-    def _wanted(self) -> list[Partition]:
+    def _requested(self) -> list[Partition]:
         try:
             return requested_partitions(self._options)
         except KraftwireError:
-            paths = tuple(path for path in self._options.paths if not _is_blank(path))
+            paths = tuple(path for path in self._options.paths if not _is_empty(path))
             if len(paths) == len(self._options.paths):
                 raise
             return requested_partitions(replace(self._options, paths=paths)) if paths else []
 
 
 def is_compacting(partition: Partition) -> bool:
-    """Whether segments are taking the place of others, some of which are gone already."""
+    """Whether a broker is replacing segments, some of which may already be gone."""
     return any(
         file.kind is FileKind.SEGMENT and file.name.state == "swap" for file in partition.files
     )
@@ -115,8 +115,8 @@ def _stamps(directories: list[Path]) -> Stamps | None:
         return None
 
 
-def _is_blank(path: str) -> bool:
-    """Whether a directory is one into which a broker has not written any segment yet."""
+def _is_empty(path: str) -> bool:
+    """Whether a directory has only partition directories, or nothing, so far."""
     return Path(path).is_dir() and all(
         entry.is_dir() and parse_partition_name(entry.name) is not None
         for entry in os.scandir(path)
@@ -128,6 +128,6 @@ def _name_of(partition: Partition) -> Name:
         reason = "a snapshot does not grow; read it with spark.read"
         raise KraftwireError(f"{partition.segments[0].path}: {reason}")
     if partition.name is None:
-        reason = "a stream follows directories with names of partitions, like orders-0"
+        reason = "a stream needs directories named after partitions, like orders-0"
         raise KraftwireError(f"{partition.directory}: {reason}")
     return partition.name[:2]

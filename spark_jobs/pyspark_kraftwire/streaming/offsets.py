@@ -1,11 +1,11 @@
-"""How far a stream has come, as Spark keeps it in a checkpoint.
+"""The offset of a stream, as Spark stores it in a checkpoint.
 
     {"next": {"orders": {"0": 123, "1": 7}}, "first": {"orders": {"1": 0}}}
 
-`next` has the log offset that is read next, by topic and partition. Log offsets stay what they
-are while segments are rolled, deleted and compacted; positions in files do not. `first` says of
-partitions that came in with this offset where they begin, so that a batch that is read again
-after a crash begins where it did. A stream that has not begun is `{}`.
+`next` has the log offset to read next, by topic and partition. Unlike positions in files, log
+offsets do not change when segments are rolled, deleted and compacted. `first` has the start of each
+partition that is new in this offset, so that a batch repeated after a crash starts at the same
+place. A stream without batches is `{}`.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ Name = tuple[str, int]
 
 @dataclass(frozen=True)
 class StreamOffset:
-    """The offset that is read next, by partition, and where new partitions begin."""
+    """The offsets to read next, by partition, and the first offsets of new partitions."""
 
     next: Mapping[Name, int] = field(default_factory=dict)
     first: Mapping[Name, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """As Spark keeps it: the same for equal offsets, since Spark compares the text."""
+        """Return the JSON to store; Spark compares its text, so it is the same for equal offsets."""
         found = {"next": _nested(self.next)}
         return found | {"first": _nested(self.first)} if self.first else found
 
 
 def parse_stream_offset(stored: Mapping[str, Any] | None) -> StreamOffset | None:
-    """What a checkpoint has; None for a stream that has not begun."""
+    """Parse the offset in a checkpoint; None for a stream without batches."""
     if not stored:
         return None
     try:
         return StreamOffset(_flat(stored["next"]), _flat(stored.get("first", {})))
     except (KeyError, TypeError, ValueError, AttributeError):
-        reason = "it is of another source, or of a version that this one does not know"
-        raise KraftwireError(f"the checkpoint has no offset of this source, {reason}") from None
+        reason = "it belongs to another source or to a newer version"
+        raise KraftwireError(f"the checkpoint has no offset of this source: {reason}") from None
 
 
 def _nested(offsets: Mapping[Name, int]) -> dict[str, dict[str, int]]:

@@ -1,8 +1,8 @@
-"""The progress of a stream: up to where each trigger reads, and its tasks.
+"""The progress of a stream: the end of each trigger, and its tasks.
 
 `latest` returns the end of the next trigger, `plan` the tasks between two offsets. The same two
 offsets always give the same records, so a batch that Spark repeats after a crash is unchanged.
-State in memory only saves work, except which partition comes first in a limited trigger.
+Except for which partition comes first in a limited trigger, state in memory only saves work.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ _ATTEMPTS = 5
 
 
 class Progress:
-    """A stream's way through the logs below its paths."""
+    """The progress of a stream through the logs below its paths."""
 
     def __init__(self, options: Options) -> None:
-        """`KraftwireError` for options that a stream cannot have."""
+        """Raise `KraftwireError` for options that a stream does not support."""
         if options.ending_offsets != Offsets(LATEST):
-            raise KraftwireError("endingOffsets: a stream has no end; endingTimestamp is a filter")
+            raise KraftwireError(
+                "endingOffsets: a stream has no end; filter with endingTimestamp instead"
+            )
         self._options = options
         self._listing = Listing(options)
         self._limits = Limits(options.max_bytes_per_trigger, options.max_records_per_trigger)
@@ -45,18 +47,18 @@ class Progress:
         self._warned: set[str] = set()
 
     def fix_end(self) -> None:
-        """Have the stream end where the logs end now: what comes later is not there for it."""
-        partitions = self._listing.settled()
+        """Make the stream end where the logs end now."""
+        partitions = self._listing.settled_partitions()
         self._target = {name: self._tail(name).end(one) for name, one in partitions.items()}
 
     def latest(self, start: StreamOffset | None, *, limited: bool) -> StreamOffset:
-        """Up to where the trigger behind `start` reads; `start` itself where nothing is new.
+        """Return the end of the trigger after `start`; `start` itself if nothing is new.
 
-        `limited` says whether the limits of the options hold. `KraftwireError` where offsets
-        that were not read yet are gone, unless `failOnDataLoss` is false.
+        `limited` says whether the limits in the options apply. Raise `KraftwireError` if offsets
+        were deleted before they were read, unless `failOnDataLoss` is false.
         """
         is_beginning = start is None
-        partitions = self._followed(is_beginning=is_beginning)
+        partitions = self._current_partitions(is_beginning=is_beginning)
         known = dict(start.next) if start is not None else {}
         first = {
             name: self._first(name, partition, is_beginning=is_beginning)
@@ -74,13 +76,13 @@ class Progress:
             return start
         return StreamOffset(ends, first)
 
-    def reach(self) -> StreamOffset:
-        """Up to where the logs reach, for a Spark that does not say where a trigger begins.
+    def log_ends(self) -> StreamOffset:
+        """Return where the logs end, for a Spark that does not pass the start of a trigger.
 
-        Partitions that are gone are in it as far as this process has seen them.
+        For deleted partitions, return the last offsets that this process has seen.
         """
         ends = dict(self._reached)
-        for name, partition in self._followed(is_beginning=False).items():
+        for name, partition in self._current_partitions(is_beginning=False).items():
             ends[name] = self._tail(name).end(partition)
             if self._options.read_committed:
                 known = self._transactions.get(name)
@@ -89,7 +91,7 @@ class Progress:
         return StreamOffset(ends)
 
     def plan(self, start: StreamOffset | None, end: StreamOffset) -> list[Task]:
-        """What tasks read from one offset to before another."""
+        """Return the tasks that read from one offset to before another."""
         for _ in range(_ATTEMPTS - 1):
             try:
                 return plan_spans(self._spans(start, end), self._options)
@@ -101,24 +103,26 @@ class Progress:
         known = start.next if start is not None else {}
         self._reached |= {**known, **end.next}
         moved = {name: stop for name, stop in end.next.items() if known.get(name) != stop}
-        partitions = self._listing.settled(moved)
+        partitions = self._listing.settled_partitions(moved)
         for name, stop in moved.items():
             partition = partitions.get(name)
             begin = known.get(name, end.first.get(name))
             if partition is None:
                 if begin is not None and begin < stop:
-                    self._lose(name, f"offsets {begin} to {stop - 1} are gone with its directory")
+                    self._report_loss(
+                        name, f"offsets {begin} to {stop - 1} are gone: its directory was deleted"
+                    )
                 continue
             if begin is None:
                 begin = self._first(name, partition, is_beginning=start is None, latest=stop)
             if stop < begin and name in known:
-                self._lose_end(name, stop, begin)
+                self._report_lost_end(name, stop, begin)
             if begin < stop:
                 self._check_start(name, partition, begin)
                 reached = self._tail(name).end(partition)
                 if reached < stop:
                     gone = f"offsets {max(begin, reached)} to {stop - 1} are gone"
-                    self._lose(name, f"{gone}: the log was cut since it was asked how far it goes")
+                    self._report_loss(name, f"{gone}: the log was truncated after its end was read")
                 yield self._span(name, partition, begin, stop)
 
     def _span(self, name: Name, partition: Partition, begin: int, stop: int) -> TriggerSpan:
@@ -134,13 +138,13 @@ class Progress:
         self._forget(name, begin)
         return span_of(self._tail(name), partition, begin, stop, selection)
 
-    def _followed(self, *, is_beginning: bool) -> dict[Name, Partition]:
-        """The partitions that are there, as far as they were when the end was fixed.
+    def _current_partitions(self, *, is_beginning: bool) -> dict[Name, Partition]:
+        """Return the existing partitions; after `fix_end`, only those that existed then.
 
-        Those that are being compacted are left for the next trigger.
+        Partitions that are being compacted are left for the next trigger.
         """
         listing = self._listing
-        found = listing.settled() if is_beginning else listing.partitions()
+        found = listing.settled_partitions() if is_beginning else listing.partitions()
         return {
             name: one
             for name, one in found.items()
@@ -163,7 +167,7 @@ class Progress:
         is_beginning: bool,
         latest: int | None = None,
     ) -> int:
-        """Where a partition begins; one that came later is read from its first offset."""
+        """Return the first offset to read of a partition; of a new one, its first offset."""
         asked = self._options.starting_offsets.of(*name)
         if asked == LATEST and is_beginning:
             if latest is not None:
@@ -175,17 +179,17 @@ class Progress:
         return _base(partition) if asked in (EARLIEST, LATEST) else max(asked, _base(partition))
 
     def _end(self, name: Name, partition: Partition, begin: int) -> int:
-        """Up to where a partition can be read now."""
+        """Return the offset up to which a partition can be read now."""
         try:
             self._check_start(name, partition, begin)
             end = self._tail(name).end(partition)
             if end < begin:
-                self._lose_end(name, end, begin)
+                self._report_lost_end(name, end, begin)
             if self._target is not None:
                 end = min(end, self._target[name])
             if self._options.read_committed and end > begin:
                 end = self._stable(name, partition, begin, end)
-        except FileNotFoundError:  # deleted since it was listed; the next trigger sees that
+        except FileNotFoundError:  # deleted since it was listed; the next trigger reports that
             return begin
         return max(end, begin)
 
@@ -193,20 +197,22 @@ class Progress:
         known = self._transactions.get(name)
         if known is None or known.first > begin:
             known = self._transactions[name] = StreamTransactions(begin)
-        return known.look(self._tail(name), partition, end)
+        return known.read_to(self._tail(name), partition, end)
 
     def _check_start(self, name: Name, partition: Partition, begin: int) -> None:
         base = _base(partition)
         if begin < base:
             gone = f"offsets {begin} to {base - 1} were deleted before the stream read them"
-            self._lose(name, gone, f"goes on at {base}")
+            self._report_loss(name, gone, f"continues at {base}")
 
-    def _lose_end(self, name: Name, end: int, begin: int) -> None:
-        where = f"ends at offset {end}, and the stream is at {begin}"
-        why = "the log was cut or made anew, or startingOffsets is behind its end"
-        self._lose(name, f"{where}: {why}", "waits until it comes there")
+    def _report_lost_end(self, name: Name, end: int, begin: int) -> None:
+        where = f"ends at offset {end}, but the stream is at {begin}"
+        why = "the log was truncated or recreated, or startingOffsets is after its end"
+        self._report_loss(name, f"{where}: {why}", "waits until the log reaches it")
 
-    def _lose(self, name: Name, what: str, otherwise: str = "goes on without them") -> None:
+    def _report_loss(
+        self, name: Name, what: str, otherwise: str = "continues without them"
+    ) -> None:
         text = f"{name[0]}-{name[1]}: {what}"
         if self._options.fail_on_data_loss:
             raise KraftwireError(f"{text}; failOnDataLoss=false {otherwise}")
@@ -217,7 +223,7 @@ class Progress:
     def _limited(
         self, partitions: Mapping[Name, Partition], begins: dict[Name, int], ends: dict[Name, int]
     ) -> dict[Name, int]:
-        """The ends that the limits leave."""
+        """Return the ends that the limits allow."""
         queues = {
             name: LogQueue(self._tail(name), partitions[name], begins[name], end)
             for name, end in ends.items()

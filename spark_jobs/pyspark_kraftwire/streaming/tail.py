@@ -1,4 +1,4 @@
-"""How far a log reaches while a broker may be writing to it, and where in it an offset is.
+"""Finds the end of a log while a broker may be writing to it, and the positions of offsets.
 
 Unfinished bytes are the end for now: a torn batch, preallocated zeros, a last batch whose CRC does
 not match yet. Damage followed by batches is not: the log continues there, and the loss is reported
@@ -7,8 +7,8 @@ when those bytes are read.
 The base offset of a batch is not under its CRC, so a header is believed only if it is in order
 (`kraftwire.log.segments.batch_order`).
 
-A position that was found is kept as a `LogPosition`, so that nothing is scanned twice. It is
-verified before use, since logs are truncated and compacted. Otherwise the offset index is used.
+Known positions are kept as a `LogPosition`, so that nothing is scanned twice. They are verified
+before use, since logs are truncated and compacted. Unknown ones are found by the offset index.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class LogPosition(NamedTuple):
 
     @property
     def position(self) -> int:
-        """In bytes from the start of the segment."""
+        """The byte in the segment."""
         return self.last.end if self.last is not None else 0
 
     @property
@@ -50,16 +50,16 @@ class LogPosition(NamedTuple):
         return self.last.last_offset + 1 if self.last is not None else self.base
 
     def holds(self, source: Source) -> bool:
-        """Whether the last batch still stands there in the segment."""
+        """Whether the last batch is still at its position in the segment."""
         if self.last is None:
             return True
         at = self.last.position
-        there = parse_header(source.read_at(at, HEADER.size), 0, at)
-        return there == self.last and self.last.end <= source.size
+        header = parse_header(source.read_at(at, HEADER.size), 0, at)
+        return header == self.last and self.last.end <= source.size
 
 
-class _Stop(NamedTuple):
-    """A fruitless search after the end of a log; it is repeated only if one of these changes."""
+class _FailedSearch(NamedTuple):
+    """A search that found no batch after damage; it is repeated only if a field changes."""
 
     position: int
     size: int
@@ -72,7 +72,7 @@ class Tail:
     def __init__(self) -> None:
         self._places: dict[int, LogPosition] = {}
         self._end: LogPosition | None = None
-        self._stop: _Stop | None = None
+        self._failed_search: _FailedSearch | None = None
 
     def end(self, partition: Partition) -> int:
         """Return the offset after the last complete batch."""
@@ -105,7 +105,7 @@ class Tail:
             far = segment.base_offset + MAX_RELATIVE_OFFSET
             position, next_offset = start_position(source, index, far), None
         order = partition.order(segment, position, next_offset)
-        for item in in_order(self._live(source, position), order):
+        for item in in_order(self._live_headers(source, position), order):
             if isinstance(item, BatchHeader):
                 place = LogPosition(segment.base_offset, item)
             elif known is not None and place is known:
@@ -128,7 +128,7 @@ class Tail:
             last = self._last_before(
                 partition, segment, source, start_position(source, index, offset - 1), offset
             )
-            if last is None:  # an index may lead too far
+            if last is None:  # an index may point after the offset
                 last = self._last_before(partition, segment, source, 0, offset)
             place = LogPosition(segment.base_offset, last)
         self.remember(offset, place)
@@ -137,7 +137,7 @@ class Tail:
     def _last_before(
         self, partition: Partition, segment: LogFile, source: Source, position: int, offset: int
     ) -> BatchHeader | None:
-        """The last batch before an offset, from a position on."""
+        """Return the last batch before an offset, scanning from a position on."""
         last: BatchHeader | None = None
         headers = self._headers(partition, segment, source, position)
         order = partition.order(segment, position)
@@ -150,9 +150,9 @@ class Tail:
     def batches(
         self, partition: Partition, offset: int, stop: int
     ) -> Generator[tuple[Source, LogPosition], None, None]:
-        """The batches from an offset on that begin before another one, each with its file.
+        """Yield the positions after the batches from an offset to before another, with their file.
 
-        A place has its batch as the last. Files are open only while the iterator is in them.
+        `LogPosition.last` is the batch. A file is open only while its batches are yielded.
         """
         begin = self.locate(partition, offset)
         for segment in partition.segments:
@@ -175,30 +175,30 @@ class Tail:
         self._places[offset] = place
 
     def forget(self, offset: int) -> None:
-        """Forget the places before an offset, which is the next that is read."""
+        """Forget the positions before the next offset to read."""
         self._places = {at: place for at, place in self._places.items() if at >= offset}
 
     def _headers(
         self, partition: Partition, segment: LogFile, source: Source, position: int
     ) -> Iterator[BatchHeader]:
         if partition.end_of(segment) is None:
-            yield from self._live(source, position)
+            yield from self._live_headers(source, position)
             return
         for item in scan_headers(source, position):
             if isinstance(item, BatchHeader):
                 yield item
 
-    def _live(self, source: Source, position: int) -> Iterator[BatchHeader]:
-        """The headers of complete batches; each is withheld until something follows it."""
+    def _live_headers(self, source: Source, position: int) -> Iterator[BatchHeader]:
+        """Yield the headers of complete batches, the last one only if its CRC matches."""
         window = Window(source, _WINDOW)
         held: BatchHeader | None = None
         while position < source.size:
             header = _whole_header(window, position, source.size)
             if header is None:
-                behind = self._behind(source, position, held)
-                if behind is None:
+                following = self._find_next(source, position, held)
+                if following is None:
                     break
-                position = behind
+                position = following
                 continue
             if held is not None:
                 yield held
@@ -207,24 +207,24 @@ class Tail:
         if held is not None and _has_valid_crc(source, held):
             yield held
 
-    def _behind(self, source: Source, position: int, good: BatchHeader | None) -> int | None:
-        """The position of the next batch after damage; None if the log ends here for now."""
+    def _find_next(self, source: Source, position: int, good: BatchHeader | None) -> int | None:
+        """Return the position of the next batch after damage; None if the log ends here for now."""
         head = source.read_at(position, HEADER.size)
         header = parse_header(head, 0, position)
         if header is None:
             return None
-        if problem_of(header) is None:  # and so not all of it is there
+        if problem_of(header) is None:  # so the batch is incomplete
             return None
-        stop = _Stop(position, source.size, head)
-        if stop == self._stop:
+        search = _FailedSearch(position, source.size, head)
+        if search == self._failed_search:
             return None
-        # A batch that was begun has its header, or the first bytes of that and then zeros.
+        # A torn batch has its header, or the first bytes of it and then zeros.
         rest = source.read_at(position, _ALLOCATED)
         found = None
         if any(rest[HEADER.size :]):
             found = Resync(source).find(position, None, good)
         if found is None:
-            self._stop = stop
+            self._failed_search = search
         return found
 
 
@@ -244,7 +244,7 @@ def _has_valid_crc(source: Source, header: BatchHeader) -> bool:
 def _in_order(
     headers: Iterable[BatchHeader], order: BatchOrder, next_offset: int
 ) -> Iterator[BatchHeader]:
-    """The headers that can be where they are, from the one that has `next_offset` on."""
+    """Yield the headers that are in order, from the batch with `next_offset` on."""
     for header in in_order(headers, order):
         if isinstance(header, BatchHeader) and header.last_offset >= next_offset:
             yield header

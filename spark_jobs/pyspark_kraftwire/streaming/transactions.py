@@ -1,8 +1,8 @@
-"""read_committed in a stream: up to where all transactions have ended, and which were aborted.
+"""Transactions in a stream: its last stable offset, and which transactions were aborted.
 
 A stream stops before the first open transaction and continues once it has ended, so its earlier
-rows stay valid. The transactions after its position then follow from the batches there alone, and
-each of those is read once.
+rows stay valid. So the batches after its position show all transactions there, and each of them is
+read once.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ _log = logging.getLogger(__name__)
 
 
 class StreamTransactions:
-    """The transactions of one partition from an offset on."""
+    """The transactions of one partition from an offset on (`isolation=read_committed`)."""
 
     def __init__(self, first: int) -> None:
-        """`first` is where the stream begins, or its position."""
+        """`first` is the start of the stream in the partition, or its position."""
         self.first = first
         self._transactions = PartitionTransactions()
         self._next = first
 
-    def look(self, tail: Tail, partition: Partition, stop: int) -> int:
-        """The last stable offset of a log that ends at `stop`."""
+    def read_to(self, tail: Tail, partition: Partition, stop: int) -> int:
+        """Read to `stop`, the end of the log, and return the last stable offset."""
         place: LogPosition | None = None
         for source, place in tail.batches(partition, self._next, stop):
-            assert place.last is not None, "batches have a place each"
+            assert place.last is not None, "batches() yields positions of batches"
             if place.last.is_transactional:
-                self._take(Batch(place.last, _content(source, place), source.name))
+                self._apply(Batch(place.last, _content(source, place), source.name))
             self._next = place.last.last_offset + 1
         if place is not None:
             tail.remember(self._next, place)
         stable = self._transactions.last_stable_offset
         return stop if stable is None else min(stop, stable)
 
-    def _take(self, batch: Batch) -> None:
-        """Count a batch of a transaction; skip a damaged one, as batch reads do."""
+    def _apply(self, batch: Batch) -> None:
+        """Apply a batch of a transaction; skip a damaged one, as batch reads do."""
         try:
             self._transactions.verify_and_apply(batch)
         except KraftwireError as error:
-            reason = "a transaction that ends there stays open, and the stream before it"
+            reason = "a transaction that ends there stays open, and the stream stops before it"
             _log.warning("%s; %s", error, reason)
 
     def between(self, start: int, stop: int) -> PartitionTransactions:

@@ -1,4 +1,4 @@
-"""What the tasks of one trigger read: exactly the bytes between two offsets of a stream.
+"""Plans the tasks of one trigger: exactly the bytes between two offsets of a stream.
 
 The bytes of a trigger begin right after the last batch before its start, and end right after its
 last batch. So damage between two triggers belongs to the later one, and unfinished bytes to none.
@@ -16,7 +16,14 @@ from kraftwire.log.directories.partition import Partition
 from kraftwire.log.queries.selection import Selection
 from kraftwire.log.segments.batch_order import BatchOrder
 from pyspark_kraftwire.options import Options
-from pyspark_kraftwire.planning.plan import Task, mark_at, pack, plan_partition, split_size
+from pyspark_kraftwire.planning.plan import (
+    Task,
+    largest_part,
+    mark_at,
+    pack_tasks,
+    plan_partition,
+    split_size,
+)
 from pyspark_kraftwire.split import Split
 from pyspark_kraftwire.streaming.tail import LogPosition, Tail
 
@@ -25,7 +32,7 @@ _UNCUT = 1 << 62
 
 @dataclass(frozen=True)
 class TriggerSpan:
-    """What a trigger reads of one partition: bytes by the base offset of each segment."""
+    """The bytes of one partition that a trigger reads, by the base offset of each segment."""
 
     partition: Partition
     selection: Selection
@@ -35,7 +42,6 @@ class TriggerSpan:
 
     @property
     def size(self) -> int:
-        """All bytes."""
         return sum(end - start for start, end in self.bytes.values())
 
 
@@ -52,18 +58,18 @@ def span_of(
             end = last.position if base == last.base else segment.size
             if begin < end:
                 found[base] = begin, end
-    # The end is told by its position: an offset that is damaged must not end the read.
+    # The end is a position: as an offset, a damaged batch could end the read too early.
     return TriggerSpan(
         partition, replace(selection, from_offset=start, to_offset=None), first, found
     )
 
 
 def plan_spans(spans: Iterable[TriggerSpan], options: Options) -> list[Task]:
-    """Return the splits of a trigger, by task."""
+    """Return the tasks of a trigger."""
     spans = list(spans)
     total = sum(span.size for span in spans)
     size = split_size(total, options)
-    return pack((split for span in spans for split in _splits(span, options, size)), size)
+    return pack_tasks((split for span in spans for split in _splits(span, options, size)), size)
 
 
 def _splits(span: TriggerSpan, options: Options, size: int) -> Iterator[Split]:
@@ -76,8 +82,8 @@ def _splits(span: TriggerSpan, options: Options, size: int) -> Iterator[Split]:
     inside = Partition(partition.directory, partition.name, files)
     if not inside.segments:
         return
-    # An index is read to cut a segment, all of it: not for the little that a trigger has.
-    is_small = max(end - start for start, end in span.bytes.values()) <= size + size // 2
+    # Cutting a segment reads its whole index, which a small trigger is not worth.
+    is_small = max(end - start for start, end in span.bytes.values()) <= largest_part(size)
     whole = replace(span.selection, from_offset=None, committed=None)
     for split in plan_partition(inside, whole, options, _UNCUT if is_small else size):
         low, high = span.bytes[split.file.base_offset]
@@ -92,7 +98,7 @@ def _splits(span: TriggerSpan, options: Options, size: int) -> Iterator[Split]:
 
 
 def _order(span: TriggerSpan, split: Split, start: int) -> BatchOrder:
-    """What is known about the batches before a position of a split."""
+    """Return what is known about the batches before a position in a split."""
     begin, file = span.begin, split.file
     if (file.base_offset, start) == (begin.base, begin.position):
         return span.partition.order(file, start, begin.next_offset)

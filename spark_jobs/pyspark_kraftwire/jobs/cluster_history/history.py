@@ -1,4 +1,4 @@
-"""`metadata_history`: the history of a cluster, as tables, out of its metadata log."""
+"""The tables of `metadata_history` as DataFrames."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _OPTIONS = "log"
 
 
 class History:
-    """The tables of a metadata log; `problems` counts what could not be read."""
+    """The tables of a metadata log; `problems` is the number of problems in it."""
 
     def __init__(self, rows: DataFrame, problems: int) -> None:
-        """`rows` are those of all tables."""
+        """`rows` are the rows of all tables."""
         self._rows = rows
         self.problems = problems
 
     def table(self, name: str) -> DataFrame:
-        """A table, in the order of the log."""
+        """Return a table, in the order of the log."""
         return self._rows.where(F.col(name).isNotNull()).select(f"{name}.*")
 
 
 @contextmanager
 def history(spark: SparkSession, log: MetadataLog) -> Iterator[History]:
-    """Replay a log, once for all tables; what cannot be read is printed on standard error."""
+    """Replay a log once for all tables; print on standard error what cannot be read."""
     spark.dataSource.register(_HistorySource)
     reader = spark.read.format(_HistorySource.name()).option(
         _OPTIONS, json.dumps(dict(log.options))

@@ -1,15 +1,14 @@
 """A metadata log replayed in one Spark task: its records become Arrow batches of the tables.
 
 The order of a metadata log is its meaning, so one task reads all of it. Each batch has the
-rows of one table, in the struct column called after it; the columns of the other tables are
-null. `problems` has what cannot be read. Nothing here knows Spark.
+rows of one table, in the struct column with its name; the columns of the other tables are null.
+The column `problems` reports what cannot be read. Nothing here knows Spark.
 
-A log whose beginning was deleted is replayed from the oldest snapshot that it reaches back to.
+If the start of the log was deleted, the replay starts from the oldest snapshot that it continues.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -23,13 +22,13 @@ from kraftwire.metadata.records.transactions import MetadataTransactions
 from kraftwire_wire.errors import KraftwireError
 from pyspark_kraftwire.columns.spark_types import TIMESTAMP, microseconds
 from pyspark_kraftwire.jobs.cluster_history.tables import TABLES, HistoryTables, TableRow
-from pyspark_kraftwire.options import FILE_SYSTEM, Mode, Options, parse_options
+from pyspark_kraftwire.options import FILE_SYSTEM, Mode, Options, parse_options, script_options
 from pyspark_kraftwire.planning.plan import requested_partitions, selection_of
 
 PROBLEMS = "problems"
 _PROBLEM = pa.struct([("reason", pa.string())])
 SCHEMA = pa.schema([*TABLES.items(), (PROBLEMS, _PROBLEM)])
-"""What a task yields."""
+"""The schema of the batches."""
 
 _MAX_ROWS = 8192
 _MILLISECONDS = pa.timestamp("ms", "UTC")
@@ -68,16 +67,15 @@ class MetadataLog:
 
 def find_log(paths: tuple[str, ...], options: Mapping[str, str]) -> MetadataLog:
     """Return the one metadata log below some paths; raise `KraftwireError` for none or several."""
-    named = {name.lower(): text for name, text in options.items()}
-    given = {"mode": Mode.PERMISSIVE.value, **named, "paths": json.dumps(paths)}
+    given = script_options(paths, options, mode=Mode.PERMISSIVE.value)
     for name in given:
         if name not in _ACCEPTED and not name.startswith(FILE_SYSTEM):
-            raise KraftwireError(f"option {name}: a history is of the whole log; leave it out")
+            raise KraftwireError(f"option {name}: leave it out, a history is of the whole log")
     return open_log(given)
 
 
 def open_log(options: Mapping[str, str]) -> MetadataLog:
-    """Return the log that complete options name; tasks find it again by them."""
+    """Open the log that complete options name; each task opens it again."""
     parsed = parse_options({**options, "decode": "metadata"})
     partition = _partition(parsed)
     base = oldest_base(partition)
@@ -94,10 +92,10 @@ def _partition(options: Options) -> Partition:
         raise KraftwireError(f"{where}: no segment of {METADATA_TOPIC}")
     if len(partitions) > 1:
         places = ", ".join(str(partition.directory) for partition in partitions)
-        raise KraftwireError(f"{where}: several metadata logs, name one of them: {places}")
+        raise KraftwireError(f"{where}: several metadata logs, name one: {places}")
     (partition,) = partitions
     if partition.segments[0].path.suffix == ".checkpoint":
-        raise KraftwireError(f"{where}: a snapshot, which has no history; name the log beside it")
+        raise KraftwireError(f"{where}: a snapshot has no history; name the log beside it")
     return partition
 
 
@@ -113,7 +111,7 @@ def replay(log: MetadataLog) -> Iterator[pa.RecordBatch]:
     if log.base is not None:
         for entry in read_snapshot(log.base, report, limit=log.limit):
             tables.add(entry, None, None)
-    for count, entry in enumerate(_effective(log, report)):
+    for count, entry in enumerate(_effective_records(log, report)):
         tables.add(entry, entry.offset, entry.timestamp)
         if count % _MAX_ROWS == 0:
             yield from _batches(tables.rows, _MAX_ROWS)
@@ -121,8 +119,8 @@ def replay(log: MetadataLog) -> Iterator[pa.RecordBatch]:
     yield from _batches({**tables.rows, PROBLEMS: problems}, 1)
 
 
-def _effective(log: MetadataLog, report: ProblemHandler) -> Iterator[MetadataRecord]:
-    """The records that take effect, in the order in which they do (KIP-868)."""
+def _effective_records(log: MetadataLog, report: ProblemHandler) -> Iterator[MetadataRecord]:
+    """Yield the records that take effect, in the order in which they do (KIP-868)."""
     transactions = MetadataTransactions(_ignore)
     for entry in LogReplay(log.partition, log.start, log.stop, report, limit=log.limit):
         yield from transactions.feed(entry)
@@ -133,7 +131,7 @@ def _ignore(problem: KraftwireError) -> None:
 
 
 def _batches(rows: Mapping[str, list[TableRow]], least: int) -> Iterator[pa.RecordBatch]:
-    """Take away and yield the rows of every table that has at least `least` of them."""
+    """Remove and yield the rows of every table that has at least `least` rows."""
     for name, found in rows.items():
         if len(found) >= least:
             columns = [

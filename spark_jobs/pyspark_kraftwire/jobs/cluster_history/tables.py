@@ -1,9 +1,8 @@
 """The rows of `metadata_history`: what each record of a metadata log changed, table by table.
 
-`HistoryTables` takes the records in the order in which they take effect, applies each to a
-`MetadataImage`, and adds rows for what it changed. What a record does to an image is up to
-`kraftwire.metadata`; this module knows only which table shows it. Records that do not fit the
-image add nothing.
+`HistoryTables` applies the records to a `MetadataImage`, in the order in which they take effect,
+and adds rows for what each changed. `kraftwire.metadata` decides what a record does to an image;
+this module only knows which table shows it. Records that cannot be applied add no rows.
 
 A row is a tuple in the order of its table's schema. Rows begin with the record's offset and
 timestamp, both None for the records of the snapshot that the history starts from.
@@ -137,23 +136,23 @@ _assignment: Callable[[PartitionRegistration], tuple[Any, ...]] = attrgetter(
 
 
 class _State(NamedTuple):
-    """A partition as the last row about it showed it; without parts once it was deleted."""
+    """The state of a partition that its last rows show; None and None after its deletion."""
 
     leadership: _Leadership | None
     assignment: tuple[Any, ...] | None
 
 
-_DELETED = _State(None, None)
+_NO_STATE = _State(None, None)
 _NO_LEADERSHIP = (None,) * 6
 _NO_ASSIGNMENT = (None,) * 4
 _NO_BROKER = (None,) * 7
 
 
 class HistoryTables:
-    """Feed it records with `add`; `rows` holds each table's rows, which the caller may take away.
+    """Turns records into rows; the caller may remove rows from `rows` at any time.
 
-    Topics get their row when their life ends, since the row shows both ends: `finish` adds
-    those that still exist, and puts all of them in the order of their creation.
+    A topic's row shows its creation and its deletion, so `finish` adds the rows of all topics, in
+    the order of their creation.
     """
 
     def __init__(self) -> None:
@@ -161,68 +160,68 @@ class HistoryTables:
         self._image = MetadataImage()
         self._states: dict[tuple[UUID, int], _State] = {}
         self._topics: list[list[Any]] = []
-        self._living: dict[UUID, list[Any]] = {}
+        self._existing: dict[UUID, list[Any]] = {}
 
     def add(self, entry: MetadataRecord, offset: int | None, timestamp: int | None) -> None:
         """Apply a record and add the rows for what it changed; `timestamp` is in ms."""
-        show = _SHOWN.get(type(entry.message))
+        handle = _HANDLERS.get(type(entry.message))
         try:
-            if show is None:
+            if handle is None:
                 self._image.apply(entry.message)
             else:
-                show(self, entry, (offset, timestamp))
+                handle(self, entry, (offset, timestamp))
         except CannotApply:
-            pass  # such a record does nothing in Kafka either
+            pass  # Kafka ignores such a record too
 
     def finish(self) -> None:
-        """Add the rows of the table of topics."""
+        """Add the rows of the table `topics`."""
         self.rows["topics"] += [tuple(row) for row in self._topics]
 
     # -- topics and partitions ---------------------------------------------------------------
 
-    def _topic(self, entry: MetadataRecord, when: TableRow) -> None:
+    def _create_topic(self, entry: MetadataRecord, when: TableRow) -> None:
         record = entry.message
         assert isinstance(record, kafka.TopicRecord)
         self._image.apply(record)
         row = [record.name, format_uuid(record.topic_id), *when, None, None]
         self._topics.append(row)
-        self._living[record.topic_id] = row
+        self._existing[record.topic_id] = row
 
-    def _removed(self, entry: MetadataRecord, when: TableRow) -> None:
+    def _remove_topic(self, entry: MetadataRecord, when: TableRow) -> None:
         record = entry.message
         assert isinstance(record, kafka.RemoveTopicRecord)
         topic = self._image.topics.topic(record.topic_id)
         self._image.apply(record)
-        self._living.pop(record.topic_id)[4:] = when
+        self._existing.pop(record.topic_id)[4:] = when
         for number in sorted(topic.partitions):
-            self._show(topic, number, None, DELETED, when)
+            self._add_partition_rows(topic, number, None, DELETED, when)
 
-    def _partition_changed(self, entry: MetadataRecord, when: TableRow) -> None:
+    def _change_partition(self, entry: MetadataRecord, when: TableRow) -> None:
         record = entry.message
         assert isinstance(record, kafka.PartitionRecord | kafka.PartitionChangeRecord)
         self._image.apply(record)
         change = CREATED if isinstance(record, kafka.PartitionRecord) else CHANGED
         topic = self._image.topics.by_id[record.topic_id]
         number = record.partition_id
-        self._show(topic, number, topic.partitions[number], change, when)
+        self._add_partition_rows(topic, number, topic.partitions[number], change, when)
 
-    def _cleared(self, entry: MetadataRecord, when: TableRow) -> None:
+    def _clear_elr(self, entry: MetadataRecord, when: TableRow) -> None:
         before = {
             (topic.id, number): partition.partition_epoch
             for topic in self._image.topics.by_id.values()
             for number, partition in topic.partitions.items()
         }
         self._image.apply(entry.message)
-        for topic_id, number in sorted(before, key=self._order):
+        for topic_id, number in sorted(before, key=self._name_and_number):
             topic = self._image.topics.by_id[topic_id]
             partition = topic.partitions[number]
             if partition.partition_epoch != before[topic_id, number]:
-                self._show(topic, number, partition, CLEARED, when)
+                self._add_partition_rows(topic, number, partition, CLEARED, when)
 
-    def _order(self, key: tuple[UUID, int]) -> tuple[str, int]:
+    def _name_and_number(self, key: tuple[UUID, int]) -> tuple[str, int]:
         return self._image.topics.by_id[key[0]].name, key[1]
 
-    def _show(
+    def _add_partition_rows(
         self,
         topic: TopicImage,
         number: int,
@@ -230,9 +229,9 @@ class HistoryTables:
         change: str,
         when: TableRow,
     ) -> None:
-        """Add a partition's rows; None stands for one that was deleted."""
-        before = self._states.get((topic.id, number), _DELETED)
-        now = _DELETED
+        """Add rows for what changed in a partition; None means that it was deleted."""
+        before = self._states.get((topic.id, number), _NO_STATE)
+        now = _NO_STATE
         if partition is not None:
             now = _State(_leadership(partition), _assignment(partition))
         self._states[topic.id, number] = now
@@ -241,7 +240,7 @@ class HistoryTables:
         always = change in (CREATED, DELETED)
         if always or now.assignment != before.assignment:
             *replicas, directories = now.assignment or _NO_ASSIGNMENT
-            self.rows["partitions"].append((*which, *replicas, _texts(directories), epoch))
+            self.rows["partitions"].append((*which, *replicas, _uuid_strings(directories), epoch))
         if always or now.leadership != before.leadership:
             previous = before.leadership or _NO_LEADERSHIP
             shown = now.leadership or _NO_LEADERSHIP
@@ -249,36 +248,10 @@ class HistoryTables:
 
     # -- brokers -----------------------------------------------------------------------------
 
-    def _registered(self, entry: MetadataRecord, when: TableRow) -> None:
-        record = entry.message
-        assert isinstance(record, kafka.RegisterBrokerRecord)
-        self._broker(entry, record.broker_id, record.broker_epoch, REGISTERED, when)
-
-    def _unregistered(self, entry: MetadataRecord, when: TableRow) -> None:
-        record = entry.message
-        assert isinstance(record, kafka.UnregisterBrokerRecord)
-        if record.broker_id in self._image.brokers.by_id:
-            self._broker(entry, record.broker_id, record.broker_epoch, UNREGISTERED, when)
-
-    def _fenced(self, entry: MetadataRecord, when: TableRow) -> None:
-        record = entry.message
-        assert isinstance(record, kafka.FenceBrokerRecord | kafka.UnfenceBrokerRecord)
-        event = _FENCED if isinstance(record, kafka.FenceBrokerRecord) else _UNFENCED
-        self._broker(entry, record.id, record.epoch, event, when)
-
-    def _broker_changed(self, entry: MetadataRecord, when: TableRow) -> None:
-        record = entry.message
-        assert isinstance(record, kafka.BrokerRegistrationChangeRecord)
-        event = CHANGED
-        if record.fenced in (FENCE, UNFENCE):
-            event = _FENCED if record.fenced == FENCE else _UNFENCED
-        elif record.in_controlled_shutdown:
-            event = _SHUTTING_DOWN
-        self._broker(entry, record.broker_id, record.broker_epoch, event, when)
-
-    def _broker(
-        self, entry: MetadataRecord, number: int, epoch: int, event: str, when: TableRow
-    ) -> None:
+    def _change_broker(self, entry: MetadataRecord, when: TableRow) -> None:
+        number, epoch, event = _BROKER_EVENTS[type(entry.message)](entry.message)
+        if event == UNREGISTERED and number not in self._image.brokers.by_id:
+            return
         self._image.apply(entry.message)
         broker = self._image.brokers.by_id.get(number)
         state = _NO_BROKER if broker is None else _state_of(broker)
@@ -286,7 +259,7 @@ class HistoryTables:
 
     # -- the quorum --------------------------------------------------------------------------
 
-    def _voters(self, entry: MetadataRecord, when: TableRow) -> None:
+    def _change_voters(self, entry: MetadataRecord, when: TableRow) -> None:
         self._image.apply(entry.message)
         for number, voter in sorted(self._image.voters.items()):
             row = (
@@ -296,7 +269,7 @@ class HistoryTables:
             )
             self.rows["voters"].append(row)
 
-    def _leader(self, entry: MetadataRecord, when: TableRow) -> None:
+    def _change_leader(self, entry: MetadataRecord, when: TableRow) -> None:
         record = entry.message
         assert isinstance(record, kafka.LeaderChangeMessage)
         voters = [voter.voter_id for voter in record.voters]
@@ -305,24 +278,38 @@ class HistoryTables:
         self.rows["leader_epochs"].append(row)
 
 
-_SHOWN: dict[type, Callable[[HistoryTables, MetadataRecord, TableRow], None]] = {
-    kafka.TopicRecord: HistoryTables._topic,
-    kafka.RemoveTopicRecord: HistoryTables._removed,
-    kafka.PartitionRecord: HistoryTables._partition_changed,
-    kafka.PartitionChangeRecord: HistoryTables._partition_changed,
-    kafka.ClearElrRecord: HistoryTables._cleared,
-    kafka.RegisterBrokerRecord: HistoryTables._registered,
-    kafka.UnregisterBrokerRecord: HistoryTables._unregistered,
-    kafka.FenceBrokerRecord: HistoryTables._fenced,
-    kafka.UnfenceBrokerRecord: HistoryTables._fenced,
-    kafka.BrokerRegistrationChangeRecord: HistoryTables._broker_changed,
-    kafka.VotersRecord: HistoryTables._voters,
-    kafka.LeaderChangeMessage: HistoryTables._leader,
+_BROKER_EVENTS: dict[type, Callable[[Any], tuple[int, int, str]]] = {
+    kafka.RegisterBrokerRecord: lambda one: (one.broker_id, one.broker_epoch, REGISTERED),
+    kafka.UnregisterBrokerRecord: lambda one: (one.broker_id, one.broker_epoch, UNREGISTERED),
+    kafka.FenceBrokerRecord: lambda one: (one.id, one.epoch, _FENCED),
+    kafka.UnfenceBrokerRecord: lambda one: (one.id, one.epoch, _UNFENCED),
+    kafka.BrokerRegistrationChangeRecord: (
+        lambda one: (one.broker_id, one.broker_epoch, _change_of(one))
+    ),
+}
+"""Return the broker's id, its epoch and the event of each record about brokers."""
+
+
+def _change_of(record: kafka.BrokerRegistrationChangeRecord) -> str:
+    if record.fenced in (FENCE, UNFENCE):
+        return _FENCED if record.fenced == FENCE else _UNFENCED
+    return _SHUTTING_DOWN if record.in_controlled_shutdown else CHANGED
+
+
+_HANDLERS: dict[type, Callable[[HistoryTables, MetadataRecord, TableRow], None]] = {
+    kafka.TopicRecord: HistoryTables._create_topic,
+    kafka.RemoveTopicRecord: HistoryTables._remove_topic,
+    kafka.PartitionRecord: HistoryTables._change_partition,
+    kafka.PartitionChangeRecord: HistoryTables._change_partition,
+    kafka.ClearElrRecord: HistoryTables._clear_elr,
+    kafka.VotersRecord: HistoryTables._change_voters,
+    kafka.LeaderChangeMessage: HistoryTables._change_leader,
+    **dict.fromkeys(_BROKER_EVENTS, HistoryTables._change_broker),
 }
 """The records that some table shows; the others are only applied."""
 
 
-def _texts(ids: tuple[UUID, ...] | None) -> list[str] | None:
+def _uuid_strings(ids: tuple[UUID, ...] | None) -> list[str] | None:
     return None if ids is None else [format_uuid(one) for one in ids]
 
 
@@ -331,13 +318,13 @@ def _listener(at: NodeEndpoint) -> dict[str, object]:
 
 
 def _state_of(broker: BrokerRegistration) -> TableRow:
-    """The columns of the table of brokers that show the registration."""
+    """Return the columns of the table `brokers` that show the registration."""
     return (
         format_uuid(broker.incarnation_id),
         [{**_listener(at), "security_protocol": at.security_protocol} for at in broker.endpoints],
         broker.rack,
         broker.fenced,
         broker.in_controlled_shutdown,
-        _texts(broker.log_dirs),
-        _texts(broker.cordoned_log_dirs),
+        _uuid_strings(broker.log_dirs),
+        _uuid_strings(broker.cordoned_log_dirs),
     )

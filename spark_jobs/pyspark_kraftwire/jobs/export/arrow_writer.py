@@ -1,14 +1,14 @@
-"""Segments to Parquet, written with pyarrow inside the tasks: no row goes through the JVM.
+"""Writes segments to Parquet with pyarrow inside the tasks: no row goes through the JVM.
 
 Rules:
-- a split becomes one file, named after the first offset of its segment and its position
-  there, below `topic=.../partition=.../`; its bytes depend on the split and the options;
-- a file is there when it is whole (`jobs.outputs`); what is finished is noted beside the
-  data, with its counts, so that a run that was killed goes on where it was;
-- types are those that Spark's own writer makes, as Spark reads them back.
+- a split becomes one file in `topic=.../partition=.../`, named after the base offset of its segment
+  and its position there; the file's bytes depend only on the split and the options;
+- a file appears only when it is complete (`outputs`); a note with its counts is written beside the
+  data, so that a killed run can be resumed;
+- the types are those that Spark's own writer writes and reads.
 
-Columns whose values come in order are stored as differences, those of bytes as they are;
-only what repeats gets a dictionary. Offsets and timestamps have statistics to prune by.
+Ascending columns are stored as differences, keys and values as they are; only repetitive columns
+have a dictionary. Offsets and timestamps have statistics for pruning.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ from pyspark_kraftwire.split import Split
 
 GROUP_BYTES = 128 << 20
 GROUP_ROWS = 1_000_000
-"""Row groups end at the first of both; bytes are those of Arrow."""
+"""A row group ends when it reaches either; bytes are those of Arrow."""
 
 CODECS = ("zstd", "snappy", "gzip", "lz4", "none")
 ZSTD_LEVEL = 3
-"""As Spark's own writer has it; pyarrow's is 1."""
+"""The default of Spark's own writer; pyarrow's is 1."""
 
 DONE = "_kraftwire/done"
-"""Where it is noted what is finished."""
+"""The directory of the notes about finished parts."""
 
 _PARTITIONED = ("topic", "partition")
 _ASCENDING = ("offset", "timestamp", "batchPosition", "sequence")
 _STATISTICS = ("offset", "timestamp")
 _NO_DICTIONARY = ("key", "value", *_ASCENDING)
-_NO_NAME = "__HIVE_DEFAULT_PARTITION__"
-"""What stands in paths for null, to Spark as to Hive."""
+_NULL_NAME = "__HIVE_DEFAULT_PARTITION__"
+"""Null in paths, for Spark and Hive."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportPart:
-    """A split, the name of the file that it becomes, and the first offset behind its segment."""
+    """A split, the name of its file, and the first offset after its segment."""
 
     split: Split
     name: str
@@ -64,12 +64,12 @@ class ExportPart:
 
 
 class ExportedPart(NamedTuple):
-    """What became of a piece: its counts, and the bytes of its file, None where it has none.
+    """The result of a part: its counts, and the size of its file, None if it has no rows.
 
-    `error` says why it could not be read, where the options have that end the export.
+    `error` says why the part could not be read, if the options make that end the export.
     """
 
-    piece: str
+    name: str
     counts: PartitionCounts
     size: int | None
     error: str | None = None
@@ -77,18 +77,18 @@ class ExportedPart(NamedTuple):
 
 @dataclass(frozen=True)
 class Parquet:
-    """How files are compressed; `level` is the codec's own, None for the usual one."""
+    """The compression of the files; a `level` of None is the codec's default."""
 
     codec: str = "zstd"
     level: int | None = None
 
     def open(self, sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
-        """A writer of a file to a stream."""
+        """Return a writer of a file to a stream."""
         level = self.level
         if level is None and self.codec == "zstd":
             level = ZSTD_LEVEL
         encodings = {name: "DELTA_BINARY_PACKED" for name in _ASCENDING if name in schema.names}
-        repeated = [
+        repetitive = [
             path
             for field in schema
             if field.name not in _NO_DICTIONARY
@@ -99,7 +99,7 @@ class Parquet:
             schema,
             compression=self.codec,
             compression_level=level,
-            use_dictionary=repeated,
+            use_dictionary=repetitive,
             column_encoding=encodings or None,
             write_statistics=[name for name in _STATISTICS if name in schema.names],
             store_schema=False,
@@ -107,7 +107,7 @@ class Parquet:
 
 
 def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:
-    """The columns of Parquet that a column of Arrow becomes."""
+    """Yield the Parquet columns of an Arrow column."""
     if pa.types.is_struct(kind):
         for field in kind:
             yield from _leaves(f"{path}.{field.name}", field.type)
@@ -119,30 +119,30 @@ def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class ExportPlan:
-    """What an export writes, as tasks; no two pieces have one name."""
+    """The tasks of an export; each part has a name of its own."""
 
     options: Options
     kinds: Sequence[RecordKind]
-    """The kinds of typed records that there are columns for."""
+    """The kinds of typed records that have columns."""
     tasks: Sequence[tuple[ExportPart, ...]]
 
     @property
-    def pieces(self) -> list[ExportPart]:
-        """All that is to be written."""
-        return [piece for task in self.tasks for piece in task]
+    def parts(self) -> list[ExportPart]:
+        """The parts of all tasks."""
+        return [part for task in self.tasks for part in task]
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns: those of a read, but for structs without a field.
+        """The columns of a read, except structs without fields, which Parquet does not have.
 
-        Parquet has no such structs; `type` says which records they would stand in.
+        The column `type` still shows the records of such a kind.
         """
         schema = default_schema(self.options, self.kinds)
         return pa.schema([field for field in schema if any(True for _ in _leaves("", field.type))])
 
 
 def plan_export(options: Options) -> ExportPlan:
-    """What is to be written of what the options ask for; `KraftwireError` for nothing."""
+    """Plan the export that the options select; raise `KraftwireError` if that is nothing."""
     partitions = requested_partitions(options)
     logs = logs_of(partitions) if options.decode == AUTO else ()
     return ExportPlan(options, requested_kinds(options, logs), _tasks(partitions, options))
@@ -154,32 +154,32 @@ def _tasks(partitions: Sequence[Partition], options: Options) -> list[tuple[Expo
         for partition in partitions
         for segment in partition.segments
     }
-    taken: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     tasks = []
     for task in plan_partitions(partitions, options):
-        pieces = []
+        parts = []
         for split in task:
             name = _file_name(split)
-            number = taken[name] = taken.get(name, -1) + 1
-            # Copies of segments may have the same offsets; they are told apart by their order.
+            number = numbers[name] = numbers.get(name, -1) + 1
+            # Copies of a segment may have the same offsets; a number makes their names differ.
             name = f"{name}-{number}.parquet" if number else f"{name}.parquet"
-            pieces.append(ExportPart(split, name, following.get(split.file)))
-        tasks.append(tuple(pieces))
+            parts.append(ExportPart(split, name, following.get(split.file)))
+        tasks.append(tuple(parts))
     return tasks
 
 
 def _file_name(split: Split) -> str:
-    topic = _NO_NAME if split.topic is None else split.topic
-    partition = _NO_NAME if split.partition is None else split.partition
+    topic = _NULL_NAME if split.topic is None else split.topic
+    partition = _NULL_NAME if split.partition is None else split.partition
     part = f"part-{split.file.base_offset:020}-{split.start:010}"
     return f"topic={topic}/partition={partition}/{part}"
 
 
 @dataclass(frozen=True)
 class ExportWriter:
-    """Writes pieces; it goes to the tasks."""
+    """Writes parts; it is sent to the tasks."""
 
-    reading: SplitReader
+    reader: SplitReader
     schema: pa.Schema
     """The columns of the files."""
     output: OutputDirectory
@@ -187,56 +187,56 @@ class ExportWriter:
 
     @classmethod
     def of(cls, plan: ExportPlan, output: OutputDirectory, parquet: Parquet) -> ExportWriter:
-        """A writer of what is planned."""
+        """Return the writer of a plan."""
         options, schema = plan.options, plan.schema
         file_schema = pa.schema([field for field in schema if field.name not in _PARTITIONED])
         read = options
         if options.mode is Mode.DROPMALFORMED:
-            read = replace(options, mode=Mode.PERMISSIVE)  # to count what is left out
+            read = replace(options, mode=Mode.PERMISSIVE)  # to count the dropped bytes
             schema = schema.append(pa.field(options.corrupt_column, CORRUPT_RECORD))
-        wanted = [field for field in schema if field.name not in _PARTITIONED]
+        fields = [field for field in schema if field.name not in _PARTITIONED]
         return cls(
-            SplitReader(read, project(pa.schema(wanted), read, plan.kinds)),
+            SplitReader(read, project(pa.schema(fields), read, plan.kinds)),
             file_schema,
             output,
             parquet,
         )
 
-    def write(self, pieces: Iterable[ExportPart]) -> Iterator[ExportedPart]:
-        """Write some pieces, one after the other, and note each when it is finished."""
-        for piece in pieces:
-            split = piece.split
+    def write(self, parts: Iterable[ExportPart]) -> Iterator[ExportedPart]:
+        """Write parts one after another, and write a note about each finished one."""
+        for part in parts:
+            split = part.split
             counts = PartitionCounts(split.topic, split.partition, split.size)
             try:
-                size = self._write(piece, counts)
+                size = self._write(part, counts)
             except KraftwireError as error:
-                yield ExportedPart(piece.name, counts, None, str(error))
+                yield ExportedPart(part.name, counts, None, str(error))
                 continue
             if counts.corrupt:
                 positions = [bad.position for bad in counts.corrupt if bad.offset is None]
-                counts.lost = lost_offsets(split, positions, piece.following)
+                counts.lost = lost_offsets(split, positions, part.following)
             note = {"size": size, "counts": counts.to_json()}
-            self.output.write(f"{DONE}/{piece.name}.json", json.dumps(note).encode())
-            yield ExportedPart(piece.name, counts, size)
+            self.output.write(f"{DONE}/{part.name}.json", json.dumps(note).encode())
+            yield ExportedPart(part.name, counts, size)
 
-    def _write(self, piece: ExportPart, counts: PartitionCounts) -> int | None:
-        """Write the file of a piece, where it has rows; its bytes."""
-        groups = _row_groups(self._rows(piece, counts))
+    def _write(self, part: ExportPart, counts: PartitionCounts) -> int | None:
+        """Write the file of a part; return its size, or None if there are no rows."""
+        groups = _row_groups(self._rows(part, counts))
         first = next(groups, None)
         if first is None:
             return None
-        with self.output.create(piece.name) as sink:
+        with self.output.create(part.name) as sink:
             with self.parquet.open(sink, self.schema) as writer:
                 writer.write_table(first, row_group_size=first.num_rows)
                 for table in groups:
                     writer.write_table(table, row_group_size=table.num_rows)
             return int(sink.tell())
 
-    def _rows(self, piece: ExportPart, counts: PartitionCounts) -> Iterator[pa.RecordBatch]:
-        """The rows of a file, counted."""
+    def _rows(self, part: ExportPart, counts: PartitionCounts) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a file and count them."""
         names = self.schema.names
-        corrupt = self.reading.wanted.corrupt_name
-        for batch in self.reading.read([piece.split]):
+        corrupt = self.reader.projection.corrupt_name
+        for batch in self.reader.read([part.split]):
             bad = batch.column(corrupt) if corrupt is not None else None
             if bad is not None and bad.null_count < len(bad):
                 counts.corrupt += _corrupt(bad, batch.column("offset"))
@@ -250,10 +250,10 @@ class ExportWriter:
 
 
 def _corrupt(bad: pa.StructArray, offsets: pa.Array) -> Iterator[CorruptBytes]:
-    """What a batch says of bytes, and of records, that cannot be read."""
+    """Yield what a batch reports about unreadable bytes and records."""
     for row in pc.indices_nonzero(bad.is_valid()).to_pylist():
-        said = {name: bad.field(name)[row].as_py() for name in ("file", "position", "reason")}
-        yield CorruptBytes(said["file"], said["position"], offsets[row].as_py(), said["reason"])
+        report = {name: bad.field(name)[row].as_py() for name in ("file", "position", "reason")}
+        yield CorruptBytes(offset=offsets[row].as_py(), **report)
 
 
 def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -270,19 +270,19 @@ def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def finished(output: OutputDirectory, pieces: Sequence[ExportPart]) -> dict[str, ExportedPart]:
-    """The pieces that an earlier run has finished and whose files are still whole, by name."""
-    noted = output.sizes(DONE)
-    if not noted:
+def finished_parts(output: OutputDirectory, parts: Sequence[ExportPart]) -> dict[str, ExportedPart]:
+    """Return the parts that an earlier run finished and whose files are complete, by name."""
+    notes = output.sizes(DONE)
+    if not notes:
         return {}
     sizes = output.sizes()
     found = {}
-    for piece in pieces:
-        name = f"{DONE}/{piece.name}.json"
-        data = output.read(name) if name in noted else None
+    for part in parts:
+        name = f"{DONE}/{part.name}.json"
+        data = output.read(name) if name in notes else None
         if data is not None:
             note = json.loads(data)
-            if note["size"] == sizes.get(piece.name):
+            if note["size"] == sizes.get(part.name):
                 counts = PartitionCounts.from_json(note["counts"])
-                found[piece.name] = ExportedPart(piece.name, counts, note["size"])
+                found[part.name] = ExportedPart(part.name, counts, note["size"])
     return found

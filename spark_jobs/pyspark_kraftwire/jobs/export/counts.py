@@ -1,4 +1,4 @@
-"""What an export says at its end: counts of partitions, lost offsets, what could not be read."""
+"""The report of an export: counts of each partition, lost offsets, unreadable bytes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kraftwire.console.output import print_json, print_table, without_empty
 
 
 class LostOffsets(NamedTuple):
-    """Offsets that damage took, both ends included, as far as the offsets around it tell.
+    """Offsets from `first` to `last` that were lost to damage, by the offsets around it.
 
-    `last` is None where nothing follows. Compaction may have taken some of them before.
+    `last` is None if nothing follows. Compaction may have removed some of them before.
     """
 
     first: int
@@ -24,7 +24,7 @@ class LostOffsets(NamedTuple):
 
 
 class CorruptBytes(NamedTuple):
-    """Bytes that cannot be read: `position` in `file`; of one record also its offset."""
+    """Unreadable bytes at a position in a file; `offset` is set if they are one record."""
 
     file: str
     position: int
@@ -34,7 +34,7 @@ class CorruptBytes(NamedTuple):
 
 @dataclass
 class PartitionCounts:
-    """What was read of a partition, or of a part of one; `bytes` are those of the segments."""
+    """The counts of a partition or a part of one; `bytes` counts bytes of segments."""
 
     topic: str | None
     partition: int | None
@@ -46,33 +46,32 @@ class PartitionCounts:
     corrupt: list[CorruptBytes] = field(default_factory=list)
 
     def add_offsets(self, records: int, first: int | None, last: int | None) -> None:
-        """Count records, by their number and their bounds."""
+        """Add a number of records with their first and last offset."""
         self.records += records
         bounds = [first, self.first_offset, last, self.last_offset]
         known = [offset for offset in bounds if offset is not None]
         self.first_offset, self.last_offset = min(known, default=None), max(known, default=None)
 
     def add(self, other: PartitionCounts) -> None:
-        """Take in what was read of another part."""
+        """Add the counts of another part."""
         self.bytes += other.bytes
         self.add_offsets(other.records, other.first_offset, other.last_offset)
         self.lost += other.lost
         self.corrupt += other.corrupt
 
     def to_json(self) -> dict[str, Any]:
-        """As an object for `from_json`."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, obj: dict[str, Any]) -> PartitionCounts:
-        """What `to_json` has made, be it out of JSON."""
+        """Return the counts that `to_json` returned, possibly parsed from JSON."""
         lost = [LostOffsets(*one) for one in obj["lost"]]
         corrupt = [CorruptBytes(*one) for one in obj["corrupt"]]
         return cls(**{**obj, "lost": lost, "corrupt": corrupt})
 
 
 def by_partition(parts: Iterable[PartitionCounts]) -> list[PartitionCounts]:
-    """The counts of whole partitions, in their order."""
+    """Return the counts of whole partitions, in their order."""
     found: dict[tuple[str | None, int | None], PartitionCounts] = {}
     for part in parts:
         key = part.topic, part.partition
@@ -86,7 +85,7 @@ def by_partition(parts: Iterable[PartitionCounts]) -> list[PartitionCounts]:
 
 
 def print_counts(partitions: Iterable[PartitionCounts], *, as_json: bool) -> None:
-    """The report, on standard output."""
+    """Print the report on standard output."""
     partitions = list(partitions)
     if not partitions:
         click.echo("nothing was written: the segments are empty", err=True)

@@ -1,7 +1,7 @@
-"""Which offsets damage took: those between the batches on both of its sides.
+"""Finds the offsets lost to damage: those between the batches on both sides of it.
 
-Only splits with damage are gone over again for it. Gaps without damage, as compaction leaves
-them, are none of this.
+Only splits with damage are scanned again. Gaps without damage, which compaction leaves, do not
+count.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from pyspark_kraftwire.split import Split
 def lost_offsets(
     split: Split, unreadable: Collection[int], following: int | None
 ) -> list[LostOffsets]:
-    """The offsets that are lost of a split.
+    """Return the lost offsets of a split.
 
-    `unreadable` are the positions of what could not be read, among them batches with a right
-    CRC whose records cannot be taken apart. `following` is the first offset of the segment
-    behind this, None where there is none.
+    `unreadable` are the positions of unreadable bytes, including batches with a valid CRC whose
+    records cannot be decoded. `following` is the first offset of the next segment, if there is one.
     """
     with split.open() as source:
         return list(_lost(split, source, frozenset(unreadable), following))

@@ -1,13 +1,11 @@
-"""`decode_segments`: directories of segments to Parquet, or to any format of Spark's.
+"""`decode_segments`: exports directories of segments to Parquet, or to any other format of Spark.
 
-What is asked for is planned without Spark, so that a wrong path or option is said at once.
-Damage does not stop an export unless `mode=FAILFAST` is among the options: it is left out
-and reported.
+An export is planned without Spark, so that a wrong path or option is reported immediately. Damage
+does not stop it unless the options have `mode=FAILFAST`: it is left out and reported.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -23,7 +21,7 @@ from pyspark_kraftwire.jobs.export.arrow_writer import (
     ExportPlan,
     ExportWriter,
     Parquet,
-    finished,
+    finished_parts,
     plan_export,
 )
 from pyspark_kraftwire.jobs.export.counts import PartitionCounts, by_partition
@@ -36,8 +34,8 @@ from pyspark_kraftwire.jobs.export.spark_writer import (
     plan_groups,
 )
 from pyspark_kraftwire.jobs.export.state import begin, fingerprint
-from pyspark_kraftwire.jobs.session import telling
-from pyspark_kraftwire.options import Mode, parse_options
+from pyspark_kraftwire.jobs.session import reporting_progress
+from pyspark_kraftwire.options import Mode, parse_options, script_options
 
 WRITERS = ("arrow", "spark")
 _NAME = "decode_segments"
@@ -45,9 +43,9 @@ _NAME = "decode_segments"
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """What an export is asked for: `options` are those of the source, with the paths.
+    """The arguments of an export; `options` are those of the source, with the paths.
 
-    `out` is None for formats that are no files; `group_bytes` is for the Spark writer.
+    `out` is None for formats without files; `group_bytes` is for the Spark writer.
     """
 
     options: Mapping[str, str]
@@ -63,12 +61,11 @@ class ExportRequest:
     def of(
         cls, paths: tuple[str, ...], out: str | None, options: Mapping[str, str]
     ) -> ExportRequest:
-        """A request for Parquet, with what is usual."""
-        named = {name.lower(): text for name, text in options.items()}
-        return cls({"mode": Mode.DROPMALFORMED.value, **named, "paths": json.dumps(paths)}, out)
+        """Return a request for Parquet with the defaults."""
+        return cls(script_options(paths, options, mode=Mode.DROPMALFORMED.value), out)
 
     def how(self) -> dict[str, object]:
-        """All but the source's options that an export depends on."""
+        """Return everything that the export depends on except the source's options."""
         return {
             "format": self.format,
             "writer": self.writer,
@@ -80,12 +77,12 @@ class ExportRequest:
 
 @dataclass(frozen=True)
 class Export:
-    """An export that is planned, with where it goes; `goes_on` says that it was begun before."""
+    """A planned export and its output; `is_resumed` says whether an earlier run started it."""
 
     request: ExportRequest
     plan: ExportPlan
     output: OutputDirectory | None
-    goes_on: bool
+    is_resumed: bool
 
 
 def prepare(request: ExportRequest) -> Export:
@@ -93,46 +90,46 @@ def prepare(request: ExportRequest) -> Export:
     _check(request)
     plan = plan_export(parse_options(request.options))
     if request.out is None:
-        return Export(request, plan, None, goes_on=False)
+        return Export(request, plan, None, is_resumed=False)
     output = open_output(request.out)
-    splits = [piece.split for piece in plan.pieces]
-    goes_on = begin(output, fingerprint(splits, request.options, request.how()))
-    return Export(request, plan, output, goes_on)
+    splits = [part.split for part in plan.parts]
+    is_resumed = begin(output, fingerprint(splits, request.options, request.how()))
+    return Export(request, plan, output, is_resumed)
 
 
 def _check(request: ExportRequest) -> None:
     is_file = request.format.lower() in FILES
     if request.writer == "arrow" and request.format.lower() != "parquet":
-        reason = "the arrow writer writes parquet alone; --writer spark writes any format"
+        reason = "the arrow writer only writes parquet; --writer spark writes any format"
         raise KraftwireError(f"--format {request.format}: {reason}")
     if request.writer == "arrow" and request.write_options:
-        raise KraftwireError("--write-option is for --writer spark")
+        raise KraftwireError("--write-option needs --writer spark")
     if request.writer == "spark" and request.level is not None:
-        raise KraftwireError("--level is for --writer arrow; Spark's is a setting of its own")
+        raise KraftwireError("--level needs --writer arrow; for --writer spark use --write-option")
     if is_file and request.out is None:
-        raise KraftwireError(f"--out says where the {request.format} files go")
+        raise KraftwireError(f"name a directory for the {request.format} files with --out")
     if not is_file and request.out is not None:
-        reason = "it is no format of files: name its target with --write-option, without --out"
+        reason = "it has no files: leave out --out and name its target with --write-option"
         raise KraftwireError(f"--format {request.format}: {reason}")
     if request.codec is not None and request.codec not in CODECS and request.writer == "arrow":
         raise KraftwireError(f"--codec {request.codec}: there are {', '.join(CODECS)}")
 
 
 def run(spark: SparkSession, export: Export) -> list[PartitionCounts]:
-    """Write what is not finished; the counts of all partitions, of earlier runs too."""
+    """Write what is not finished yet; return the counts of all partitions, also of earlier runs."""
     if export.request.writer == "arrow":
-        return _by_arrow(spark, export)
-    return _by_spark(spark, export)
+        return _run_arrow(spark, export)
+    return _run_spark(spark, export)
 
 
-def _by_arrow(spark: SparkSession, export: Export) -> list[PartitionCounts]:
+def _run_arrow(spark: SparkSession, export: Export) -> list[PartitionCounts]:
     output = export.output
-    assert output is not None, "Parquet is files"
-    request, pieces = export.request, export.plan.pieces
-    done = finished(output, pieces) if export.goes_on else {}
-    left = [[piece for piece in task if piece.name not in done] for task in export.plan.tasks]
+    assert output is not None, "Parquet has files"
+    request, parts = export.request, export.plan.parts
+    done = finished_parts(output, parts) if export.is_resumed else {}
+    left = [[part for part in task if part.name not in done] for task in export.plan.tasks]
     left = [task for task in left if task]
-    _note_finished(len(done), len(pieces), "file")
+    _note_finished(len(done), len(parts), "file")
     writer = ExportWriter.of(export.plan, output, Parquet(request.codec or "zstd", request.level))
     context = spark.sparkContext
     read = context.accumulator(0)
@@ -143,19 +140,19 @@ def _by_arrow(spark: SparkSession, export: Export) -> list[PartitionCounts]:
                 read.add(written.counts.bytes)
                 yield written
 
-    total = sum(piece.split.size for task in left for piece in task)
+    total = sum(part.split.size for task in left for part in task)
     written: list[ExportedPart] = []
     if left:
-        with telling(total, _NAME, lambda: int(read.value)):
+        with reporting_progress(total, _NAME, lambda: int(read.value)):
             written = context.parallelize(left, len(left)).mapPartitions(write).collect()
     for one in written:
         if one.error is not None:
             raise CouldNotDoIt(one.error)
-    found = done | {one.piece: one for one in written}
-    return by_partition(found[piece.name].counts for piece in pieces)
+    found = done | {one.name: one for one in written}
+    return by_partition(found[part.name].counts for part in parts)
 
 
-def _by_spark(spark: SparkSession, export: Export) -> list[PartitionCounts]:
+def _run_spark(spark: SparkSession, export: Export) -> list[PartitionCounts]:
     request, output = export.request, export.output
     codec = request.codec or ("zstd" if request.format.lower() in ("parquet", "orc") else None)
     given = {"compression": codec} if codec is not None else {}
@@ -164,13 +161,13 @@ def _by_spark(spark: SparkSession, export: Export) -> list[PartitionCounts]:
         spark, request.format, {**given, **request.write_options}, plan.options, plan.schema
     )
     size = request.group_bytes if output is not None else 1 << 63
-    groups = plan_groups(plan.pieces, request.options, size)
+    groups = plan_groups(plan.parts, request.options, size)
     done = finished_groups(output, groups) if output is not None else {}
     _note_finished(len(done), len(groups), "group")
     left = [group for group in groups if group.number not in done]
     counts = [one for parts in done.values() for one in parts]
     read = 0
-    with telling(sum(group.bytes for group in left), _NAME, lambda: read):
+    with reporting_progress(sum(group.bytes for group in left), _NAME, lambda: read):
         for group in left:
             counts += writer.append(group) if output is None else writer.replace(group, output)
             read += group.bytes

@@ -1,8 +1,8 @@
-"""Directories that files are written to: of this machine, or of what else pyarrow can open.
+"""Output directories on this machine, or in any file system that pyarrow can open.
 
-A file is there as a whole or not at all: it is written under a temporary name of its own and
-renamed, so that tasks which are tried twice, or outlive their job, cannot spoil one another.
-Names that begin with `_` or `.` are none of the data to Spark.
+A file exists completely or not at all: it is written under a unique temporary name and renamed, so
+that tasks that are retried or outlive their job cannot damage each other's files. Spark ignores
+names that begin with `_` or `.`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _CREDENTIALS = re.compile(r"//[^/@\s]*@")
 _TEMPORARY = ".tmp"
 _STAGING = ".spark-staging-"
-"""How the directories begin that Spark writes partitions to before they are put in place."""
+"""The prefix of directories in which Spark writes partitions before it moves them."""
 
 
 class OutputDirectory:
-    """A directory; it is pickled as the file system of pyarrow and the path there."""
+    """A directory; it is pickled as a pyarrow file system and a path there."""
 
     def __init__(self, file_system: Any, base: str) -> None:
         """`file_system` is a `pyarrow.fs.FileSystem`."""
@@ -34,11 +34,11 @@ class OutputDirectory:
         self._base = base
 
     def path(self, name: str) -> str:
-        """The path of what has a name in the directory."""
+        """Return the path of a name in the directory."""
         return f"{self._base}/{name}"
 
     def read(self, name: str) -> bytes | None:
-        """All of a file; None where there is none."""
+        """Return the content of a file, or None if it does not exist."""
         try:
             with self._fs.open_input_stream(self.path(name)) as stream:
                 data: bytes = stream.read()
@@ -47,13 +47,13 @@ class OutputDirectory:
         return data
 
     def write(self, name: str, data: bytes) -> None:
-        """A file, in the place of an earlier one."""
+        """Write a file, replacing an earlier one."""
         with self.create(name) as stream:
             stream.write(data)
 
     @contextmanager
     def create(self, name: str) -> Iterator[Any]:
-        """A `pyarrow.NativeFile` that becomes the file when all went well."""
+        """Yield a `pyarrow.NativeFile` that becomes the file if the block does not raise."""
         directory, _, last = self.path(name).rpartition("/")
         self._fs.create_dir(directory, recursive=True)
         temporary = f"{directory}/_{last}.{uuid4().hex[:12]}{_TEMPORARY}"
@@ -67,7 +67,7 @@ class OutputDirectory:
             raise
 
     def sizes(self, below: str = "") -> Mapping[str, int]:
-        """The bytes of all files below a name, by their names; none where nothing is there."""
+        """Return the sizes of all files below a name, by their names; it need not exist."""
         return {
             info.path.removeprefix(f"{self._base}/"): info.size
             for info in self._infos(below)
@@ -82,7 +82,7 @@ class OutputDirectory:
         return found
 
     def clean(self) -> None:
-        """Remove what killed runs have left half-written."""
+        """Remove unfinished files and directories of killed runs."""
         for info in self._infos(""):
             if info.type == fs.FileType.File and info.path.endswith(_TEMPORARY):
                 self._fs.delete_file(info.path)
@@ -91,14 +91,14 @@ class OutputDirectory:
 
 
 def open_output(url: str) -> OutputDirectory:
-    """The directory that a path or URL names; `KraftwireError` where it is none.
+    """Return the directory at a path or URL; raise `KraftwireError` if it cannot be one.
 
-    Credentials for an object store come from the environment, or as pyarrow's URIs have them.
+    Credentials for an object store come from the environment or from the URL, as in pyarrow.
     """
     if not _SCHEME.match(url):
         path = Path(url).absolute()
         if path.exists() and not path.is_dir():
-            raise KraftwireError(f"{url}: a file, and the output is a directory")
+            raise KraftwireError(f"{url}: it is a file; name a directory")
         return OutputDirectory(fs.LocalFileSystem(), str(path))
     scheme, rest = url.split("://", 1)
     try:
@@ -108,6 +108,6 @@ def open_output(url: str) -> OutputDirectory:
     except (ValueError, OSError, NotImplementedError) as error:
         place, _, query = url.partition("?")
         reason = str(error).replace(query, "...") if query else str(error)
-        told = f"{place}: pyarrow cannot open it: {reason}"
-        raise KraftwireError(_CREDENTIALS.sub("//", told)) from None
+        text = f"{place}: pyarrow cannot open it: {reason}"
+        raise KraftwireError(_CREDENTIALS.sub("//", text)) from None
     return OutputDirectory(file_system, base.rstrip("/"))

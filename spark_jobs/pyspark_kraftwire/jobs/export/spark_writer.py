@@ -1,21 +1,18 @@
-"""An export through a writer of Spark's: Parquet, or any other format that Spark has.
+"""Exports through one of Spark's writers: Parquet, or any other format of Spark.
 
-Formats of files are written in groups of whole partitions of Kafka's, each group in the place
-of what is there of those partitions (dynamic partition overwrite). So a group that was cut
-off is written again and stands there once. Other formats (jdbc and the like) are appended to,
-once, and cannot be resumed.
+File formats are written in groups of whole Kafka partitions. A group replaces the existing files of
+its partitions (dynamic partition overwrite), so an interrupted group is written again without
+duplicates. Other formats (jdbc and the like) are only appended to and cannot be resumed.
 
-What is counted is counted by a read of its own, of the columns that this takes, since Spark's
-writers do not say what they have written.
+Spark's writers do not report what they wrote, so a second read of a few columns counts the rows.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
@@ -28,15 +25,15 @@ from pyspark_kraftwire.jobs.export.counts import CorruptBytes, PartitionCounts
 from pyspark_kraftwire.jobs.export.damage import lost_offsets
 from pyspark_kraftwire.jobs.export.outputs import OutputDirectory
 from pyspark_kraftwire.options import Mode, Options
+from pyspark_kraftwire.planning.plan import pack
 
-T = TypeVar("T")
 Key = tuple[str | None, int | None]
 
 FILES = frozenset(("parquet", "orc", "json", "csv", "avro", "xml", "text"))
-"""The formats that are files, whose partitions Spark can replace."""
+"""The file formats, whose partitions Spark can replace."""
 
 GROUP_BYTES = 1 << 30
-"""How much input is lost at most when a run is killed."""
+"""The most input that is read again after a run was killed."""
 
 _KEY = ("topic", "partition")
 _NONE = "cast(null as struct<file: string, position: bigint, reason: string>)"
@@ -44,42 +41,42 @@ _NONE = "cast(null as struct<file: string, position: bigint, reason: string>)"
 
 @dataclass(frozen=True)
 class ExportGroup:
-    """Partitions that are written together: pieces, and the options that read just these."""
+    """Partitions that are written together: their parts, and the options that select them."""
 
     number: int
-    pieces: tuple[ExportPart, ...]
+    parts: tuple[ExportPart, ...]
     options: Mapping[str, str]
     is_unnamed: bool
-    """Whether these are the segments whose topic nobody knows, which no option names."""
+    """Whether these are the segments of unknown topics, which no option can select."""
 
     @property
     def note(self) -> str:
-        """Where it is noted that the group is finished."""
+        """The name of the note that the group is finished."""
         return f"{DONE}/group-{self.number:06}.json"
 
     @property
     def bytes(self) -> int:
-        """How much is read."""
-        return sum(piece.split.size for piece in self.pieces)
+        """The bytes of its segments."""
+        return sum(part.split.size for part in self.parts)
 
 
 def plan_groups(
-    pieces: Iterable[ExportPart], options: Mapping[str, str], size: int = GROUP_BYTES
+    parts: Iterable[ExportPart], options: Mapping[str, str], size: int = GROUP_BYTES
 ) -> list[ExportGroup]:
-    """The groups of an export, of about `size` bytes; a partition is never divided."""
+    """Return the groups of an export, of about `size` bytes; a partition is never divided."""
     partitions: defaultdict[Key, list[ExportPart]] = defaultdict(list)
-    for piece in pieces:
-        partitions[piece.split.topic, piece.split.partition].append(piece)
+    for part in parts:
+        partitions[part.split.topic, part.split.partition].append(part)
     topics: defaultdict[str | None, list[Key]] = defaultdict(list)
     for key in sorted(partitions, key=str):
         topics[key[0]].append(key)
 
     def bytes_of(keys: Iterable[Key]) -> int:
-        return sum(piece.split.size for key in keys for piece in partitions[key])
+        return sum(part.split.size for key in keys for part in partitions[key])
 
     small = [topic for topic in topics if topic is not None and bytes_of(topics[topic]) <= size]
     chosen: list[tuple[list[Key], dict[str, str]]] = []
-    for names in _packed(small, size, lambda topic: bytes_of(topics[topic])):
+    for names in pack(small, size, lambda topic: bytes_of(topics[topic])):
         chosen.append(
             ([key for name in names for key in topics[name]], {"topics": ",".join(names)})
         )
@@ -87,14 +84,14 @@ def plan_groups(
         if topic is None:
             chosen.append((keys, {}))
         elif topic not in small:
-            for some in _packed(keys, size, lambda key: bytes_of([key])):
+            for some in pack(keys, size, lambda key: bytes_of([key])):
                 numbers = ",".join(str(number) for _, number in some)
                 chosen.append((some, {"topics": topic, "partitions": numbers}))
     given = {name.lower(): text for name, text in options.items()}
     return [
         ExportGroup(
             number,
-            tuple(piece for key in keys for piece in partitions[key]),
+            tuple(part for key in keys for part in partitions[key]),
             {**given, **selected},
             not selected,
         )
@@ -102,23 +99,9 @@ def plan_groups(
     ]
 
 
-def _packed(items: Sequence[T], size: int, bytes_of: Callable[[T], int]) -> Iterator[list[T]]:
-    """Items in their order, in lists of about `size` bytes."""
-    held: list[T] = []
-    filled = 0
-    for item in items:
-        if held and filled + bytes_of(item) > size:
-            yield held
-            held, filled = [], 0
-        held.append(item)
-        filled += bytes_of(item)
-    if held:
-        yield held
-
-
 @dataclass(frozen=True)
 class SparkWriter:
-    """Writes groups with a writer of Spark's; `schema` has the columns of the export."""
+    """Writes groups with a Spark writer; `schema` has the columns of the export."""
 
     spark: SparkSession
     format: str
@@ -127,7 +110,7 @@ class SparkWriter:
     schema: pa.Schema
 
     def replace(self, group: ExportGroup, output: OutputDirectory) -> list[PartitionCounts]:
-        """Write the partitions of a group in the place of what is there of them."""
+        """Write a group, replacing the existing files of its partitions."""
         writer = self._writer(group).mode("overwrite")
         writer = writer.option("partitionOverwriteMode", "dynamic")
         writer.partitionBy(*_KEY).save(output.path("").rstrip("/"))
@@ -137,7 +120,7 @@ class SparkWriter:
         return counts
 
     def append(self, group: ExportGroup) -> list[PartitionCounts]:
-        """Write a group to a format that is no file, behind what is there."""
+        """Append a group to the target of a format without files."""
         self._writer(group).mode("append").save()
         return self.count(group)
 
@@ -153,10 +136,10 @@ class SparkWriter:
         return frame.where(F.col("topic").isNull()) if group.is_unnamed else frame
 
     def count(self, group: ExportGroup) -> list[PartitionCounts]:
-        """Read a group once more, and count."""
+        """Read a group again and count its rows."""
         mode, corrupt = self.options.mode, self.options.corrupt_column
         schema = self.schema
-        if self.options.decode is None:  # else every column can have what cannot be read
+        if self.options.decode is None:  # or any column may have errors
             schema = pa.schema([schema.field(name) for name in (*_KEY, "offset")])
         if mode is Mode.FAILFAST:
             frame = self._read(group, schema, mode).withColumn(corrupt, F.expr(_NONE))
@@ -167,8 +150,8 @@ class SparkWriter:
         counted = F.col("offset")
         if mode is Mode.DROPMALFORMED:
             counted = F.when(F.col(corrupt).isNull(), counted)
-        said = (F.col(f"{corrupt}.{name}") for name in ("file", "position"))
-        bad = F.struct(*said, F.col("offset"), F.col(f"{corrupt}.reason"))
+        report = (F.col(f"{corrupt}.{name}") for name in ("file", "position"))
+        bad = F.struct(*report, F.col("offset"), F.col(f"{corrupt}.reason"))
         rows = frame.groupBy(*_KEY).agg(
             F.count(counted).alias("records"),
             F.min(counted).alias("first"),
@@ -179,34 +162,34 @@ class SparkWriter:
 
 
 def _with_losses(group: ExportGroup, rows: Iterable[Row]) -> list[PartitionCounts]:
-    """The counts of a group's partitions, those among them that have no rows too."""
+    """Return the counts of a group's partitions, including those without rows."""
     found: dict[Key, PartitionCounts] = {}
-    for piece in group.pieces:
-        key = piece.split.topic, piece.split.partition
-        found.setdefault(key, PartitionCounts(*key)).bytes += piece.split.size
+    for part in group.parts:
+        key = part.split.topic, part.split.partition
+        found.setdefault(key, PartitionCounts(*key)).bytes += part.split.size
     for row in rows:
         counts = found[row.topic, row.partition]
         counts.add_offsets(row.records, row["first"], row["last"])
         counts.corrupt = [CorruptBytes(*bad) for bad in row.bad]
-    for piece in group.pieces:
-        split = piece.split
+    for part in group.parts:
+        split = part.split
         counts = found[split.topic, split.partition]
         here = [
             bad.position
             for bad in counts.corrupt
-            if bad.offset is None  # else its batch is sound
+            if bad.offset is None  # otherwise the batch itself is readable
             and bad.file == split.file.full_name
             and split.start <= bad.position < split.end
         ]
         if here:
-            counts.lost += lost_offsets(split, here, piece.following)
+            counts.lost += lost_offsets(split, here, part.following)
     return list(found.values())
 
 
 def finished_groups(
     output: OutputDirectory, groups: Iterable[ExportGroup]
 ) -> dict[int, list[PartitionCounts]]:
-    """What earlier runs have finished, by the numbers of the groups."""
+    """Return the counts of the groups that earlier runs finished, by group number."""
     found = {}
     for group in groups:
         data = output.read(group.note)

@@ -1,8 +1,7 @@
-"""What an export was begun with, kept beside its data: a resumed run must be the same run.
+"""The state of an export, stored beside its data: only the same export can be resumed.
 
-`_kraftwire/export.json` has how it is written, the options, and the size, the time of change
-and the splits of every segment. Options of the file system are not kept: they have secrets,
-and say nothing about the data.
+`_kraftwire/export.json` has the arguments, the options, and the size, modification time and splits
+of every segment. File system options are not stored: they have secrets and do not affect the data.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from pyspark_kraftwire.split import Split
 HIDDEN = "_kraftwire"
 _STATE = f"{HIDDEN}/export.json"
 _FORM = 1
-_MEND = "take another directory, or remove this one to begin anew"
+_ADVICE = "name another directory, or remove this one to start again"
 
 
 def fingerprint(
     splits: Iterable[Split], options: Mapping[str, str], how: Mapping[str, object]
 ) -> dict[str, Any]:
-    """What makes an export the one it is; `how` is all but the options of the source."""
+    """Return what identifies an export; `how` is everything except the source's options."""
     files: dict[str, dict[str, Any]] = {}
     for split in splits:
         file = split.file
@@ -44,14 +43,14 @@ def fingerprint(
 
 
 def begin(output: OutputDirectory, state: Mapping[str, Any]) -> bool:
-    """Begin an export in a directory, or go on with one that was begun; whether it goes on.
+    """Start an export in a directory, or resume it; return whether it is resumed.
 
-    `KraftwireError` where the directory has other data, or an export of something else.
+    Raise `KraftwireError` if the directory has other data, or another export.
     """
     data = output.read(_STATE)
     if data is None:
         if any(not name.startswith(f"{HIDDEN}/") for name in output.sizes()):
-            reason = f"it has files, and none that says which export they are of; {_MEND}"
+            reason = f"it has files, but no state of an export; {_ADVICE}"
             raise KraftwireError(f"{output.path('').rstrip('/')}: {reason}")
         output.write(_STATE, json.dumps(state, indent=1).encode())
         return False
@@ -61,33 +60,33 @@ def begin(output: OutputDirectory, state: Mapping[str, Any]) -> bool:
     except (ValueError, KeyError, TypeError, AttributeError):
         difference = "it cannot be read"
     if difference is not None:
-        reason = f"it was begun by another run: {difference}; {_MEND}"
+        reason = f"it belongs to another export: {difference}; {_ADVICE}"
         raise KraftwireError(f"{output.path(_STATE)}: {reason}")
     output.clean()
     return True
 
 
 def _difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """The first thing in which two states differ, in words."""
+    """Describe the first difference between two states."""
     if before["form"] != now["form"]:
-        return f"it is of form {before['form']}, and this version writes {now['form']}"
+        return f"its format is {before['form']}, this version writes {now['form']}"
     for part, word in (("how", ""), ("options", "option ")):
         for name in sorted(before[part].keys() | now[part].keys()):
-            then, wanted = before[part].get(name), now[part].get(name)
-            if then != wanted:
-                return f"{word}{name} was {_said(then)}, and is {_said(wanted)}"
+            then, given = before[part].get(name), now[part].get(name)
+            if then != given:
+                return f"{word}{name} was {_format_value(then)}, now it is {_format_value(given)}"
     for file in sorted(before["files"].keys() | now["files"].keys()):
-        then, there = before["files"].get(file), now["files"].get(file)
-        if there is None:
-            return f"the segment {file} is not there any more"
+        then, current = before["files"].get(file), now["files"].get(file)
+        if current is None:
+            return f"the segment {file} no longer exists"
         if then is None:
-            return f"the segment {file} has come since"
-        if then["bytes"] != there["bytes"]:
-            return f"the segment {file} had {then['bytes']} bytes, and has {there['bytes']}"
-        if then != there:
+            return f"the segment {file} is new"
+        if then["bytes"] != current["bytes"]:
+            return f"the segment {file} had {then['bytes']} bytes, now it has {current['bytes']}"
+        if then != current:
             return f"the segment {file} has changed since"
     return None
 
 
-def _said(value: object) -> str:
+def _format_value(value: object) -> str:
     return "not given" if value is None else json.dumps(value)
