@@ -10,7 +10,7 @@ from typing import Any
 from kraftwire.address import Address
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.proxy.proxy import Proxy
-from kraftwire_messages.kafka import MetadataResponse, registry
+from kraftwire_messages.kafka import ApiVersionsResponse, MetadataResponse, registry
 from kraftwire_wire.framing import add_size
 from kraftwire_wire.message import Message
 
@@ -130,3 +130,8 @@ def metadata(*brokers: tuple[str, int]) -> MetadataResponse:
     response = MetadataResponse(brokers=named, cluster_id="c")
     response.unknown_tagged_fields = [(900, b"kept")]
     return response
+
+
+async def say_versions(request: bytes, peer: Peer) -> None:
+    """Answer any request with an ApiVersionsResponse."""
+    peer.answer(request, ApiVersionsResponse())

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+from functools import cache
 from itertools import count
 from pathlib import Path
 
+from kraftwire.capture.cassette import CassetteHeader, CassetteReader, write_cassette
+from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames
 from kraftwire.capture.frame import Frame
 from kraftwire_messages.kafka import (
     ApiVersionsRequest,
@@ -19,6 +23,22 @@ from kraftwire_wire.message import Message
 CAPTURE = Path(__file__).resolve().parent.parent / "captures" / "librdkafka_mock.jsonl"
 
 _seconds = count()
+
+
+def cassette_of(*frames: Frame) -> bytes:
+    stream = io.BytesIO()
+    write_cassette(stream, CassetteHeader("a test", "4.4.0"), frames)
+    return stream.getvalue()
+
+
+def decode(*frames: Frame) -> list[DecodedFrame]:
+    return list(decode_frames(frames, registry))
+
+
+@cache
+def decoded_frames(path: Path) -> tuple[DecodedFrame, ...]:
+    with path.open("rb") as stream:
+        return tuple(decode_frames(CassetteReader(stream, path.name), registry))
 
 
 def request(message: Message, version: int, correlation_id: int, connection: int = 1) -> Frame:

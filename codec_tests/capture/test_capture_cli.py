@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import json
 from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from kraftwire.capture.cassette import CassetteHeader, write_cassette
-from kraftwire.capture.frame import Frame
-from kraftwire.cli import main
 from kraftwire_messages.kafka import SaslAuthenticateRequest, SaslAuthenticateResponse
 
+from codec_tests.capture.commands import capture_decode, rows_of
 from codec_tests.capture.sample_frames import (
     CAPTURE,
     api_versions_refusal,
     api_versions_request,
+    cassette_of,
     metadata_request,
     metadata_response,
     request,
@@ -28,33 +24,19 @@ from codec_tests.capture.sample_frames import (
 )
 
 
-def run(*args: object, stdin: bytes | None = None) -> Result:
-    return CliRunner().invoke(main, ["capture", "decode", *map(str, args)], input=stdin)
-
-
-def rows(result: Result) -> list[dict[str, Any]]:
-    return [json.loads(text) for text in result.stdout.splitlines()]
-
-
-def cassette(*frames: Frame) -> bytes:
-    stream = io.BytesIO()
-    write_cassette(stream, CassetteHeader("a test", "4.4.0"), frames)
-    return stream.getvalue()
-
-
 def test_the_committed_capture_decodes_and_encodes_back() -> None:
-    result = run(CAPTURE)
+    result = capture_decode(CAPTURE)
     assert result.exit_code == 0
-    count = len(rows(result))
+    count = len(rows_of(result))
     assert f"encodes back to the same bytes: {count} of {count}" in result.stderr
     assert f"decoded: {count} of {count}" in result.stderr
     assert "24 APIs" in result.stderr
 
 
 def test_json_has_what_the_frame_says() -> None:
-    result = run("-", stdin=cassette(metadata_request(5), metadata_response(5)))
+    result = capture_decode("-", stdin=cassette_of(metadata_request(5), metadata_response(5)))
     assert result.exit_code == 0
-    asked, answered = rows(result)
+    asked, answered = rows_of(result)
     expected = {
         "frame": 1,
         "connection": 1,
@@ -74,8 +56,8 @@ def test_json_has_what_the_frame_says() -> None:
 
 
 def test_a_table_has_a_row_for_each_frame() -> None:
-    data = cassette(metadata_request(5), metadata_response(5))
-    lines = run("-", "-o", "table", stdin=data).stdout.splitlines()
+    data = cassette_of(metadata_request(5), metadata_response(5))
+    lines = capture_decode("-", "-o", "table", stdin=data).stdout.splitlines()
     assert lines[0].split() == [
         *("frame", "conn", "direction", "API", "corr", "id", "client", "id", "bytes")
     ]
@@ -85,8 +67,8 @@ def test_a_table_has_a_row_for_each_frame() -> None:
 
 
 def test_a_table_has_a_column_of_errors_where_there_are_some() -> None:
-    data = cassette(metadata_request(5), replace(metadata_response(5), data=b"ab"))
-    lines = run("-", "-o", "table", stdin=data).stdout.splitlines()
+    data = cassette_of(metadata_request(5), replace(metadata_response(5), data=b"ab"))
+    lines = capture_decode("-", "-o", "table", stdin=data).stdout.splitlines()
     assert lines[0].endswith("bytes  error")
     assert lines[1].split()[-1] == "21"
     assert lines[2].endswith("correlation_id: 2 bytes cannot hold one (at byte 0)")
@@ -96,7 +78,7 @@ def test_the_table_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("kraftwire.console.output.on_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
-    lines = run(CAPTURE, "-o", "table").stdout.splitlines()
+    lines = capture_decode(CAPTURE, "-o", "table").stdout.splitlines()
     frames = len(CAPTURE.read_text().splitlines()) - 1  # the first line is the header
     assert max(map(len, lines)) <= 80
     assert len(lines) < frames * 1.1  # only the longest names of APIs are folded
@@ -104,55 +86,55 @@ def test_the_table_fits_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("api", ["Fetch", "fetch", "1", "FetchRequest"])
 def test_one_api(api: str) -> None:
-    result = run(CAPTURE, "--api", api)
+    result = capture_decode(CAPTURE, "--api", api)
     assert result.exit_code == 0
-    assert {row["api"] for row in rows(result)} == {"Fetch"}
+    assert {row["api"] for row in rows_of(result)} == {"Fetch"}
     assert "1 API, 13 versions" in result.stderr
 
 
 @pytest.mark.parametrize("api", ["Fetsch", "9999", "VoterSetRecord", "MetadataVersion"])
 def test_an_unknown_api_is_refused(api: str) -> None:
-    result = run(CAPTURE, "--api", api)
+    result = capture_decode(CAPTURE, "--api", api)
     assert result.exit_code == 2
     assert result.stdout == ""
 
 
 def test_one_frame_in_full() -> None:
-    data = cassette(metadata_request(5), metadata_response(5))
-    (row,) = rows(run("-", "--frame", "2", stdin=data))
+    data = cassette_of(metadata_request(5), metadata_response(5))
+    (row,) = rows_of(capture_decode("-", "--frame", "2", stdin=data))
     assert row["frame"] == 2
     assert row["message"]["controllerId"] == 7
-    table = run("-", "--frame", "2", "-o", "table", stdin=data).stdout
+    table = capture_decode("-", "--frame", "2", "-o", "table", stdin=data).stdout
     assert table.startswith("frame          2\nconnection     1\n")
     assert "MetadataResponse version 12, API key 3" in table
     assert "controller_id" in table
 
 
 def test_a_refused_api_versions_request_is_shown_in_version_0() -> None:
-    data = cassette(api_versions_request(1, 3), api_versions_refusal(1))
-    result = run("-", "--frame", "2", stdin=data)
+    data = cassette_of(api_versions_request(1, 3), api_versions_refusal(1))
+    result = capture_decode("-", "--frame", "2", stdin=data)
     assert result.exit_code == 0
-    (row,) = rows(result)
+    (row,) = rows_of(result)
     assert (row["version"], row["message"]["errorCode"]) == (0, 35)
 
 
 def test_a_frame_that_is_not_there() -> None:
-    result = run("-", "--frame", "9", stdin=cassette(metadata_request(5)))
+    result = capture_decode("-", "--frame", "9", stdin=cassette_of(metadata_request(5)))
     assert result.exit_code == 2
     assert "has no frame 9" in result.stderr
 
 
 def test_what_cannot_be_decoded_is_a_finding() -> None:
     broken = replace(metadata_request(5), data=metadata_request(5).data[:-1])
-    data = cassette(broken, metadata_response(5))
-    result = run("-", stdin=data)
+    data = cassette_of(broken, metadata_response(5))
+    result = capture_decode("-", stdin=data)
     assert result.exit_code == 1
-    bad, good = rows(result)
+    bad, good = rows_of(result)
     assert bad["error"].startswith("tags: varint is cut off")
     assert bad["hex"] == broken.data.hex()
     assert good["error"] is None
     assert "decoded: 1 of 2" in result.stderr
-    one = run("-", "--frame", "1", "-o", "table", stdin=data)
+    one = capture_decode("-", "--frame", "1", "-o", "table", stdin=data)
     assert one.exit_code == 1
     assert "frame 1: tags: varint is cut off" in one.stderr
 
@@ -160,24 +142,24 @@ def test_what_cannot_be_decoded_is_a_finding() -> None:
 def test_what_does_not_encode_back_is_a_finding() -> None:
     sound = metadata_request(5)
     overlong = replace(sound, data=sound.data[:-1] + b"\x80\x00")
-    result = run("-", stdin=cassette(overlong))
+    result = capture_decode("-", stdin=cassette_of(overlong))
     assert result.exit_code == 1
-    assert rows(result)[0]["error"] == "does not encode back to the same bytes"
+    assert rows_of(result)[0]["error"] == "does not encode back to the same bytes"
     assert "decoded: 1 of 1" in result.stderr
     assert "encodes back to the same bytes: 0 of 1" in result.stderr
 
 
 def test_a_bad_file_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
-    path.write_bytes(cassette(metadata_request(5)) + b"{}\n")
-    result = run(path)
+    path.write_bytes(cassette_of(metadata_request(5)) + b"{}\n")
+    result = capture_decode(path)
     assert result.exit_code == 2
     assert f"{path}:3: connection is missing" in result.stderr
     assert "Traceback" not in result.stderr
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    result = run(tmp_path / "absent.jsonl")
+    result = capture_decode(tmp_path / "absent.jsonl")
     assert result.exit_code == 2
 
 
@@ -185,12 +167,12 @@ def test_secrets_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
     password = b"\0alice\0very-secret"
     login = request(SaslAuthenticateRequest(auth_bytes=password), 2, 5)
     answer = response(SaslAuthenticateResponse(), 2, 5)
-    recorded, saved = cassette(login, answer), tmp_path / "saved.jsonl"
-    shown, _ = rows(run("-", stdin=recorded))
+    recorded, saved = cassette_of(login, answer), tmp_path / "saved.jsonl"
+    shown, _ = rows_of(capture_decode("-", stdin=recorded))
     assert b64decode(shown["message"]["authBytes"]) == password
-    result = run("-", "--redact", "--save", saved, stdin=recorded)
+    result = capture_decode("-", "--redact", "--save", saved, stdin=recorded)
     assert result.exit_code == 0, result.stderr
-    shown, _ = rows(result)
+    shown, _ = rows_of(result)
     assert b64decode(shown["message"]["authBytes"]) == b"(redacted)"
     line, _ = (json.loads(text) for text in saved.read_text().splitlines()[1:])
     assert password not in b64decode(line["frame"])

@@ -8,27 +8,20 @@ from __future__ import annotations
 
 import io
 from collections import defaultdict
-from functools import cache
 
 import pytest
 
 from kraftwire.capture.cassette import CassetteHeader, CassetteReader, write_cassette
-from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames, pair
+from kraftwire.capture.decoding.decoder import pair
 from kraftwire_messages.kafka import registry
 
-from codec_tests.capture.sample_frames import CAPTURE
-
-
-@cache
-def decoded_frames() -> tuple[DecodedFrame, ...]:
-    with CAPTURE.open("rb") as stream:
-        return tuple(decode_frames(CassetteReader(stream, CAPTURE.name), registry))
+from codec_tests.capture.sample_frames import CAPTURE, decoded_frames
 
 
 def versions(direction: str) -> dict[str, set[int]]:
     """The versions of each API that were sent."""
     found: defaultdict[str, set[int]] = defaultdict(set)
-    for decoded in decoded_frames():
+    for decoded in decoded_frames(CAPTURE):
         if decoded.frame.direction == direction:
             assert decoded.api is not None
             assert decoded.version is not None
@@ -37,18 +30,18 @@ def versions(direction: str) -> dict[str, set[int]]:
 
 
 def test_every_frame_decodes() -> None:
-    assert [(one.number, str(one.error)) for one in decoded_frames() if one.error] == []
+    assert [(one.number, str(one.error)) for one in decoded_frames(CAPTURE) if one.error] == []
 
 
 def test_every_frame_encodes_back_to_the_same_bytes() -> None:
-    for one in decoded_frames():
+    for one in decoded_frames(CAPTURE):
         assert one.encode(registry) == one.frame.data, f"frame {one.number}"
 
 
 def test_it_is_large_enough() -> None:
-    assert len(decoded_frames()) >= 300
+    assert len(decoded_frames(CAPTURE)) >= 300
     assert CAPTURE.stat().st_size < 300_000
-    sizes = [len(one.frame.data) for one in decoded_frames()]
+    sizes = [len(one.frame.data) for one in decoded_frames(CAPTURE)]
     assert min(sizes) < 20
     assert max(sizes) > 10_000
 
@@ -68,7 +61,7 @@ def test_it_has_many_apis_in_several_versions() -> None:
 def test_classic_and_flexible_headers_are_there() -> None:
     headers = {
         (one.frame.direction, one.message.header_version(one.version))
-        for one in decoded_frames()
+        for one in decoded_frames(CAPTURE)
         if one.message is not None and one.version is not None
     }
     assert headers == {("request", 1), ("request", 2), ("response", 0), ("response", 1)}
@@ -77,7 +70,7 @@ def test_classic_and_flexible_headers_are_there() -> None:
 def test_requests_without_response_are_those_whose_response_is_not_kafkas() -> None:
     alone = {
         (exchange.request.api, exchange.request.version)
-        for exchange in pair(decoded_frames())
+        for exchange in pair(decoded_frames(CAPTURE))
         if exchange.response is None
     }
     later_metadata = {("Metadata", version) for version in range(9, 14)}
@@ -92,7 +85,7 @@ def test_requests_without_response_are_those_whose_response_is_not_kafkas() -> N
 def test_batches_of_every_compression_are_there(compression: int) -> None:
     found = {
         partition.records[22] & 7
-        for one in decoded_frames()
+        for one in decoded_frames(CAPTURE)
         if one.api == "Produce" and one.frame.direction == "request"
         for topic in one.message.topic_data  # type: ignore[union-attr]
         for partition in topic.partition_data

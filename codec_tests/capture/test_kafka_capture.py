@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import io
-from functools import cache
 from pathlib import Path
 
 from kraftwire.capture.cassette import CassetteReader, write_cassette
-from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames, pair
+from kraftwire.capture.decoding.decoder import pair
 from kraftwire_messages.kafka import registry
 from kraftwire_wire import ApiKey
+
+from codec_tests.capture.sample_frames import decoded_frames
 
 CAPTURE = Path(__file__).resolve().parent.parent / "captures" / "kafka.jsonl"
 KRAFT = {"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "DescribeQuorum", "BrokerRegistration"}
@@ -20,32 +21,26 @@ KRAFT |= {"BrokerHeartbeat", "ControllerRegistration", "Envelope", "AlterPartiti
 KRAFT |= {"AddRaftVoter", "RemoveRaftVoter", "Fetch", "AllocateProducerIds"}
 
 
-@cache
-def decoded_frames() -> tuple[DecodedFrame, ...]:
-    with CAPTURE.open("rb") as stream:
-        return tuple(decode_frames(CassetteReader(stream, CAPTURE.name), registry))
-
-
 def test_every_frame_encodes_back_to_the_same_bytes() -> None:
-    for one in decoded_frames():
+    for one in decoded_frames(CAPTURE):
         assert one.encode(registry) == one.frame.data, f"frame {one.number}"
 
 
 def test_it_has_at_least_200_frames_of_40_apis_those_of_kraft_among_them() -> None:
-    apis = {one.api for one in decoded_frames()}
+    apis = {one.api for one in decoded_frames(CAPTURE)}
     assert len(apis) >= 70
     assert apis >= KRAFT
-    assert len(decoded_frames()) >= 200
+    assert len(decoded_frames(CAPTURE)) >= 200
     assert CAPTURE.stat().st_size < 300_000
-    assert all(exchange.response is not None for exchange in pair(decoded_frames()))
+    assert all(exchange.response is not None for exchange in pair(decoded_frames(CAPTURE)))
 
 
 def test_no_secrets_are_in_it() -> None:
-    keys = {one.api_key for one in decoded_frames()}
+    keys = {one.api_key for one in decoded_frames(CAPTURE)}
     assert ApiKey.SASL_AUTHENTICATE not in keys
     assert not any("TOKEN" in ApiKey(key).name for key in keys if key is not None)
     assert ApiKey.ALTER_USER_SCRAM_CREDENTIALS not in keys
-    for one in decoded_frames():
+    for one in decoded_frames(CAPTURE):
         assert b"password" not in one.frame.data.lower().replace(b"password.encoder", b"")
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from kraftwire.capture.cassette import CassetteHeader, write_cassette
 from kraftwire.capture.decoding.decoder import decode_frames
 from kraftwire.capture.frame import Frame
-from kraftwire.cli import main
 from kraftwire_messages.kafka import FetchRequest, FetchResponse, registry
 
-from codec_tests.capture.sample_frames import metadata_request, request, response
+from codec_tests.capture.sample_frames import cassette_of, metadata_request, request, response
+from codec_tests.cli.running import run
 
 DEFAULTS = (
     b"\x00\x0d" + b"\xff" * 12 + b"\0",  # diverging_epoch
@@ -35,16 +32,6 @@ def fetch(*tags: bytes) -> Frame:
     return Frame(1, "response", 1.0, frame.data.replace(section, longer))
 
 
-def run(*args: object, stdin: bytes | None = None) -> Result:
-    return CliRunner().invoke(main, [*map(str, args)], input=stdin)
-
-
-def cassette(*frames: Frame) -> bytes:
-    stream = io.BytesIO()
-    write_cassette(stream, CassetteHeader("a test", "4.4.0"), frames)
-    return stream.getvalue()
-
-
 def asked() -> Frame:
     return request(FetchRequest(), 16, 7)
 
@@ -53,7 +40,7 @@ MARK = "not canonical: 15 bytes of defaults in tag 0, 11 bytes of defaults in ta
 
 
 def test_capture_decode_marks_a_frame_that_would_shrink() -> None:
-    data = cassette(asked(), fetch(*DEFAULTS))
+    data = cassette_of(asked(), fetch(*DEFAULTS))
     result = run("capture", "decode", "-", stdin=data)
     assert result.exit_code == 1
     good, odd = (json.loads(line) for line in result.stdout.splitlines())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftwire.capture.decoding import decoder
-from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames, pair
+from kraftwire.capture.decoding.decoder import pair
 from kraftwire.capture.decoding.request_queue import RequestQueue
 from kraftwire.capture.frame import Frame
 from kraftwire_messages.kafka import MetadataRequest, MetadataResponse, registry
@@ -19,14 +19,11 @@ from kraftwire_wire.errors import DecodeError, UnsupportedVersion
 from codec_tests.capture.sample_frames import (
     api_versions_refusal,
     api_versions_request,
+    decode,
     metadata_request,
     metadata_response,
     produce_request,
 )
-
-
-def decode(*frames: Frame) -> list[DecodedFrame]:
-    return list(decode_frames(frames, registry))
 
 
 def test_a_response_is_decoded_as_its_request_says() -> None:

@@ -34,6 +34,7 @@ from codec_tests.capture.proxy_upstreams import (
     client,
     metadata,
     proxying,
+    say_versions,
     scene,
     upstream,
 )
@@ -42,10 +43,6 @@ from codec_tests.net.certificates import Authority
 from codec_tests.net.servers import in_loop, number_of, serving, vote
 
 PASSWORD = b"\0user\0hunter2-and-more"
-
-
-async def say_versions(request: bytes, peer: Peer) -> None:
-    peer.answer(request, ApiVersionsResponse())
 
 
 async def silent(_: bytes, __: Peer) -> None:

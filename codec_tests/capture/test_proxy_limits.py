@@ -15,14 +15,17 @@ from kraftwire.capture.proxy.pending import PendingBytes, PendingShare, ProxyLim
 from kraftwire.capture.proxy.proxy import Proxy
 from kraftwire_messages.kafka import ApiVersionsRequest, ApiVersionsResponse
 
-from codec_tests.capture.proxy_upstreams import Peer, client, proxying, scene, upstream
+from codec_tests.capture.proxy_upstreams import (
+    Peer,
+    client,
+    proxying,
+    say_versions,
+    scene,
+    upstream,
+)
 from codec_tests.net.servers import in_loop
 
 _MIB = 1 << 20
-
-
-async def say_versions(request: bytes, peer: Peer) -> None:
-    peer.answer(request, ApiVersionsResponse())
 
 
 async def still_passes(peer: Peer) -> None:

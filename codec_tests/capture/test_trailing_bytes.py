@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
-from kraftwire.capture.cassette import CassetteHeader, CassetteReader, write_cassette
-from kraftwire.capture.decoding.decoder import DecodedFrame, decode_frames, pair
+from kraftwire.capture.cassette import CassetteReader
+from kraftwire.capture.decoding.decoder import pair
 from kraftwire.capture.frame import Frame
 from kraftwire.capture.frame_redaction import UNREAD, redact_frame
 from kraftwire.capture.replay.replay import Replay
@@ -31,7 +30,15 @@ from kraftwire_wire.framing import add_size
 from codec_tests.capture.packets import Talk
 from codec_tests.capture.proxy_upstreams import Peer, Recorded, scene
 from codec_tests.capture.reading import read, read_packets
-from codec_tests.capture.sample_frames import metadata_request, metadata_response, request, response
+from codec_tests.capture.sample_frames import (
+    cassette_of,
+    decode,
+    metadata_request,
+    metadata_response,
+    request,
+    response,
+)
+from codec_tests.cli.running import run
 from codec_tests.net.servers import in_loop
 
 OLD_CLIENT = bytes.fromhex("0012 0000 00000001 0007 7264 6b61 666b 61 00000000")
@@ -46,20 +53,6 @@ def old_request(connection: int = 1) -> Frame:
 def answer() -> Frame:
     known = ApiVersionsResponse.ApiVersion(api_key=18, min_version=0, max_version=4)
     return response(ApiVersionsResponse(api_keys=[known]), 0, 1)
-
-
-def decode(*frames: Frame) -> list[DecodedFrame]:
-    return list(decode_frames(frames, registry))
-
-
-def cassette(*frames: Frame) -> bytes:
-    stream = io.BytesIO()
-    write_cassette(stream, CassetteHeader("a test", "4.4.0"), frames)
-    return stream.getvalue()
-
-
-def run(*args: object, stdin: bytes) -> Result:
-    return CliRunner().invoke(main, [*map(str, args)], input=stdin)
 
 
 def test_a_request_is_read_as_a_broker_reads_it() -> None:
@@ -110,7 +103,7 @@ def test_a_token_of_sasl_is_no_request_with_trailing_bytes() -> None:
 
 
 def test_the_table_and_the_json_note_it() -> None:
-    data = cassette(old_request(), answer())
+    data = cassette_of(old_request(), answer())
     result = run("capture", "decode", "-", stdin=data)
     assert result.exit_code == 0, result.output
     asked, answered = (json.loads(line) for line in result.stdout.splitlines())
@@ -133,7 +126,7 @@ def test_the_table_and_the_json_note_it() -> None:
 
 def test_a_cassette_keeps_the_bytes(tmp_path: Path) -> None:
     saved = tmp_path / "saved.jsonl"
-    run("capture", "decode", "-", "--save", saved, stdin=cassette(old_request(), answer()))
+    run("capture", "decode", "-", "--save", saved, stdin=cassette_of(old_request(), answer()))
     with saved.open("rb") as stream:
         frames = list(CassetteReader(stream, "saved"))
     assert frames[0].data == OLD_CLIENT

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
+from uuid import UUID
 
 import pyarrow as pa
 
@@ -21,7 +22,7 @@ from kraftwire.columns.engine import native_columns
 from kraftwire.log import Batch, BytesSource, CorruptBatch, Damage, Record
 from kraftwire.log.segments.batch_order import BatchOrder
 from kraftwire_wire.errors import KraftwireError
-from kraftwire_wire.message import Message
+from kraftwire_wire.message import Message, Struct
 
 ENGINES = ("python", "native") if native_columns() is not None else ("python",)
 ALL = tuple(RECORD_COLUMNS)
@@ -168,3 +169,16 @@ def rows_of_table(table: pa.Table) -> list[dict[str, Any]]:
     numbers = table["timestamp"].cast(pa.int64())
     rows: list[dict[str, Any]] = table.set_column(at, "timestamp", numbers).to_pylist()
     return rows
+
+
+def binary(rows: Iterable[bytes | None]) -> pa.Array:
+    return pa.array(list(rows), pa.binary())
+
+
+def fields_of(value: Any) -> Any:
+    """Return a message as a row of its column shows it."""
+    if isinstance(value, Struct):
+        return {one.name: fields_of(getattr(value, one.name)) for one in value.LAYOUT.fields}
+    if isinstance(value, list):
+        return [fields_of(item) for item in value]
+    return value.bytes if isinstance(value, UUID) else value

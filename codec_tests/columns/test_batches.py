@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from crc32c import crc32c
 
 from kraftwire.columns import DEFAULT_COLUMNS, decode_batches, record_schema
 from kraftwire.log import (
@@ -38,7 +37,8 @@ from codec_tests.columns.engines import (
     row_of,
     rows_of_table,
 )
-from codec_tests.log.file_mutants import mutant
+from codec_tests.columns.sequences import batches_near_the_limits
+from codec_tests.log.file_mutants import damaged_with_crc, mutant, with_crc
 from codec_tests.stored_files import BROKER, batches_of, segment_of, stored_files
 
 FILES = [file.path for file in stored_files(*BATCH_FILES) if file.path.stat().st_size]
@@ -324,12 +324,6 @@ def test_timestamps_beyond_64_bits_are_damage() -> None:
     assert "exceeds 64 bits" in found.damage[0].reason
 
 
-def with_crc(data: bytearray) -> bytes:
-    """A batch whose CRC is put right again."""
-    data[17:21] = crc32c(bytes(data[21:])).to_bytes(4, "big")
-    return bytes(data)
-
-
 @pytest.mark.parametrize("count", [0, 1, 2, 4, 1000, 2**31 - 1])
 def test_counts_that_lie(count: int) -> None:
     data = bytearray(batch(0, 3))
@@ -377,39 +371,10 @@ def damaged(count: int, seed: int) -> Iterator[bytes]:
         yield mutant(chance.choice(contents), chance.choice(contents), chance)
 
 
-def increment_sequence(sequence: int, increment: int) -> int:
-    """Kafka's rule: numbers run from 0 to 2**31 - 1, and then from 0 again."""
-    most = 2**31 - 1
-    if sequence > most - increment:
-        return increment - (most - sequence) - 1
-    return sequence + increment
-
-
-def last_offsets_and_sequences() -> Iterator[tuple[bytes, list[int]]]:
-    """Batches at the end of their offsets and sequence numbers, with the right numbers."""
-    for first in (0, 2**63 - 1 - 5):
-        for base in (0, 2**31 - 3, 2**31 - 1):
-            numbers = [increment_sequence(base, at) for at in range(5)]
-            records = [Record(first + at, 1000, None, b"", ()) for at in range(5)]
-            yield encode_batch(records, BatchSettings(producer_id=1, base_sequence=base)), numbers
-
-
 def test_sequence_numbers_begin_again_at_zero() -> None:
-    for data, numbers in last_offsets_and_sequences():
+    for data, numbers in batches_near_the_limits():
         table = batches_alike(data).table
         assert table["sequence"].to_pylist() == numbers
-
-
-def resigned(data: bytes, chance: random.Random) -> bytes:
-    """A copy with bytes changed inside of batches, whose CRCs match all the same."""
-    copy = bytearray()
-    for one in read_batches(BytesSource(data)):
-        changed = bytearray(one.data)
-        if one.header.magic == 2:
-            for _ in range(chance.choice((0, 1, 3))):
-                changed[chance.randrange(21, len(changed))] = chance.choice((0, 1, 2, 0x7F, 0xFF))
-            copy += with_crc(changed)
-    return bytes(copy)
 
 
 LIMIT = 1 << 20
@@ -429,7 +394,7 @@ def test_damaged_files_in_small_pieces() -> None:
 def test_damaged_records_behind_crcs_that_match() -> None:
     chance = random.Random(5)
     for path in FILES * 8:
-        batches_alike(resigned(path.read_bytes(), chance), control=True, limit=LIMIT)
+        batches_alike(damaged_with_crc(path.read_bytes(), chance), control=True, limit=LIMIT)
 
 
 def test_the_first_damage_as_an_error() -> None:
@@ -444,4 +409,4 @@ def test_many_damaged_files(seed: int) -> None:
     for data in damaged(2000, seed):
         batches_alike(data, control=True, limit=LIMIT)
     for path in FILES * 20:
-        batches_alike(resigned(path.read_bytes(), chance), control=True, limit=LIMIT)
+        batches_alike(damaged_with_crc(path.read_bytes(), chance), control=True, limit=LIMIT)

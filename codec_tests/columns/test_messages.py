@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from typing import Any
-from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -16,24 +14,11 @@ from kraftwire_wire.errors import DecodeError, KraftwireError, UnsupportedVersio
 from kraftwire_wire.layout import Field, Layout, StructType
 from kraftwire_wire.message import Message, Struct
 
-from codec_tests.columns.engines import ENGINES, engine, messages_alike
+from codec_tests.columns.engines import ENGINES, binary, engine, fields_of, messages_alike
 from codec_tests.compile_spec import compile_spec
 from codec_tests.fuzz.mutants import mutants
 from codec_tests.spec_files import MOVED, MOVED_TOO_EARLY, field_spec, message_spec
 from codec_tests.strategies import random_message
-
-
-def binary(rows: Iterable[bytes | None]) -> pa.Array:
-    return pa.array(list(rows), pa.binary())
-
-
-def fields_of(value: Any) -> Any:
-    """A message as the rows of its column show it."""
-    if isinstance(value, Struct):
-        return {one.name: fields_of(getattr(value, one.name)) for one in value.LAYOUT.fields}
-    if isinstance(value, list):
-        return [fields_of(item) for item in value]
-    return value.bytes if isinstance(value, UUID) else value
 
 
 @pytest.mark.parametrize("name", list(registry))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import gc
 import pickle
-import resource
 import subprocess
 import sys
 import threading
@@ -21,31 +19,16 @@ from kraftwire.columns.engine import native_columns
 from kraftwire.log import FileSource
 from kraftwire.log.batches.compression import Arena, Compression
 from kraftwire_messages.kafka import MetadataResponse
-from kraftwire_wire.errors import DecodeError, KraftwireError
+from kraftwire_wire.errors import KraftwireError
 
 from codec_tests.bench.logs import make_segment
-from codec_tests.columns.test_messages import binary
+from codec_tests.columns.engines import binary
+from codec_tests.columns.memory import ANY_ORDER, UNBOUNDED, filled
 from codec_tests.stored_files import segment_of
 
 native = native_columns()
 
 pytestmark = pytest.mark.skipif(native is None, reason="the native part is not compiled")
-
-ANY_ORDER = (0, (1 << 63) - 2, True, 1 << 40)
-"""No bounds of offsets, but that they go up."""
-UNBOUNDED = (-(2**63), 2**63 - 1, -(2**63), 2**63 - 1)
-
-
-def filled(name: str = "orders") -> object:
-    """Record columns with the rows of a segment."""
-    assert native is not None
-    arena = Arena()
-    rows = native.RecordColumns(
-        DEFAULT_COLUMNS, UNBOUNDED, 1 << 30, True, crc32c, arena.decompress, None
-    )
-    data = segment_of(name).read_bytes()
-    assert rows.read(data, 0, len(data), len(data), 0, ANY_ORDER)[0] == len(data)
-    return rows
 
 
 def test_objects_are_whole_or_are_not_made() -> None:
@@ -153,34 +136,12 @@ def test_threads_read_side_by_side() -> None:
     assert wrong == []
 
 
-def peak() -> int:
-    """The most memory that this process had, in KiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def read_again_and_again(times: int) -> None:
-    """Whole and damaged input, what is handed over taken or not, readings broken off."""
-    data = segment_of("orders").read_bytes()
-    damaged = data[:700] + b"?" + data[701:]
-    value = MetadataResponse(topics=[MetadataResponse.MetadataResponseTopic(name="t")]).encode(12)
-    column = binary([value, value[:-1], None, value + b"x"])
-    for _ in range(times):
-        list(decode_batches(data, control=True))
-        list(decode_batches(damaged, on_damage=lambda _: None))
-        next(decode_batches(data, chunk=1))
-        filled().take()  # type: ignore[attr-defined]
-        filled("codec-lz4")
-        decode_messages(MetadataResponse, 12, column, on_error=lambda *_: None)
-        with contextlib.suppress(DecodeError):
-            decode_messages(MetadataResponse, 12, column)
-
-
 def test_memory_stays_as_it_is() -> None:
     code = """
-from codec_tests.columns.test_native_columns import peak, read_again_and_again
-read_again_and_again(100)
+from codec_tests.columns.memory import peak, read_repeatedly
+read_repeatedly(100)
 before = peak()
-read_again_and_again(1000)
+read_repeatedly(1000)
 print(peak() - before)
 """
     done = subprocess.run(
@@ -201,7 +162,7 @@ def test_a_large_file_takes_no_more_memory_than_a_small_one(
     path, records = make_segment(tmp_path / "a", 30_000_000, 1000, 16, codec)
     code = """
 import sys
-from codec_tests.columns.test_native_columns import peak
+from codec_tests.columns.memory import peak
 from kraftwire.columns import decode_batches
 from kraftwire.log import FileSource
 with FileSource(sys.argv[1]) as source:

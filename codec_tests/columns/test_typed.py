@@ -22,8 +22,7 @@ from kraftwire_wire.records import (
     encode_prefixed,
 )
 
-from codec_tests.columns.engines import ENGINES, engine, typed_alike
-from codec_tests.columns.test_messages import binary, fields_of
+from codec_tests.columns.engines import ENGINES, binary, engine, fields_of, typed_alike
 from codec_tests.fuzz.mutants import mutants
 from codec_tests.stored_files import stored_files
 

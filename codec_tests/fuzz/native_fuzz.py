@@ -34,10 +34,10 @@ from kraftwire_wire.message import Message
 from kraftwire_wire.specialized_source import GIVES_UP
 
 from codec_tests.columns.engines import ENGINES, batches_alike, messages_alike
-from codec_tests.columns.test_batches import last_offsets_and_sequences, resigned
+from codec_tests.columns.sequences import batches_near_the_limits
 from codec_tests.fuzz.hostile import hostile_message
 from codec_tests.fuzz.mutants import mutants
-from codec_tests.log.file_mutants import mutant
+from codec_tests.log.file_mutants import damaged_with_crc, mutant
 from codec_tests.stored_files import stored_files
 from codec_tests.strategies import random_message, same
 
@@ -106,7 +106,7 @@ def fuzz_file(contents: list[bytes], rng: random.Random, counts: Counts) -> None
     counts.files += 1
     content = rng.choice(contents)
     control, chunk = rng.random() < 0.5, rng.choice((1, 2000, 1 << 20))
-    for data in (mutant(content, rng.choice(contents), rng), resigned(content, rng)):
+    for data in (mutant(content, rng.choice(contents), rng), damaged_with_crc(content, rng)):
         batches_alike(data, control=control, chunk=chunk, limit=LIMIT)
 
 
@@ -121,7 +121,7 @@ def run(seconds: float, seed: int, report: Callable[[str], None]) -> Counts:
     contents = [file.path.read_bytes() for file in stored_files(*BATCH_FILES)]
     contents = [content for content in contents if content]
     counts = Counts()
-    for data, numbers in last_offsets_and_sequences():
+    for data, numbers in batches_near_the_limits():
         assert batches_alike(data).table["sequence"].to_pylist() == numbers
     end = time.monotonic() + seconds
     while time.monotonic() < end:

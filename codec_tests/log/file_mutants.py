@@ -1,9 +1,13 @@
-"""Damaged copies of files: flipped, cut, zeroed, spliced."""
+"""Damaged copies of files: flipped, truncated, zeroed, spliced, with and without valid CRCs."""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
+
+from crc32c import crc32c
+
+from kraftwire.log import BytesSource, read_batches
 
 
 def flip(path: Path, at: int, bits: int = 1) -> None:
@@ -14,7 +18,7 @@ def flip(path: Path, at: int, bits: int = 1) -> None:
 
 
 def mutant(data: bytes, other: bytes, rng: random.Random) -> bytes:
-    """A copy with one to four damages; `other` is where foreign bytes come from."""
+    """Return a copy damaged at one to four places, some with bytes of `other`."""
     copy = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         _damage(copy, other, rng)
@@ -40,3 +44,21 @@ def _damage(copy: bytearray, other: bytes, rng: random.Random) -> None:
         case _:
             start = rng.randrange(len(other) + 1)
             copy[at : at + size] = other[start : start + rng.choice((size, 2000))]
+
+
+def with_crc(data: bytearray) -> bytes:
+    """Return a changed batch with its CRC corrected."""
+    data[17:21] = crc32c(bytes(data[21:])).to_bytes(4, "big")
+    return bytes(data)
+
+
+def damaged_with_crc(data: bytes, rng: random.Random) -> bytes:
+    """Return a copy with bytes changed inside batches, whose CRCs still match."""
+    copy = bytearray()
+    for one in read_batches(BytesSource(data)):
+        changed = bytearray(one.data)
+        if one.header.magic == 2:
+            for _ in range(rng.choice((0, 1, 3))):
+                changed[rng.randrange(21, len(changed))] = rng.choice((0, 1, 2, 0x7F, 0xFF))
+            copy += with_crc(changed)
+    return bytes(copy)

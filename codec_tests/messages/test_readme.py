@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,18 +11,13 @@ from click.testing import CliRunner
 from kraftwire.cli.commands import COMMANDS, main
 from kraftwire_wire.errors import KraftwireError
 
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+from codec_tests.readme import README, ROOT, blocks
 
 
 @pytest.fixture(autouse=True)
 def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its paths are those of a checkout."""
     monkeypatch.chdir(ROOT)
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
 
 
 def names_of_the_readme() -> dict[str, Any]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from codec_tests.messages.test_readme import blocks
+from codec_tests.readme import ROOT, blocks
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_the_block_for_spark_runs(

@@ -17,6 +17,8 @@ from kraftwire_wire.forms import fixed
 from kraftwire_wire.message import Struct
 from kraftwire_wire.reader import ClassicReader, CompactReader, Reader
 
+from codec_tests.wire.refusals import decode_error_of
+
 BOTH = pytest.mark.parametrize("form", [ClassicReader, CompactReader])
 
 FIXED_SIZE_VALUES = [
@@ -82,12 +84,6 @@ def call(reader: Reader, kind: str, *arguments: Any) -> Any:
     return getattr(reader, f"read_{kind}")("field", *arguments)
 
 
-def refusal(action: Callable[[], object]) -> DecodeError:
-    with pytest.raises(DecodeError) as caught:
-        action()
-    return caught.value
-
-
 @BOTH
 @pytest.mark.parametrize(("kind", "raw", "value"), FIXED_SIZE_VALUES)
 def test_fixed_sizes_are_big_endian(form: type[Reader], kind: str, raw: str, value: object) -> None:
@@ -109,7 +105,7 @@ def test_a_cut_off_number_is_refused_where_it_starts(
     size = len(raw) // 2
     for left in range(size):
         reader = form(b"\xaa" + bytes.fromhex(raw)[:left], 1)
-        error = refusal(lambda reader=reader: call(reader, kind))
+        error = decode_error_of(lambda reader=reader: call(reader, kind))
         noun = "byte" if size == 1 else "bytes"
         assert error.reason == f"needs {size} {noun}, the input has {left} left"
         assert (error.path, error.offset) == ("field", 1)
@@ -125,7 +121,7 @@ def test_a_cut_off_run_is_refused_at_the_field_that_is_cut(
     form = fixed("int32", "bool", "int64")
     assert form.size == 13
     reader = ClassicReader(bytes(left))
-    error = refusal(lambda: reader.read_fixed(form, ("a", "b", "c")))
+    error = decode_error_of(lambda: reader.read_fixed(form, ("a", "b", "c")))
     assert (error.path, error.offset) == (path, offset)
 
 
@@ -143,7 +139,7 @@ def test_strings_and_bytes_are_refused_at_every_truncation(
     data = bytes.fromhex(raw)
     for end in range(len(data)):
         reader = form(data[:end])
-        error = refusal(lambda reader=reader: call(reader, kind))
+        error = decode_error_of(lambda reader=reader: call(reader, kind))
         assert (error.path, error.offset) == ("field", 0), end
 
 
@@ -161,7 +157,7 @@ def test_arrays_are_refused_at_every_truncation(
     data = bytes.fromhex(raw)
     for end in range(len(data)):
         reader = form(data[:end])
-        error = refusal(lambda reader=reader: call(reader, kind, element))
+        error = decode_error_of(lambda reader=reader: call(reader, kind, element))
         assert error.path.startswith("field"), end
         assert error.offset is not None
         assert 0 <= error.offset <= end
@@ -170,7 +166,7 @@ def test_arrays_are_refused_at_every_truncation(
 def test_an_error_in_an_element_names_it() -> None:
     # count 2, "a", then a string of 5 bytes of which 1 is there
     reader = ClassicReader(bytes.fromhex("00000002" + "000161" + "0005" + "62"))
-    error = refusal(lambda: reader.read_array("names", "string"))
+    error = decode_error_of(lambda: reader.read_array("names", "string"))
     assert (error.path, error.offset) == ("names[1]", 7)
     assert str(error) == "names[1]: needs 5 bytes, the input has 1 left (at byte 7)"
 
@@ -194,7 +190,7 @@ def test_null_is_refused_where_none_may_be(
     form: type[Reader], kind: str, raw: str, reason: str
 ) -> None:
     reader = form(b"\x00" + bytes.fromhex(raw), 1)
-    error = refusal(lambda: call(reader, *kind.split()))
+    error = decode_error_of(lambda: call(reader, *kind.split()))
     assert (error.reason, error.path, error.offset) == (reason, "field", 1)
 
 
@@ -239,7 +235,7 @@ def test_overlong_varints_are_read(raw: str, value: int) -> None:
 )
 def test_varints_without_an_end_are_refused(raw: str, reason: str) -> None:
     reader = CompactReader(b"\x00\x00" + bytes.fromhex(raw), 2)
-    error = refusal(lambda: reader.read_unsigned_varint("n"))
+    error = decode_error_of(lambda: reader.read_unsigned_varint("n"))
     assert (error.reason, error.path, error.offset) == (reason, "n", 2)
 
 
@@ -260,7 +256,7 @@ TWO_GIGABYTES = [
 @pytest.mark.parametrize(("form", "kind", "raw"), TWO_GIGABYTES)
 def test_a_claimed_length_allocates_nothing(form: type[Reader], kind: str, raw: str) -> None:
     data = bytes.fromhex(raw) + bytes(100)
-    assert peak_memory_of(lambda: refusal(lambda: call(form(data), kind))) < 50_000
+    assert peak_memory_of(lambda: decode_error_of(lambda: call(form(data), kind))) < 50_000
 
 
 @pytest.mark.parametrize("element", ["int8", "int64", "bool", "string", "uuid"])
@@ -269,7 +265,10 @@ def test_a_claimed_length_allocates_nothing(form: type[Reader], kind: str, raw: 
 )
 def test_a_claimed_count_allocates_nothing(form: type[Reader], raw: str, element: str) -> None:
     data = bytes.fromhex(raw) + bytes(100)
-    assert peak_memory_of(lambda: refusal(lambda: form(data).read_array("a", element))) < 50_000
+    assert (
+        peak_memory_of(lambda: decode_error_of(lambda: form(data).read_array("a", element)))
+        < 50_000
+    )
 
 
 def peak_memory_of(action: Callable[[], object]) -> int:
@@ -285,7 +284,7 @@ def peak_memory_of(action: Callable[[], object]) -> int:
 def test_a_count_beyond_the_input_is_refused_with_both_numbers() -> None:
     # 3 elements, of which the 2 bytes left cannot hold one each
     reader = CompactReader(bytes.fromhex("04" + "0101"))
-    error = refusal(lambda: reader.read_array("names", "string"))
+    error = decode_error_of(lambda: reader.read_array("names", "string"))
     assert error.reason == "array of 3 elements, the input has 2 bytes left"
     assert (error.path, error.offset) == ("names", 0)
 
@@ -295,7 +294,7 @@ def test_a_compact_string_over_32767_bytes_is_refused(lenient: bool) -> None:
     longest = varint(0x7FFF + 1) + b"a" * 0x7FFF
     assert CompactReader(longest, lenient=lenient).read_string("s") == "a" * 0x7FFF
     reader = CompactReader(varint(0x8000 + 1) + b"a" * 0x8000, lenient=lenient)
-    error = refusal(lambda: reader.read_string("s"))
+    error = decode_error_of(lambda: reader.read_string("s"))
     assert error.reason == "string of 32768 bytes, at most 32767 are allowed"
 
 
@@ -314,7 +313,7 @@ def test_the_smallest_signed_length_less_one_is_a_large_one_in_java_too(
     lenient: bool, kind: str
 ) -> None:
     reader = CompactReader(varint(0x80000000), lenient=lenient)
-    assert "2147483647 bytes" in refusal(lambda: call(reader, kind)).reason
+    assert "2147483647 bytes" in decode_error_of(lambda: call(reader, kind)).reason
 
 
 class Empty(Struct):
@@ -339,7 +338,7 @@ def test_the_marker_of_a_tagged_nullable_struct() -> None:
 @pytest.mark.parametrize("marker", [0x80000000, 0xFFFFFFFF])
 def test_a_marker_that_java_takes_for_a_negative_one(marker: int) -> None:
     assert read_marked(marker, lenient=True) is None
-    error = refusal(lambda: read_marked(marker))
+    error = decode_error_of(lambda: read_marked(marker))
     assert (error.path, error.offset) == ("field", 0)
     assert error.reason == f"expected 0 or 1, got marker {marker}"
 
@@ -359,7 +358,7 @@ def test_a_marker_that_java_takes_for_a_negative_one(marker: int) -> None:
 def test_malformed_text_is_refused_at_the_bad_byte(text: str, bad: int, as_java: str) -> None:
     size = len(text) // 2
     data = struct.pack(">h", size) + bytes.fromhex(text)
-    error = refusal(lambda: ClassicReader(data).read_string("s"))
+    error = decode_error_of(lambda: ClassicReader(data).read_string("s"))
     assert error.reason.startswith("not UTF-8: ")
     assert (error.path, error.offset) == ("s", 2 + bad)
     assert ClassicReader(data, lenient=True).read_string("s") == as_java

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,17 +28,13 @@ from kraftwire_messages.kafka import (
     registry,
 )
 from kraftwire_wire import records
-from kraftwire_wire.errors import DecodeError, EncodeError, KraftwireError, UnsupportedVersion
+from kraftwire_wire.errors import EncodeError, KraftwireError, UnsupportedVersion
 from kraftwire_wire.records import ControlType, VersionedMessage
+
+from codec_tests.wire.refusals import decode_error_of
 
 # frame version 1, id 20, version 0, no tags
 NO_OP = "01" + "14" + "00" + "00"
-
-
-def refusal(action: Callable[[], object]) -> DecodeError:
-    with pytest.raises(DecodeError) as caught:
-        action()
-    return caught.value
 
 
 # -- metadata logs -----------------------------------------------------------------------------
@@ -80,7 +75,9 @@ def test_a_remote_log_record_by_hand() -> None:
 )
 def test_metadata_records_that_are_refused(raw: str, path: str, offset: int, reason: str) -> None:
     value = bytes.fromhex(raw)
-    error = refusal(lambda: records.decode_metadata_record(registry, "cluster-metadata", value))
+    error = decode_error_of(
+        lambda: records.decode_metadata_record(registry, "cluster-metadata", value)
+    )
     assert (error.path, error.offset, error.reason) == (path, offset, reason)
 
 
@@ -156,7 +153,7 @@ def test_a_tombstone_has_no_value() -> None:
 )
 def test_coordinator_keys_that_are_refused(raw: str, path: str, offset: int, reason: str) -> None:
     key = bytes.fromhex(raw)
-    error = refusal(lambda: records.decode_coordinator_key(registry, "group", key))
+    error = decode_error_of(lambda: records.decode_coordinator_key(registry, "group", key))
     assert (error.path, error.offset) == (path, offset)
     assert error.reason.startswith(reason)
 
@@ -210,7 +207,7 @@ def test_control_keys_of_the_future_are_read() -> None:
     ],
 )
 def test_control_keys_that_are_refused(raw: str, reason: str) -> None:
-    error = refusal(lambda: records.decode_control_key(bytes.fromhex(raw)))
+    error = decode_error_of(lambda: records.decode_control_key(bytes.fromhex(raw)))
     assert (error.reason, error.offset) == (reason, 0)
 
 
@@ -277,10 +274,14 @@ def test_control_values_that_are_refused() -> None:
         records.decode_control_value(registry, 7, b"\x00\x00")
     with pytest.raises(UnsupportedVersion):
         records.decode_control_value(registry, ControlType.SNAPSHOT_FOOTER, b"\x00\x09\x00")
-    error = refusal(lambda: records.decode_control_value(registry, ControlType.ABORT, b"\x00"))
+    error = decode_error_of(
+        lambda: records.decode_control_value(registry, ControlType.ABORT, b"\x00")
+    )
     assert (error.path, error.offset) == ("version", 0)
     footer = ControlType.SNAPSHOT_FOOTER
-    error = refusal(lambda: records.decode_control_value(registry, footer, b"\x00\x00\x00\x00"))
+    error = decode_error_of(
+        lambda: records.decode_control_value(registry, footer, b"\x00\x00\x00\x00")
+    )
     assert error.reason == "1 byte follows the end of SnapshotFooterRecord version 0"
 
 
@@ -305,7 +306,7 @@ def test_blobs(message: Any, version: int, raw: str) -> None:
 
 @pytest.mark.parametrize(("raw", "offset"), [("", 0), ("00", 0)])
 def test_a_blob_without_a_version_is_refused(raw: str, offset: int) -> None:
-    error = refusal(lambda: records.decode_prefixed(VoteRequest, bytes.fromhex(raw)))
+    error = decode_error_of(lambda: records.decode_prefixed(VoteRequest, bytes.fromhex(raw)))
     assert (error.path, error.offset) == ("version", offset)
 
 

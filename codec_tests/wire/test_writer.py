@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
@@ -18,6 +17,8 @@ from kraftwire_wire.errors import EncodeError
 from kraftwire_wire.forms import fixed
 from kraftwire_wire.reader import ClassicReader, CompactReader
 from kraftwire_wire.writer import ClassicWriter, CompactWriter, TagSection, Writer
+
+from codec_tests.wire.refusals import encode_error_of
 
 BOTH = pytest.mark.parametrize("form", [ClassicWriter, CompactWriter])
 
@@ -97,12 +98,6 @@ def written(form: type[Writer], kind: str, *arguments: Any) -> str:
     return bytes(writer.buffer).hex()
 
 
-def refusal(action: Callable[[], object]) -> EncodeError:
-    with pytest.raises(EncodeError) as caught:
-        action()
-    return caught.value
-
-
 @BOTH
 @pytest.mark.parametrize(("kind", "low", "high"), INTEGERS)
 def test_integers_are_big_endian(form: type[Writer], kind: str, low: int, high: int) -> None:
@@ -115,7 +110,7 @@ def test_integers_are_big_endian(form: type[Writer], kind: str, low: int, high: 
 @pytest.mark.parametrize(("kind", "low", "high"), INTEGERS)
 def test_integers_out_of_range_are_refused(kind: str, low: int, high: int) -> None:
     for value in (low - 1, high + 1):
-        error = refusal(lambda value=value: written(ClassicWriter, kind, value))
+        error = encode_error_of(lambda value=value: written(ClassicWriter, kind, value))
         assert error.path == "field"
         assert error.reason == f"int {value} does not fit into {kind}"
 
@@ -123,8 +118,8 @@ def test_integers_out_of_range_are_refused(kind: str, low: int, high: int) -> No
 @pytest.mark.parametrize("kind", [kind for kind, _, _ in INTEGERS])
 @pytest.mark.parametrize("value", [*NOT_AN_INTEGER, Misleading()])
 def test_what_is_no_integer_is_refused(kind: str, value: object) -> None:
-    assert refusal(lambda: written(ClassicWriter, kind, value)).path == "field"
-    error = refusal(lambda: written(CompactWriter, "array", kind, [0, value]))
+    assert encode_error_of(lambda: written(ClassicWriter, kind, value)).path == "field"
+    error = encode_error_of(lambda: written(CompactWriter, "array", kind, [0, value]))
     assert error.path == "field[1]"
 
 
@@ -136,7 +131,7 @@ def test_values(form: type[Writer], kind: str, value: object, expected: str) -> 
 @pytest.mark.parametrize(("kind", "value"), [(k, v) for k, values in WRONG.items() for v in values])
 @BOTH
 def test_values_of_the_wrong_type_are_refused(form: type[Writer], kind: str, value: object) -> None:
-    error = refusal(lambda: written(form, kind, value))
+    error = encode_error_of(lambda: written(form, kind, value))
     assert error.path == "field"
     if value is None and kind not in ("bool", "float64", "uuid"):
         assert error.reason == "None, but the field is not nullable in this version"
@@ -150,7 +145,7 @@ def test_arrays(form: type[Writer], kind: str, element: str, items: Any, expecte
 @BOTH
 @pytest.mark.parametrize("items", [None, "ab", b"ab", {1}, {"a": 1}, 5, iter([1])])
 def test_what_is_no_list_is_refused(form: type[Writer], items: object) -> None:
-    assert refusal(lambda: written(form, "array", "int8", items)).path == "field"
+    assert encode_error_of(lambda: written(form, "array", "int8", items)).path == "field"
 
 
 @BOTH
@@ -167,7 +162,7 @@ def test_what_is_no_list_is_refused(form: type[Writer], items: object) -> None:
 def test_a_wrong_element_is_named(
     form: type[Writer], element: str, items: list[Any], path: str
 ) -> None:
-    assert refusal(lambda: written(form, "array", element, items)).path == path
+    assert encode_error_of(lambda: written(form, "array", element, items)).path == path
 
 
 @BOTH
@@ -184,7 +179,7 @@ def test_a_run_of_numbers_names_the_one_that_is_wrong(form: type[Writer]) -> Non
         ((0, 1, "0.5"), "c"),
         ((Misleading(), 1, 0.5), "a"),
     ]:
-        error = refusal(lambda values=values: form().write_fixed(run, names, *values))
+        error = encode_error_of(lambda values=values: form().write_fixed(run, names, *values))
         assert error.path == path, values
 
 
@@ -192,7 +187,7 @@ def test_a_run_of_numbers_names_the_one_that_is_wrong(form: type[Writer]) -> Non
 @BOTH
 def test_strings_have_at_most_32767_bytes(form: type[Writer], kind: str) -> None:
     assert written(form, kind, "a" * 32767).endswith("61" * 32767)
-    error = refusal(lambda: written(form, kind, "\u00e9" * 16384))
+    error = encode_error_of(lambda: written(form, kind, "\u00e9" * 16384))
     assert error.reason == "string of 32768 bytes, at most 32767 can be written"
     assert error.path == "field"
 
@@ -266,7 +261,7 @@ def test_tag_sections(known: dict[int, str], unknown: Any, expected: str) -> Non
 def test_unknown_tags_that_make_no_section_are_refused(
     unknown: Any, path: str, reason: str
 ) -> None:
-    error = refusal(lambda: section({1: "a"}, unknown))
+    error = encode_error_of(lambda: section({1: "a"}, unknown))
     assert (error.path, error.reason) == ("unknown_tagged_fields" + path, reason)
 
 

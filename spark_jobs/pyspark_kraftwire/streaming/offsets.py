@@ -28,7 +28,7 @@ class StreamOffset:
     first: Mapping[Name, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON to store; Spark compares its text, so it is the same for equal offsets."""
+        """Return the JSON to store; equal offsets give the same text, which Spark compares."""
         found = {"next": _nested(self.next)}
         return found | {"first": _nested(self.first)} if self.first else found
 
